@@ -1,7 +1,7 @@
 //! The traffic that loads the paths.
 //!
-//! Background hosts attach to every inner node of a path. Destinations are balanced so that every link
-//! between inner nodes carries the load of `hosts` sources in each direction.
+//! Background hosts attach to every inner node of a path. Destinations are balanced so that every
+//! link between inner nodes carries the load of `hosts` sources in each direction.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -44,8 +44,8 @@ pub struct Profile {
     pub udp: Option<UdpSource>,
 }
 
-/// The flows that end at an inner node where flows arrive; an equal number starts there, so that every link carries an
-/// equal load.
+/// The flows that end at an inner node where flows arrive; an equal number starts there, so that
+/// every link carries an equal load.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Destinations {

@@ -1,4 +1,5 @@
-//! Checks of a scenario that no schema can state: names that must exist, values that must not be zero.
+//! Checks of a scenario that no schema can state: names that must exist, values that must not be
+//! zero.
 
 pub(crate) mod bounds;
 mod load;
@@ -133,7 +134,8 @@ pub(crate) fn check_tcp(key: &str, tcp: &Tcp, problems: &mut Problems) {
     }
 }
 
-/// The key of a TCP value: below `key` if it is set there, or else below `tcp`, so that its mistakes are reported once.
+/// The key of a TCP value: below `key` if it is set there, or else below `tcp`, so that its
+/// mistakes are reported once.
 pub(crate) fn tcp_key(key: &str, leaf: &str, problems: &Problems) -> String {
     let own = format!("{key}.{leaf}");
     if problems.locator().has(&own) {
@@ -229,7 +231,8 @@ impl Largest {
         }
     }
 
-    /// The packets on the links of a path: frames of the overlay around segments and pairs, and datagrams of the background.
+    /// The packets on the links of a path: frames of the overlay around segments and pairs, and
+    /// datagrams of the background.
     fn on_path(scenario: &Scenario, path: &Path) -> Vec<Largest> {
         let (segment, pair) = (scenario.tcp.segment, scenario.overlay.pair_len);
         let frame = |what, size: Bytes, key: &str| Largest {
@@ -291,7 +294,8 @@ fn report(key: &str, error: &ConfigError, problems: &mut Problems) {
     problems.report_among(&keys, error.to_string(), error.remedy());
 }
 
-/// Checks that a queue with the limit at `key` admits a packet; other checks report a limit of zero.
+/// Checks that a queue with the limit at `key` admits a packet; other checks report a limit of
+/// zero.
 fn check_admission(key: &str, limit: QueueLimit, packet: &Largest, problems: &mut Problems) {
     let is_zero = limit.problem("").is_some();
     if is_zero || limit.admits(packet.size) {

@@ -12,7 +12,8 @@ impl Scenario {
     /// The endpoints' configuration under a scheme.
     ///
     /// Frames of a scenario with `encapsulation = "wire"` have the same size under every scheme,
-    /// including `tcp`, so that the schemes differ only in their paths. Plain TCP has no overlay that detects silent paths.
+    /// including `tcp`, so that the schemes differ only in their paths. Plain TCP has no overlay
+    /// that detects silent paths.
     #[must_use]
     pub fn endpoint(&self, scheme: Scheme) -> EndpointConfig {
         EndpointConfig {

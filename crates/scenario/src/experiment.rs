@@ -25,8 +25,8 @@ impl Experiment {
         keys.iter().any(|key| NETWORK_KEYS.contains(&key.as_str()))
     }
 
-    /// Reads a file, with overrides (`--set`) applied; a file with `run`, `topology`, `link` or `flow` at its top
-    /// level is a network.
+    /// Reads a file, with overrides (`--set`) applied; a file with `run`, `topology`, `link` or
+    /// `flow` at its top level is a network.
     ///
     /// # Errors
     /// All problems at once, each with its line and the remedy.

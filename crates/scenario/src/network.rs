@@ -1,8 +1,8 @@
 //! A network of named nodes and links, and the flows over it: the general simulation.
 //!
-//! Where a [`Scenario`](crate::Scenario) compares schemes over given paths, a [`Network`] is any graph with any
-//! traffic, as in ns-2. Links are listed (`[[link]]`), from a preset (`[topology]`), or both; flows take the
-//! shortest path or an explicit one.
+//! Where a [`Scenario`](crate::Scenario) compares schemes over given paths, a [`Network`] is any
+//! graph with any traffic, as in ns-2. Links are listed (`[[link]]`), from a preset (`[topology]`),
+//! or both; flows take the shortest path or an explicit one.
 
 pub mod activity;
 mod check;
@@ -73,7 +73,8 @@ pub struct Run {
     /// The time at the start that is excluded from all means, in which the network fills.
     #[serde(default)]
     pub warm_up: Duration,
-    /// The number of equal spans whose means give the confidence interval of a single run (batch means).
+    /// The number of equal spans whose means give the confidence interval of a single run (batch
+    /// means).
     #[serde(default = "default_batches")]
     #[schemars(range(min = 2, max = 1000))]
     pub batches: u32,
@@ -118,8 +119,8 @@ impl Network {
             for (flow, n) in network.flows.iter_mut().zip(0..) {
                 if let Traffic::Trace(recording) = &mut flow.traffic {
                     let key = format!("flow.{n}.traffic");
-                    let trace = (&mut recording.file, recording.format);
-                    traces.fill_packets(&format!("{key}.file"), trace, problems);
+                    let (file, format) = (&mut recording.file, recording.format);
+                    traces.fill_packets(&format!("{key}.file"), file, format, problems);
                     recording.check_repeat(&key, problems);
                 }
             }
@@ -128,8 +129,8 @@ impl Network {
         read_completed(text, file_name, overrides, complete).map(|(network, _)| network)
     }
 
-    /// Ends the run at `end` instead of the file's end; later events of the file do not happen. Messages name `argument`,
-    /// such as `--seconds 5`.
+    /// Ends the run at `end` instead of the file's end; later events of the file do not happen.
+    /// Messages name `argument`, such as `--seconds 5`.
     ///
     /// # Errors
     /// Too little time to measure after the warm-up, or a run that is too long.

@@ -7,8 +7,8 @@ use crate::background::Background;
 use crate::scenario::Scenario;
 
 impl Scenario {
-    /// Every parameter by its dotted key, including defaults, in the order of keys; without background traffic, paths name
-    /// no profile.
+    /// Every parameter by its dotted key, including defaults, in the order of keys; without
+    /// background traffic, paths name no profile.
     #[must_use]
     pub fn parameters(&self) -> Vec<(String, String)> {
         let mut shown = self.clone();

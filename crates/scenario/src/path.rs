@@ -1,6 +1,7 @@
 //! Paths as chains of links.
 //!
-//! The nodes of a path of `k` links are v0 (the server), v1 to v(k-1) (inner nodes) and vk (the client).
+//! The nodes of a path of `k` links are v0 (the server), v1 to v(k-1) (inner nodes) and vk (the
+//! client).
 
 use polypath_core::time::Duration;
 use polypath_core::units::Rate;
@@ -24,7 +25,8 @@ pub struct Path {
     /// The name of the background profile that loads the path, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub background: Option<String>,
-    /// The profile of the sources that send towards the server, where it differs; its hosts and their links are equal.
+    /// The profile of the sources that send towards the server, where it differs; its hosts and
+    /// their links are equal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub background_back: Option<String>,
     /// The links, in order from server to client.
@@ -36,11 +38,13 @@ pub struct Path {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Link {
-    /// The name; with the number of the repetition, the links are `path1/core.0`, `path1/core.1`, ...
+    /// The name; with the number of the repetition, the links are `path1/core.0`, `path1/core.1`,
+    /// ...
     #[serde(default = "default_name")]
     pub name: String,
-    /// Whether other paths share this link: `[[path.link]]`s of several paths with this key, the same name and equal
-    /// parameters are one link, with one queue in each direction (PPD paper, Figure 7).
+    /// Whether other paths share this link: `[[path.link]]`s of several paths with this key, the
+    /// same name and equal parameters are one link, with one queue in each direction (PPD paper,
+    /// Figure 7).
     #[serde(default, skip_serializing_if = "is_false")]
     pub shared: bool,
     /// The number of equal links in a row.
@@ -53,12 +57,14 @@ pub struct Link {
     /// The file with the recorded rate of each direction.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<Trace>,
-    /// The file with the recorded rate of the reverse direction (to the server, or from `to` to `from`), if it differs.
+    /// The file with the recorded rate of the reverse direction (to the server, or from `to` to
+    /// `from`), if it differs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace_back: Option<Trace>,
     /// The propagation delay of each direction.
     pub delay: Duration,
-    /// The queue of each direction: the limit of a drop-tail queue, or a table with another discipline.
+    /// The queue of each direction: the limit of a drop-tail queue, or a table with another
+    /// discipline.
     pub queue: QueueConfig,
     /// The probability that a packet is lost, independently of the others.
     #[serde(default)]
@@ -67,7 +73,8 @@ pub struct Link {
     /// Losses in runs of packets, by a two-state Markov chain that steps with every packet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gilbert_elliott: Option<GilbertElliott>,
-    /// Random outages, by a two-state Markov process in time: all packets are lost while the link is down.
+    /// Random outages, by a two-state Markov process in time: all packets are lost while the link
+    /// is down.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub onoff: Option<OnOff>,
     /// Scheduled outages.
@@ -118,9 +125,11 @@ impl Path {
         self.links.iter().map(|link| link.repeat as usize).sum()
     }
 
-    /// Each link by its full name (`path1/core.0`, or `core.0` if it is shared), in order from server to client.
+    /// Each link by its full name (`path1/core.0`, or `core.0` if it is shared), in order from
+    /// server to client.
     ///
-    /// The number counts the repetitions of one `[[path.link]]`; it continues over links of one path with the same name.
+    /// The number counts the repetitions of one `[[path.link]]`; it continues over links of one
+    /// path with the same name.
     pub fn expanded(&self) -> impl Iterator<Item = (String, &Link)> {
         let number = |index: usize| {
             let earlier = self.links[..index].iter();

@@ -76,8 +76,8 @@ pub enum Scheme {
     /// Data and ACKs duplicated on all paths: policy `duplicate-all`.
     #[serde(rename = "ppd-tcp2")]
     PpdTcp2,
-    /// Data on the active path, ACKs duplicated, and probes on the other paths that select the active one: policy
-    /// `probe-and-switch`.
+    /// Data on the active path, ACKs duplicated, and probes on the other paths that select the
+    /// active one: policy `probe-and-switch`.
     #[serde(rename = "ppd-tcp3")]
     PpdTcp3,
     /// Any policy, with the table that a node's file has under `policy`.
@@ -94,8 +94,8 @@ pub struct Transfer {
     /// The number of transfers (rounds).
     #[schemars(range(min = 1, max = 100_000))]
     pub count: u32,
-    /// The pause between two rounds: a round starts in all schemes at once, this long after the slowest scheme has finished
-    /// the previous one.
+    /// The pause between two rounds: a round starts in all schemes at once, this long after the
+    /// slowest scheme has finished the previous one.
     #[serde(default = "default_gap")]
     pub gap: Duration,
     /// The time after which a transfer counts as failed.
@@ -123,7 +123,8 @@ impl Scenario {
         Self::parse_with(text, file_name, overrides, &mut no_files)
     }
 
-    /// Reads a scenario like [`Scenario::parse`]; `files` returns the files that it names (`trace`).
+    /// Reads a scenario like [`Scenario::parse`]; `files` returns the files that it names
+    /// (`trace`).
     ///
     /// # Errors
     /// All problems at once, including those of the files, each with its line and the remedy.
@@ -160,7 +161,8 @@ impl Scenario {
         }
     }
 
-    /// The background profile of the sources of a path that send towards the server, if it carries background traffic.
+    /// The background profile of the sources of a path that send towards the server, if it carries
+    /// background traffic.
     #[must_use]
     pub fn profile_back(&self, path: &Path) -> Option<&Profile> {
         match (&self.background, &path.background_back) {

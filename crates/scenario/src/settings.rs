@@ -24,7 +24,8 @@ pub enum Encapsulation {
 pub struct Overlay {
     /// The sizes of frames on the links.
     pub encapsulation: Encapsulation,
-    /// The lag of data behind its probe, in delta T, above which the path is left (PPD paper, section 5.2).
+    /// The lag of data behind its probe, in delta T, above which the path is left (PPD paper,
+    /// section 5.2).
     #[schemars(range(min = 0.0))]
     pub threshold: f64,
     /// The time between two packet pairs on a path, which measure delta T (PPD paper, section 3.3).
@@ -34,8 +35,8 @@ pub struct Overlay {
     /// The window of data sequence numbers in which copies are combined.
     #[schemars(range(min = 64, max = 1_048_576))]
     pub window: u32,
-    /// The heartbeats by which silent paths are detected and avoided. Without this table every path is always used, as in
-    /// the papers.
+    /// The heartbeats by which silent paths are detected and avoided. Without this table every path
+    /// is always used, as in the papers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub liveness: Option<LivenessConfig>,
 }

@@ -31,8 +31,8 @@ impl TcpVariant {
     }
 }
 
-/// TCP of the simulated hosts, foreground and background; the defaults are those of ns-2, which the PPD
-/// paper used.
+/// TCP of the simulated hosts, foreground and background; the defaults are those of ns-2, which the
+/// PPD paper used.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Tcp {
@@ -48,19 +48,19 @@ pub struct Tcp {
     /// The receiver window, in segments.
     #[schemars(range(min = 1, max = 1_000_000))]
     pub receiver_window: u32,
-    /// Whether a connection starts with a SYN; otherwise the initial window is sent at once (ns-2's `syn_` and
-    /// `delay_growth_`).
+    /// Whether a connection starts with a SYN; otherwise the initial window is sent at once (ns-2's
+    /// `syn_` and `delay_growth_`).
     pub set_up: bool,
     /// Whether the first duplicate ACKs may send new segments (RFC 3042).
     pub limited_transmit: bool,
-    /// The longest delay of an ACK that waits for a second segment in order (RFC 5681); by default every segment is
-    /// acknowledged at once.
+    /// The longest delay of an ACK that waits for a second segment in order (RFC 5681); by default
+    /// every segment is acknowledged at once.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delayed_ack: Option<Duration>,
     /// Whether the hosts use ECN (RFC 3168).
     pub ecn: bool,
-    /// The greatest random delay of segments that an ACK releases (ns-2's `overhead_`): it breaks the phase effects of
-    /// drop-tail queues.
+    /// The greatest random delay of segments that an ACK releases (ns-2's `overhead_`): it breaks
+    /// the phase effects of drop-tail queues.
     pub overhead: Duration,
     /// The minimum retransmission timeout (RFC 6298).
     pub min_rto: Duration,

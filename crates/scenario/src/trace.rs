@@ -1,8 +1,8 @@
-//! Recorded rates (the packet-delivery traces of Mahimahi, one time in milliseconds per line) and recorded traffic
-//! ([`PacketTrace`]).
+//! Recorded rates (the packet-delivery traces of Mahimahi, one time in milliseconds per line) and
+//! recorded traffic ([`PacketTrace`]).
 //!
-//! A scenario names the file. The caller supplies its content ([`Files`]), so that reading a scenario needs no file
-//! system.
+//! A scenario names the file. The caller supplies its content ([`Files`]), so that reading a
+//! scenario needs no file system.
 
 mod named;
 mod ns2;
@@ -20,11 +20,12 @@ pub use named::{Entry, Named};
 pub use packets::TracePacket;
 use polypath_document::{FilePosition, NamedFile, Problems};
 
-/// Returns the content of a file that a scenario names, relative to the scenario, or a message why it cannot be read.
+/// Returns the content of a file that a scenario names, relative to the scenario, or a message why
+/// it cannot be read.
 pub type Files<'a> = dyn FnMut(&str) -> Result<Vec<u8>, String> + 'a;
 
-/// A recorded rate: the times, since the start of the trace, at which 1500 bytes can be delivered; it repeats after the
-/// last.
+/// A recorded rate: the times, since the start of the trace, at which 1500 bytes can be delivered;
+/// it repeats after the last.
 pub type Trace = Named<Duration>;
 
 /// Recorded traffic: its datagrams in the order of time.
@@ -37,8 +38,8 @@ pub enum TraceFormat {
     /// One datagram per line: the time since the start in seconds, and the size in bytes.
     #[default]
     Text,
-    /// The binary traces of ns-2: pairs of big-endian 32-bit words, the time since the previous datagram in
-    /// microseconds, and the size in bytes.
+    /// The binary traces of ns-2: pairs of big-endian 32-bit words, the time since the previous
+    /// datagram in microseconds, and the size in bytes.
     Ns2,
 }
 
@@ -101,7 +102,8 @@ impl<'a> TraceReader<'a> {
     pub(crate) fn fill_packets(
         &mut self,
         key: &str,
-        (trace, format): (&mut PacketTrace, TraceFormat),
+        trace: &mut PacketTrace,
+        format: TraceFormat,
         problems: &mut Problems,
     ) {
         let name = &trace.file;

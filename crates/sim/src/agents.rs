@@ -1,18 +1,19 @@
 //! The traffic that runs inside a network: one folder for each kind of flow.
 //!
-//! *TCP* ([`tcp`]): one connection with a file or endless data; or sessions: idle for an exponential time, then one file
-//! of log-normal size over a new connection, then idle again from the moment at which its last segment is acknowledged
-//! (PPD paper, 5).
+//! *TCP* ([`tcp`]): one connection with a file or endless data; or sessions: idle for an
+//! exponential time, then one file of log-normal size over a new connection, then idle again from
+//! the moment at which its last segment is acknowledged (PPD paper, 5).
 //!
-//! *Datagrams* ([`datagrams`]): constant bit rate with jitter and drift of the period, Poisson, bursts with exponential
-//! or Pareto on and off times, which begin off, and recordings.
+//! *Datagrams* ([`datagrams`]): constant bit rate with jitter and drift of the period, Poisson,
+//! bursts with exponential or Pareto on and off times, which begin off, and recordings.
 //!
-//! *Agents*: datagrams over the path that a policy chooses ([`multihomed`], delay-centric paper); datagrams whose spacing
-//! the receiver's feedback sets ([`spaced`], packet-spacing paper); and media over several TCP connections whose number
-//! and windows the receiver sets ([`striped`], `MultiTCP` paper).
+//! *Agents*: datagrams over the path that a policy chooses ([`multihomed`], delay-centric paper);
+//! datagrams whose spacing the receiver's feedback sets ([`spaced`], packet-spacing paper); and
+//! media over several TCP connections whose number and windows the receiver sets ([`striped`],
+//! `MultiTCP` paper).
 //!
-//! TCP and datagrams stand in typed arrays: they are the hot loop. A new kind of flow is an `Agent` in a folder here and
-//! an arm of `build`.
+//! TCP and datagrams stand in typed arrays: they are the hot loop. A new kind of flow is an `Agent`
+//! in a folder here and an arm of `build`.
 
 pub(crate) mod agent;
 mod counters;

@@ -2,19 +2,20 @@
 //!
 //! # The model
 //!
-//! Events leave in order of (time, sequence), the sequence being the order in which they were scheduled:
-//! timers and packets at equal times come in the order in which they were put in, from any source and
-//! whichever of the three tiers below held them.
+//! Events leave in order of (time, sequence), the sequence being the order in which they were
+//! scheduled: timers and packets at equal times come in the order in which they were put in, from
+//! any source and whichever of the three tiers below held them.
 //!
-//! *Near*: what falls due in the bucket of 2^13 ns (8.2 us) at which the calendar stands, or before, is a
-//! sorted list. *Wheel*: each of the other buckets of the present page and of the next, of 4096 buckets
-//! (34 ms) each, is an unsorted chain; a bitmap finds the next one that is not empty, and a chain is sorted
-//! when the calendar comes to it. *Far*: the 126 pages that follow (4.2 s) are lists in the order of
-//! scheduling, what comes later is in a binary heap. As the calendar comes to a page, the wheel gets the one
-//! after it, before anything can be scheduled there directly, which keeps the order; the pages get theirs
-//! from the heap alike. At the rates of a simulation a bucket holds about one event, so that scheduling and
-//! taking cost a few nanoseconds whatever the number that is pending; retransmission timers pass through the
-//! pages, and long pauses through the heap.
+//! *Near*: what falls due in the bucket of 2^13 ns (8.2 us) at which the calendar stands, or
+//! before, is a sorted list. *Wheel*: each of the other buckets of the present page and of the
+//! next, of 4096 buckets (34 ms) each, is an unsorted chain; a bitmap finds the next one that is
+//! not empty, and a chain is sorted when the calendar comes to it. *Far*: the 126 pages that follow
+//! (4.2 s) are lists in the order of scheduling, what comes later is in a binary heap. As the
+//! calendar comes to a page, the wheel gets the one after it, before anything can be scheduled
+//! there directly, which keeps the order; the pages get theirs from the heap alike. At the rates of
+//! a simulation a bucket holds about one event, so that scheduling and taking cost a few
+//! nanoseconds whatever the number that is pending; retransmission timers pass through the pages,
+//! and long pauses through the heap.
 
 mod far;
 mod wheel;
@@ -66,7 +67,8 @@ impl<T: Copy> Default for Calendar<T> {
 impl<T: Copy> Calendar<T> {
     /// Puts `item` in behind everything else that falls due at the same time.
     ///
-    /// A time in the past is as good as any other: the item then is the next but for what is still earlier.
+    /// A time in the past is as good as any other: the item then is the next but for what is still
+    /// earlier.
     #[inline]
     pub fn schedule(&mut self, at: Time, item: T) {
         let bucket = bucket(at);
@@ -113,7 +115,8 @@ impl<T: Copy> Calendar<T> {
         }
     }
 
-    /// The next event if it has its bucket for itself, as most have, and nothing has to be moved before it.
+    /// The next event if it has its bucket for itself, as most have, and nothing has to be moved
+    /// before it.
     #[inline]
     fn take_alone(&mut self, limit: Time) -> Option<Entry<T>> {
         let next = self.wheel.next_close(self.position)?;
@@ -143,7 +146,8 @@ impl<T: Copy> Calendar<T> {
             self.turn_page();
         }
         self.wheel.drain(next, &mut self.near);
-        // From the last scheduled to the first, so that a stable sort leaves the first of equals last.
+        // From the last scheduled to the first, so that a stable sort leaves the first of equals
+        // last.
         match &mut self.near[..] {
             [] | [_] => {}
             [a, b] if a.at >= b.at => {}

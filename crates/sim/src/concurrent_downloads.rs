@@ -1,7 +1,8 @@
-//! Several downloads at once over the same paths, each between hosts of its own and behind endpoints of its own.
+//! Several downloads at once over the same paths, each between hosts of its own and behind
+//! endpoints of its own.
 //!
-//! The paths, their links and background, and TCP are a scenario's; the downloads begin at random within the first
-//! second and never end.
+//! The paths, their links and background, and TCP are a scenario's; the downloads begin at random
+//! within the first second and never end.
 
 use polypath_core::combine::DetectorConfig;
 use polypath_core::endpoint::EndpointConfig;
@@ -35,6 +36,17 @@ pub struct ConcurrentDownloads {
     pub late: Option<Time>,
 }
 
+/// The seed and the times of a run of concurrent downloads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DownloadsRun {
+    /// The root of all random streams.
+    pub seed: Seed,
+    /// The simulated time.
+    pub span: Duration,
+    /// The time between samples; more than 0.
+    pub interval: Duration,
+}
+
 /// A sample of concurrent downloads.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DownloadsSample<'a> {
@@ -61,16 +73,21 @@ impl Listener for Silent {
     fn on_client(&mut self, _: Time, _: u32, _: &Client) {}
 }
 
-/// Runs concurrent downloads for a time; `take` gets a sample every `interval`.
+/// Runs concurrent downloads for a time; `take` receives a sample after each interval.
 ///
 /// # Errors
 /// Where the scenario makes no network, its queues outgrow memory, or the interval is 0.
 pub fn run_concurrent_downloads(
     scenario: &Scenario,
     downloads: &ConcurrentDownloads,
-    (seed, span, interval): (Seed, Duration, Duration),
+    run: DownloadsRun,
     take: &mut impl FnMut(DownloadsSample<'_>),
 ) -> Result<(), RunError> {
+    let DownloadsRun {
+        seed,
+        span,
+        interval,
+    } = run;
     if interval == Duration::ZERO {
         return Err(RunError::Interval);
     }

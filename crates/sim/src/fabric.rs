@@ -1,7 +1,8 @@
 //! The links, the routes, the packets in flight and the calendar.
 //!
-//! Most links decide the fate of a packet when it arrives, so that a hop is one event. A link that holds its
-//! packets ([`polypath_link`], `CoDel`) has a second event: its line is free for the next packet.
+//! Most links decide the fate of a packet when it arrives, so that a hop is one event. A link that
+//! holds its packets ([`polypath_link`], `CoDel`) has a second event: its line is free for the next
+//! packet.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};

@@ -30,7 +30,8 @@ pub struct FlowCounters {
 pub struct Delays {
     /// The number of packets that arrived.
     pub count: u64,
-    /// The sum of their delays in nanoseconds, which 64 bits do not hold: 5 million packets after an hour each.
+    /// The sum of their delays in nanoseconds, which 64 bits do not hold: 5 million packets after
+    /// an hour each.
     pub sum: u128,
 }
 
@@ -51,7 +52,8 @@ impl Delays {
 /// The files of a flow in a span of time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SpanFiles {
-    /// The durations of the files that were finished in it, each from its start to the ACK of its last segment.
+    /// The durations of the files that were finished in it, each from its start to the ACK of its
+    /// last segment.
     pub finished: Vec<Duration>,
     /// Whether a file was being sent at its end; one that the flow's stop cut off does not count.
     pub under_way: bool,

@@ -1,7 +1,8 @@
 //! Pairs of hosts, each behind endpoints of their own, and the network between them.
 //!
-//! *Order at equal times.* First everything that is due in the network, then the deadlines of the pairs, in their order
-//! and of each the server's first. Frames that leave the network reach their host at once, in the order in which they left.
+//! *Order at equal times.* First everything that is due in the network, then the deadlines of the
+//! pairs, in their order and of each the server's first. Frames that leave the network reach their
+//! host at once, in the order in which they left.
 
 use std::collections::{BTreeSet, VecDeque};
 

@@ -38,8 +38,8 @@ pub enum SimEvent {
     RoundOver {
         /// The transfer.
         round: u32,
-        /// What background traffic has delivered since the round started. The time is the same in all
-        /// schemes, so that this can be compared with another scheme's.
+        /// What background traffic has delivered since the round started. The time is the same in
+        /// all schemes, so that this can be compared with another scheme's.
         background: BackgroundBytes,
     },
 }

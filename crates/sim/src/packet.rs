@@ -112,7 +112,8 @@ impl Payload for LinkPacket {
         self.size as usize
     }
 
-    /// Whether it is capable is all that a link asks: ECT(0) stands for each of the capable codepoints.
+    /// Whether it is capable is all that a link asks: ECT(0) stands for each of the capable
+    /// codepoints.
     #[inline]
     fn ecn(&self) -> Ecn {
         match self.flags & (Self::CAPABLE | Self::MARKED) {

@@ -9,8 +9,8 @@ const MOST: Duration = Duration::from_secs(24 * 3600);
 /// Delays are kept to three digits.
 const DIGITS: u8 = 3;
 
-/// Percentiles of the one-way delays of a group's packets, copies included, each packet with the same weight; within
-/// 0.1 % or 1 us.
+/// Percentiles of the one-way delays of a group's packets, copies included, each packet with the
+/// same weight; within 0.1 % or 1 us.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DelayPercentiles {
     /// The median.

@@ -2,22 +2,25 @@
 //!
 //! # The model
 //!
-//! Time passes in rounds of one round-trip time, the same for all. In each every flow sends its window of packets, with a
-//! copy on each of its links. A link carries `capacity` packets a round; of more, it drops as many as are too many,
-//! whichever they happen to be ([`Dropping`]). A link is up or down, by a Markov process in continuous time ([`Fading`]),
-//! of which exponential sojourns are drawn, not steps; while it is down it carries nothing ([`Outage`]). A packet
-//! is lost where too many of its copies are ([`Coding`]).
+//! Time passes in rounds of one round-trip time, the same for all. In each every flow sends its
+//! window of packets, with a copy on each of its links. A link carries `capacity` packets a round;
+//! of more, it drops as many as are too many, whichever they happen to be ([`Dropping`]). A link is
+//! up or down, by a Markov process in continuous time ([`Fading`]), of which exponential sojourns
+//! are drawn, not steps; while it is down it carries nothing ([`Outage`]). A packet is lost where
+//! too many of its copies are ([`Coding`]).
 //!
-//! A flow that loses nothing sends one packet more in the next round, up to the capacity of a link; one that loses
-//! something continues with a window of 1, or with half of it ([`Response`]). The paper's flows know no slow start; ours may.
+//! A flow that loses nothing sends one packet more in the next round, up to the capacity of a link;
+//! one that loses something continues with a window of 1, or with half of it ([`Response`]). The
+//! paper's flows know no slow start; ours may.
 //!
-//! The *cure* is the one that the paper proposes (VI): a [`Signature`](polypath_core::combine::signature::Signature) for
-//! each flow sees which of its links lost how many packets of the round, and halves its window (RFC 3168) on a sign of
+//! The *cure* is the one that the paper proposes (VI): a
+//! [`Signature`](polypath_core::combine::signature::Signature) for each flow sees which of its
+//! links lost how many packets of the round, and halves its window (RFC 3168) on a sign of
 //! congestion. Losses on all links count as before.
 //!
-//! Nothing of this needs packets one by one unless a signature looks at them, or flows use different links: how many
-//! packets all links lose follows from hypergeometric draws, and whose they are from as many more. Both ways are drawn
-//! from the same distribution.
+//! Nothing of this needs packets one by one unless a signature looks at them, or flows use
+//! different links: how many packets all links lose follows from hypergeometric draws, and whose
+//! they are from as many more. Both ways are drawn from the same distribution.
 
 mod config;
 mod cure;
@@ -33,8 +36,8 @@ use polypath_core::rng::{Seed, Stream};
 pub use config::{
     Coding, Cure, Dropping, Fading, Outage, Response, RoundModelConfig, RoundModelError,
 };
-use cure::Detectors;
 pub use cure::Looked;
+use cure::{Detectors, LinkState};
 use fading::Links;
 pub use flow::Flow;
 use packets::Packets;
@@ -98,7 +101,8 @@ impl RoundModel {
         self.round
     }
 
-    /// How many flows lost something in so many rounds, in each of which all of them send a window of this size.
+    /// The number of (flow, round) pairs with a loss in `rounds` rounds, in each of which every
+    /// flow sends `window` packets.
     pub fn losing_with(&mut self, window: u32, rounds: u32) -> u64 {
         let mut losing = 0;
         for _ in 0..rounds {
@@ -162,7 +166,10 @@ impl RoundModel {
         let full = packets.draw(&self.config, &self.links, &self.flows, &mut self.stream);
         packets.count_lost(&self.config, &self.flows, &mut self.lost);
         if let Some(detectors) = &mut self.detectors {
-            let links = (full, self.links.down_set());
+            let links = LinkState {
+                full,
+                down: self.links.down_set(),
+            };
             detectors.look(links, &mut self.flows, packets.lost_by_link(), look);
         }
         full

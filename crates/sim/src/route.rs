@@ -1,4 +1,5 @@
-//! Source routes: every packet carries its position in a list of hops that all packets of a flow share.
+//! Source routes: every packet carries its position in a list of hops that all packets of a flow
+//! share.
 
 /// One end of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,7 +58,8 @@ pub(crate) enum Hop {
 
 /// A position in the arena of routes; that of the first hop names the route.
 ///
-/// It carries the hop that comes next, so that no hop waits for memory: the next entry of the arena is needed a link later.
+/// It carries the hop that comes next, so that no hop waits for memory: the next entry of the arena
+/// is needed a link later.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Cursor {
     next: Hop,

@@ -1,12 +1,13 @@
 //! A whole experiment: every scheme over its own copy of the network, transfer by transfer.
 //!
-//! Each scheme has a world of its own, built with the same seed: the background sources draw the same
-//! idle times and file sizes in all of them, and only their TCP reacts to what the scheme does. Rounds
-//! are in lock-step: a round starts in all schemes at the same time, one gap after the slowest of
-//! them has completed the round before. Differences between schemes are therefore paired by round.
+//! Each scheme has a world of its own, built with the same seed: the background sources draw the
+//! same idle times and file sizes in all of them, and only their TCP reacts to what the scheme
+//! does. Rounds are in lock-step: a round starts in all schemes at the same time, one gap after the
+//! slowest of them has completed the round before. Differences between schemes are therefore paired
+//! by round.
 //!
-//! The simulation starts no thread, reads no clock and has no global; the same scenario and seed give the
-//! same events in the same order, everywhere.
+//! The simulation starts no thread, reads no clock and has no global; the same scenario and seed
+//! give the same events in the same order, everywhere.
 
 mod network;
 
@@ -43,7 +44,8 @@ pub struct Outcome {
 pub struct SchemeOutcome {
     /// The scheme.
     pub scheme: Scheme,
-    /// How long each transfer took from its first SYN to the last byte in order; nothing if it was given up.
+    /// How long each transfer took from its first SYN to the last byte in order; nothing if it was
+    /// given up.
     pub transfers: Vec<Option<Duration>>,
     /// What background traffic delivered.
     pub background: BackgroundBytes,
@@ -51,7 +53,8 @@ pub struct SchemeOutcome {
     pub links: Vec<LinkSummary>,
 }
 
-/// What one direction of a path's link did from the begin of the first round to the end of the last.
+/// What one direction of a path's link did from the begin of the first round to the end of the
+/// last.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinkSummary {
     /// Its name and place, always with a direction.

@@ -112,8 +112,8 @@ impl SchemeRun {
         self.network().background()
     }
 
-    /// Carries out one transfer from `start`, to which the scheme has run; returns when it was complete, or
-    /// `None` if it was given up after `timeout`.
+    /// Carries out one transfer from `start`, to which the scheme has run; returns when it was
+    /// complete, or `None` if it was given up after `timeout`.
     pub(crate) fn transfer(
         &mut self,
         round: u32,

@@ -8,9 +8,9 @@ use crate::event::Event;
 
 /// The one calendar entry of a machine that counts.
 ///
-/// A retransmission timer moves with every ACK and expires almost never. Its entry stays where it was;
-/// when it comes up too early, the machine is not woken and a new entry is made for the present
-/// deadline. An entry that was overtaken by an earlier one is passed over when it comes up.
+/// A retransmission timer moves with every ACK and expires almost never. Its entry stays where it
+/// was; when it comes up too early, the machine is not woken and a new entry is made for the
+/// present deadline. An entry that was overtaken by an earlier one is passed over when it comes up.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Timer {
     armed: Time,

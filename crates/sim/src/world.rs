@@ -2,17 +2,19 @@
 //!
 //! # The model
 //!
-//! Paths of links ([`polypath_link`]) connect two sides. A packet that is given to a port travels over the
-//! links of its path and comes out at the port of the other side. On the way it shares queues with
-//! background traffic, which runs inside. Whoever drives the world (a simulation, or the lab in real
-//! time) does so by [`step`](polypath_core::machine::step).
+//! Paths of links ([`polypath_link`]) connect two sides. A packet that is given to a port travels
+//! over the links of its path and comes out at the port of the other side. On the way it shares
+//! queues with background traffic, which runs inside. A driver (a simulation, or the lab in real
+//! time) advances the world with [`step`](polypath_core::machine::step).
 //!
-//! *Order at equal times.* All that falls due inside happens in order of (time, sequence of scheduling):
-//! packets and timers alike ([`crate::calendar`]). An input at `now` comes after everything inside that
-//! is due at `now`; what is due when the world is woken late happens at the time for which it was due, not
-//! at that of the wake, so that lateness of a driver does not distort the background.
+//! *Order at equal times.* All that falls due inside happens in order of (time, sequence of
+//! scheduling): packets and timers alike ([`crate::calendar`]). An input at `now` comes after
+//! everything inside that is due at `now`; what is due when the world is woken late happens at the
+//! time for which it was due, not at that of the wake, so that lateness of a driver does not
+//! distort the background.
 //!
-//! *Copies.* A copy of a world continues as the world itself would: later inputs of one of them do not affect the other.
+//! *Copies.* A copy of a world continues as the world itself would: later inputs of one of them do
+//! not affect the other.
 
 mod flow;
 mod port;
@@ -39,9 +41,9 @@ pub use report::{Direction, LinkId, LinkName, LinkReport, Overflow, path_load};
 pub(crate) use watch::Watch;
 pub use watch::{Detail, FlowPacket, NetworkEvent};
 
-/// Events that one timeout handles at most: a driver that is an age behind gets the chance to do other things,
-/// and finds a deadline that has passed. An input cannot wait: it takes its place behind everything that is
-/// due before it, however much that is.
+/// Events that one timeout handles at most: a driver that is an age behind gets the chance to do
+/// other things, and finds a deadline that has passed. An input cannot wait: it takes its place
+/// behind everything that is due before it, however much that is.
 const CATCH_UP: u32 = 1 << 20;
 
 /// The most packets in all queues and links of a world; each takes about a hundred bytes.
@@ -113,8 +115,8 @@ impl<X: Payload> World<X> {
         }
     }
 
-    /// Handles everything that is due at `until` or before, however much it is, unless it comes to hold more than
-    /// [`MOST_IN_FLIGHT`] packets.
+    /// Handles everything that is due at `until` or before, however much it is, unless it comes to
+    /// hold more than [`MOST_IN_FLIGHT`] packets.
     pub fn run_until(&mut self, until: Time, out: &mut impl FnMut(WorldOutput<X>)) {
         while let Some(at) = self.next_event.filter(|at| *at <= until)
             && !self.holds_too_much(at)
@@ -131,16 +133,17 @@ impl<X: Payload> World<X> {
 
     /// When the next external packet leaves at a port, of those on the last link of their path.
     ///
-    /// All other packets leave later than the end of that link's propagation delay from now. A driver in
-    /// real time that wakes the world for each departure and besides at intervals no longer than that
-    /// delay sees every packet leave at its time, without a wake for each event inside.
+    /// All other packets leave later than the end of that link's propagation delay from now. A
+    /// driver in real time that wakes the world for each departure and besides at intervals no
+    /// longer than that delay sees every packet leave at its time, without a wake for each event
+    /// inside.
     #[must_use]
     pub fn next_departure(&self) -> Option<Time> {
         self.fabric.next_departure()
     }
 
-    /// Handles what is due until there is an output, and all else that is due at that time, which it returns; `None`
-    /// without an output at `until` or before.
+    /// Handles what is due until there is an output, and all else that is due at that time, which
+    /// it returns; `None` without an output at `until` or before.
     pub fn run_until_output(
         &mut self,
         until: Time,

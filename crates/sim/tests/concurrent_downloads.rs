@@ -4,9 +4,10 @@ use polypath_core::combine::DetectorConfig;
 use polypath_core::rng::Seed;
 use polypath_core::time::Duration;
 use polypath_scenario::{Scenario, Scheme};
-use polypath_sim::{ConcurrentDownloads, RunError, run_concurrent_downloads};
+use polypath_sim::{ConcurrentDownloads, DownloadsRun, RunError, run_concurrent_downloads};
 
-/// Five downloads of 100 packets a round trip each over so many equal links, whose queues are RED or not.
+/// Five downloads of 100 packets a round trip each over the given number of equal links, with or
+/// without RED.
 fn scenario(links: u32, queue: &str) -> Scenario {
     let path = |n: u32| {
         format!(
@@ -26,7 +27,8 @@ fn scenario(links: u32, queue: &str) -> Scenario {
 
 const RED: &str = "{ kind = \"red\", limit = \"500 packets\", min_th = 125, max_th = 375, mean_packet = \"1 kB\" }";
 
-/// The mean sum of windows over the capacity in 30 s after 10 s, the segments that arrived over it, and all arrivals.
+/// The mean sum of windows over the capacity in 30 s after 10 s, the segments that arrived over it,
+/// and all arrivals.
 fn run(scenario: &Scenario, detector: Option<DetectorConfig>, seed: u64) -> (f64, f64, Vec<u32>) {
     let downloads = ConcurrentDownloads {
         flows: 5,
@@ -35,12 +37,12 @@ fn run(scenario: &Scenario, detector: Option<DetectorConfig>, seed: u64) -> (f64
         late: None,
     };
     let (mut windows, mut n, mut first, mut last) = (0.0, 0, 0, Vec::new());
-    let spans = (
-        Seed(seed),
-        Duration::from_secs(40),
-        Duration::from_millis(100),
-    );
-    run_concurrent_downloads(scenario, &downloads, spans, &mut |sample| {
+    let run = DownloadsRun {
+        seed: Seed(seed),
+        span: Duration::from_secs(40),
+        interval: Duration::from_millis(100),
+    };
+    run_concurrent_downloads(scenario, &downloads, run, &mut |sample| {
         let arrived: u32 = sample.arrived.iter().sum();
         if sample.at.as_secs_f64() < 10.0 {
             first = arrived;
@@ -91,7 +93,11 @@ fn samples_without_time_between_them_are_refused() {
         detector: None,
         late: None,
     };
-    let spans = (Seed(1), Duration::from_secs(1), Duration::ZERO);
-    let refused = run_concurrent_downloads(&scenario(1, RED), &downloads, spans, &mut |_| {});
+    let run = DownloadsRun {
+        seed: Seed(1),
+        span: Duration::from_secs(1),
+        interval: Duration::ZERO,
+    };
+    let refused = run_concurrent_downloads(&scenario(1, RED), &downloads, run, &mut |_| {});
     assert_eq!(refused, Err(RunError::Interval));
 }

@@ -1,4 +1,5 @@
-//! Whole experiments: reproducible, fair between schemes, and with the effects that they are run for.
+//! Whole experiments: reproducible, fair between schemes, and with the effects that they are run
+//! for.
 
 use polypath_core::event::Event;
 use polypath_core::frame::{FrameKind, PathId};
@@ -152,8 +153,8 @@ fn without_background_all_schemes_agree() {
             times.sum::<f64>() / s.transfers.len() as f64
         })
         .collect();
-    // Set-up, request and 7 windows of 2, 4, 8, 16, 20, 20, 20 segments, and the 10 that are left: 2 + 8
-    // round trips of 0.2 s, and the transmission times.
+    // Set-up, request and 7 windows of 2, 4, 8, 16, 20, 20, 20 segments, and the 10 that are left:
+    // 2 + 8 round trips of 0.2 s, and the transmission times.
     assert!((1.8..2.1).contains(&means[0]), "{means:?}");
     for mean in &means {
         assert!((mean / means[0] - 1.0).abs() < 0.05, "{means:?}");
@@ -295,8 +296,8 @@ fn every_variant_of_the_hosts_carries_the_files_of_all() {
     }
 }
 
-/// The PPD paper's baseline at a mean load of .81 (reference, ns-2: loss 2.8 %, 4.4 s; here 3.0 % and 3.9 s
-/// over 200 transfers). The bounds are wide because 40 transfers are few.
+/// The PPD paper's baseline at a mean load of .81 (reference, ns-2: loss 2.8 %, 4.4 s; here 3.0 %
+/// and 3.9 s over 200 transfers). The bounds are wide because 40 transfers are few.
 #[test]
 fn the_loaded_path_has_the_load_and_the_times_of_the_reference() {
     let scenario = scenario(|s| {

@@ -65,7 +65,8 @@ impl NetworkObserver for Counts {
     }
 }
 
-/// The race from its text, by the one function that a browser would call: there is no file, clock or thread in it.
+/// The race from its text, by the one function that a browser would call: there is no file, clock
+/// or thread in it.
 #[test]
 fn a_race_of_one_second_is_the_same_watched_or_not_and_its_events_add_up() {
     let network = network(RACE, &["run.duration=1 s"]);

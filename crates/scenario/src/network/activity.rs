@@ -18,8 +18,9 @@ pub struct Activity {
     pub stop: Option<Duration>,
 }
 
-/// A receiver window that the application sets during the run; the next ACK advertises it. A smaller one takes effect
-/// after the data advertised before has arrived: the right edge never moves left (RFC 9293, section 3.8.6).
+/// A receiver window that the application sets during the run; the next ACK advertises it. A
+/// smaller one takes effect after the data advertised before has arrived: the right edge never
+/// moves left (RFC 9293, section 3.8.6).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WindowChange {
@@ -30,8 +31,8 @@ pub struct WindowChange {
     pub window: u32,
 }
 
-/// The receiver window at `time`, in segments: that of the last of the ordered `changes` until then, or else the
-/// `initial` one.
+/// The receiver window at `time`, in segments: that of the last of the ordered `changes` until
+/// then, or else the `initial` one.
 #[must_use]
 pub fn receiver_window_at(changes: &[WindowChange], time: Duration, initial: u32) -> u32 {
     let made = changes.iter().take_while(|change| change.at <= time);

@@ -1,4 +1,5 @@
-//! Checks of a network that no schema can state: nodes that must exist, routes, values that must not be zero.
+//! Checks of a network that no schema can state: nodes that must exist, routes, values that must
+//! not be zero.
 
 pub(super) mod admission;
 mod bounds;
@@ -16,6 +17,13 @@ use super::{Network, Run, Topology};
 use crate::check::{Largest, check_form, check_link, check_name, check_tcp, positive};
 use crate::path::Link;
 use polypath_document::Problems;
+
+/// The nodes and links that a flow may name, and the preset that made them.
+#[derive(Clone, Copy)]
+struct NodeNames<'a> {
+    graph: &'a Graph,
+    preset: Option<&'a Topology>,
+}
 
 /// Reports all problems of a network with valid types.
 pub(super) fn check(network: &Network, problems: &mut Problems) {
@@ -38,7 +46,16 @@ pub(super) fn check(network: &Network, problems: &mut Problems) {
         }
         check_flow(&key, network, flow, problems);
         let preset = network.topology.as_ref();
-        check_route(&key, flow, (&graph, preset), &mut router, problems);
+        check_route(
+            &key,
+            flow,
+            NodeNames {
+                graph: &graph,
+                preset,
+            },
+            &mut router,
+            problems,
+        );
     }
     bounds::check(network, problems);
 }
@@ -143,7 +160,7 @@ fn check_activity(key: &str, flow: &Flow, run: Run, problems: &mut Problems) {
 fn check_route(
     key: &str,
     flow: &Flow,
-    nodes: (&Graph, Option<&Topology>),
+    nodes: NodeNames<'_>,
     router: &mut Router<'_>,
     problems: &mut Problems,
 ) {
@@ -166,7 +183,7 @@ fn check_route(
         match found {
             Err(error) => return report_route(key, flow, &error, problems),
             Ok(there) => {
-                let first = there.first().map(|&link| &nodes.0.links[link]);
+                let first = there.first().map(|&link| &nodes.graph.links[link]);
                 let traffic = (flow.traffic.kind(), format!("{key}.traffic"));
                 if first.is_some_and(|link| !traffic.0.check_first_link(&traffic.1, link, problems))
                 {
@@ -192,10 +209,10 @@ fn report_same_links(key: &str, first: usize, second: usize, problems: &mut Prob
 fn known_stops(
     key_of: &dyn Fn(usize) -> String,
     stops: &[String],
-    nodes: (&Graph, Option<&Topology>),
+    nodes: NodeNames<'_>,
     problems: &mut Problems,
 ) -> Option<Vec<Stop>> {
-    let graph = nodes.0;
+    let graph = nodes.graph;
     let mut known = Vec::new();
     for (index, stop) in stops.iter().enumerate() {
         let is_end = index == 0 || index + 1 == stops.len();
@@ -222,14 +239,15 @@ fn report_unknown_stop(
     key: &str,
     stop: &str,
     is_end: bool,
-    (graph, preset): (&Graph, Option<&Topology>),
+    network: NodeNames<'_>,
     problems: &mut Problems,
 ) {
-    if let Some((measure, value)) = preset.and_then(|preset| preset.measure_of(stop)) {
+    if let Some((measure, value)) = network.preset.and_then(|preset| preset.measure_of(stop)) {
         let message = format!("there is no node `{stop}`: `{measure}` is {value}");
         let remedy = format!("raise `{measure}`, or lower the flow's `count`");
         return problems.report(key, message, remedy);
     }
+    let graph = network.graph;
     let nodes = graph.nodes.iter().map(String::as_str);
     if is_end {
         return problems.report_unknown(&[key], "node", stop, nodes);

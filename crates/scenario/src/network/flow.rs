@@ -9,8 +9,8 @@ use super::activity::{Activity, WindowChange};
 use super::traffic::Traffic;
 use crate::tcp::Tcp;
 
-/// Equal flows, numbered from 0. In the name of a node `{}` stands for the flow's number, and `{+N}` for its number plus
-/// N.
+/// Equal flows, numbered from 0. In the name of a node `{}` stands for the flow's number, and
+/// `{+N}` for its number plus N.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(extend("additionalProperties" = false))]
 pub struct Flow {
@@ -24,8 +24,8 @@ pub struct Flow {
     pub from: String,
     /// The node that receives.
     pub to: String,
-    /// Nodes and links that the flow passes in this order, also on the way back of its ACKs; by default it takes the fewest
-    /// links. A link is passed in the direction of travel.
+    /// Nodes and links that the flow passes in this order, also on the way back of its ACKs; by
+    /// default it takes the fewest links. A link is passed in the direction of travel.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub via: Vec<String>,
     /// Its start and stop.
@@ -36,7 +36,8 @@ pub struct Flow {
     /// The keys of `[tcp]` that differ for this flow.
     #[serde(default, skip_serializing_if = "TcpChanges::is_empty")]
     pub tcp: TcpChanges,
-    /// Changes of its receiver window during the run, in the order of time; the initial one is `tcp.receiver_window`.
+    /// Changes of its receiver window during the run, in the order of time; the initial one is
+    /// `tcp.receiver_window`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub receiver_window: Vec<WindowChange>,
 }
@@ -88,7 +89,8 @@ impl Flow {
         }
     }
 
-    /// For each route of the flow of this number, the names of the nodes and links that it passes, including both ends.
+    /// For each route of the flow of this number, the names of the nodes and links that it passes,
+    /// including both ends.
     pub fn ways(&self, number: u32) -> impl Iterator<Item = Vec<String>> {
         let way = move |between: &[String]| {
             let stops = std::iter::once(&self.from).chain(between);

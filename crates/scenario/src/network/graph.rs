@@ -16,7 +16,8 @@ pub struct Edge {
     pub from: String,
     /// The node at its end.
     pub to: String,
-    /// Whether it has one direction only; otherwise there is an equal reverse link, called `NAME/back`.
+    /// Whether it has one direction only; otherwise there is an equal reverse link, called
+    /// `NAME/back`.
     #[serde(default)]
     pub simplex: bool,
     /// Its parameters; the default name is `FROM-TO`.
@@ -93,8 +94,8 @@ impl Graph {
         }
     }
 
-    /// Adds a link and, unless it is simplex, the reverse one; repeated links form a chain with the nodes `NAME.1`,
-    /// `NAME.2`, ... between them.
+    /// Adds a link and, unless it is simplex, the reverse one; repeated links form a chain with the
+    /// nodes `NAME.1`, `NAME.2`, ... between them.
     pub(super) fn connect(&mut self, from: &str, to: &str, simplex: bool, name: &str, link: &Link) {
         let mut last = self.node(from);
         for number in 1..=link.repeat {

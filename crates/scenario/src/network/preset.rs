@@ -10,8 +10,8 @@ use crate::path::Link;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "preset", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Topology {
-    /// Hosts `left0`, `left1`, ... behind `west`, hosts `right0`, ... behind `east`, one link `bottleneck` between
-    /// them (`MultiTCP` paper, 5.1).
+    /// Hosts `left0`, `left1`, ... behind `west`, hosts `right0`, ... behind `east`, one link
+    /// `bottleneck` between them (`MultiTCP` paper, 5.1).
     Dumbbell {
         /// The number of hosts on each side.
         #[schemars(range(min = 1, max = 100_000))]
@@ -21,8 +21,8 @@ pub enum Topology {
         /// The link between the sides.
         bottleneck: Link,
     },
-    /// Hosts `sender0`, `sender1`, ... behind `gateway`, one link `bottleneck` from there to `sink` (packet-spacing
-    /// paper, Figure 6).
+    /// Hosts `sender0`, `sender1`, ... behind `gateway`, one link `bottleneck` from there to `sink`
+    /// (packet-spacing paper, Figure 6).
     Merge {
         /// The number of senders.
         #[schemars(range(min = 1, max = 100_000))]
@@ -32,8 +32,8 @@ pub enum Topology {
         /// The link that they share.
         bottleneck: Link,
     },
-    /// Nodes `n0` to `nK` in a row with K links `core.0`, ..., and hosts `n1h0`, `n1h1`, ... at every inner node (PPD
-    /// paper, Figure 2: one path).
+    /// Nodes `n0` to `nK` in a row with K links `core.0`, ..., and hosts `n1h0`, `n1h1`, ... at
+    /// every inner node (PPD paper, Figure 2: one path).
     Chain {
         /// The number of links in the row.
         #[schemars(range(min = 1, max = 1000))]
@@ -48,8 +48,8 @@ pub enum Topology {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         access: Option<Link>,
     },
-    /// Paths without a common link from `server` to `client`: `path0.0`, `path0.1`, ... over nodes `p0n1`, ... (PPD
-    /// paper, Figure 2).
+    /// Paths without a common link from `server` to `client`: `path0.0`, `path0.1`, ... over nodes
+    /// `p0n1`, ... (PPD paper, Figure 2).
     ParallelPaths {
         /// The number of paths.
         #[schemars(range(min = 1, max = 1000))]
@@ -63,7 +63,8 @@ pub enum Topology {
 }
 
 impl Topology {
-    /// The dimension, with its value, that is too small for a host of this name, if it is the name of a host.
+    /// The dimension, with its value, that is too small for a host of this name, if it is the name
+    /// of a host.
     pub(super) fn measure_of(&self, host: &str) -> Option<(&'static str, u32)> {
         let is_numbered = |kind: &str| {
             let number = host.strip_prefix(kind);

@@ -47,7 +47,8 @@ pub struct RoundTrip {
     pub back: Vec<usize>,
 }
 
-/// Finds routes with the fewest links; of equally short ones, that over the earliest links of the file.
+/// Finds routes with the fewest links; of equally short ones, that over the earliest links of the
+/// file.
 #[derive(Debug)]
 pub struct Router<'a> {
     graph: &'a Graph,
@@ -77,8 +78,8 @@ impl<'a> Router<'a> {
         }
     }
 
-    /// The links from the first of `stops` over the others, in order, to the last; both ends are nodes. A link is entered at
-    /// its nearer end.
+    /// The links from the first of `stops` over the others, in order, to the last; both ends are
+    /// nodes. A link is entered at its nearer end.
     ///
     /// # Errors
     /// Consecutive stops that are not connected, a node that is passed twice, or equal ends.
@@ -139,7 +140,8 @@ impl<'a> Router<'a> {
         }
     }
 
-    /// The direction of `link` whose start is nearer to the node `at`; of equally near ones, the named one.
+    /// The direction of `link` whose start is nearer to the node `at`; of equally near ones, the
+    /// named one.
     fn in_direction(&mut self, at: usize, link: usize) -> usize {
         let graph = self.graph;
         let far = |router: &mut Self, link: usize| {
@@ -199,8 +201,8 @@ impl<'a> Router<'a> {
 
     /// The links from one node to another.
     ///
-    /// Where a single link leaves the first node or enters the last, it is taken, and the search is between its
-    /// other end: the routes of a thousand hosts behind two routers are searched once.
+    /// Where a single link leaves the first node or enters the last, it is taken, and the search is
+    /// between its other end: the routes of a thousand hosts behind two routers are searched once.
     fn leg(&mut self, from: usize, to: usize) -> Option<Vec<usize>> {
         if from == to {
             return Some(Vec::new());

@@ -23,7 +23,7 @@ fn problems_with(network: &str, from: &str, to: &str) -> Vec<String> {
     problems(&network.replace(from, to))
 }
 
-/// A line of three nodes with a branch, and whatever `flows` says.
+/// A line of three nodes with a branch, and the given `flows`.
 fn small(flows: &str) -> String {
     format!(
         r#"schema = 1
@@ -67,7 +67,7 @@ fn names(graph: &Graph, route: &[usize]) -> Vec<String> {
 }
 
 #[test]
-fn what_would_take_days_or_say_nothing_is_refused_with_its_line() {
+fn excessive_or_ineffective_values_are_refused_with_their_line() {
     let cbr = |traffic: &str| {
         let flow = flow("from = \"a\"\nto = \"b\"");
         small(&flow.replace("{ kind = \"ftp\" }", traffic))
@@ -231,7 +231,7 @@ fn what_cannot_be_run_is_refused_with_its_line() {
     }
 }
 
-/// Four hosts at a router, `h3` of which is not heard, and flows between them.
+/// Four hosts at a router, `h3` of which only receives, and flows between them.
 fn star(flows: &str) -> String {
     let link = |host: u32| {
         let simplex = if host == 3 { "simplex = true\n" } else { "" };

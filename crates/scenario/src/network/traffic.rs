@@ -82,7 +82,8 @@ pub(super) trait TrafficKind {
         false
     }
 
-    /// What each of its ways passes between the ends of the flow; `None` for one way, the flow's `via`.
+    /// What each of its ways passes between the ends of the flow; `None` for one way, the flow's
+    /// `via`.
     fn ways(&self) -> Option<&[Vec<String>]> {
         None
     }

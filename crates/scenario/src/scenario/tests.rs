@@ -19,7 +19,7 @@ fn problems(overrides: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn the_demo_is_valid_and_says_what_it_means() {
+fn the_demo_is_valid_and_has_the_documented_values() {
     let demo = demo(&[]).unwrap();
     assert_eq!(demo.schemes, Scheme::ALL);
     assert_eq!(demo.transfer.size, Bytes(100_000));

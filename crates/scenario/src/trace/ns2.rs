@@ -6,8 +6,8 @@ use super::TraceProblem;
 use super::packets::{MAX_BYTES, MAX_SECONDS, TracePacket};
 use polypath_document::FilePosition;
 
-/// The bytes of a word. A record is two words in network byte order: the microseconds since the previous record, and the
-/// size in bytes.
+/// The bytes of a word. A record is two words in network byte order: the microseconds since the
+/// previous record, and the size in bytes.
 const WORD: usize = 4;
 const FORM: &str = "a record is two big-endian 32-bit words, microseconds and bytes";
 

@@ -59,7 +59,7 @@ fn each_direction_has_its_trace_and_each_file_is_read_once() {
 }
 
 #[test]
-fn what_is_wrong_with_a_file_is_said_with_its_line() {
+fn an_invalid_trace_is_reported_with_its_line() {
     let with = |down: &'static str| problems(SCENARIO, &[("lte.down", down), ("lte.up", "7")]);
     assert_eq!(
         with("1\n2\nx\n"),

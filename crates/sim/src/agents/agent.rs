@@ -19,15 +19,17 @@ use crate::timer::Timer;
 
 /// Both ends of a flow.
 ///
-/// The network wakes an agent, hands it the packets that arrive at either end, and asks what it has done. An agent sends,
-/// sets timers and reports events through its [`Context`].
+/// The network wakes an agent, hands it the packets that arrive at either end, and asks what it has
+/// done. An agent sends, sets timers and reports events through its [`Context`].
 ///
-/// Endless TCP and datagrams are no agents: the loop of the network knows their types, and calls nothing virtual.
+/// Endless TCP and datagrams are no agents: the loop of the network knows their types, and calls
+/// nothing virtual.
 pub(crate) trait Agent: Debug + Send + CloneAgent {
     /// Sets the first timers.
     fn start(&mut self, context: &mut Context<'_>);
 
-    /// Handles a timer of `end`, which may have been overtaken by an earlier one ([`FlowHost::expires`]).
+    /// Handles a timer of `end`, which may have been overtaken by an earlier one
+    /// ([`FlowHost::expires`]).
     fn wake(&mut self, end: FlowEnd, context: &mut Context<'_>);
 
     /// Takes a packet that arrived at `end`.

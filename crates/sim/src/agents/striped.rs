@@ -1,7 +1,9 @@
-//! Media over several TCP connections, whose number and windows the receiver sets (`MultiTCP` paper).
+//! Media over several TCP connections, whose number and windows the receiver sets (`MultiTCP`
+//! paper).
 //!
-//! The receiver requests a connection with a packet of the size of an ACK, and the sender opens it with a SYN. A
-//! connection that the receiver no longer wants ends with what its window has offered.
+//! The receiver requests a connection with a packet of the size of an ACK, and the sender opens it
+//! with a SYN. A connection that the receiver no longer wants ends with what its window has
+//! offered.
 
 mod sink;
 mod source;

@@ -109,8 +109,8 @@ impl TcpFlows {
         }
     }
 
-    /// The receiver's estimate of the round-trip time of the present connection; `None` without a connection, before its
-    /// first segment has arrived, and without an estimate.
+    /// The receiver's estimate of the round-trip time of the present connection; `None` without a
+    /// connection, before its first segment has arrived, and without an estimate.
     pub(crate) fn receiver_rtt(&self, number: u32) -> Option<Duration> {
         let connection = self.sources[number as usize].machine.connection()?;
         let receiver = &self.sinks[number as usize].host.machine;

@@ -10,8 +10,8 @@ use super::Entry;
 /// Number of pages in the ring.
 const PAGES: u64 = 128;
 
-/// Events by the page of time into which they fall: the next [`PAGES`] from the present one as lists in the order of
-/// scheduling, in a ring; what comes later in a heap.
+/// Events by the page of time into which they fall: the next [`PAGES`] from the present one as
+/// lists in the order of scheduling, in a ring; what comes later in a heap.
 #[derive(Clone, Debug)]
 pub(super) struct Far<T> {
     /// The width of a page: 2^bits ns.
@@ -61,8 +61,8 @@ impl<T: Copy> Far<T> {
         })
     }
 
-    /// Moves on to `page`; `take` gets all entries up to those of the page after it, each behind those of its time
-    /// that were scheduled before it.
+    /// Moves on to `page`; `take` gets all entries up to those of the page after it, each behind
+    /// those of its time that were scheduled before it.
     pub(super) fn turn_to(&mut self, page: u64, mut take: impl FnMut(Entry<T>)) {
         while let Some(first) = self.first()
             && first <= page + 1
@@ -78,7 +78,8 @@ impl<T: Copy> Far<T> {
         self.fetch_later();
     }
 
-    /// Moves what the ring reaches from the heap there, before anything can be scheduled there directly.
+    /// Moves what the ring reaches from the heap there, before anything can be scheduled there
+    /// directly.
     fn fetch_later(&mut self) {
         while let Some(later) = self.later.peek()
             && self.page_of(&later.entry) - self.present < PAGES

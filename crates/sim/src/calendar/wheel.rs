@@ -15,8 +15,8 @@ struct Node<T> {
     next: u32,
 }
 
-/// Chains by bucket number modulo [`SLOTS`], in one slab, and a bitmap in two levels of those that are
-/// not empty.
+/// Chains by bucket number modulo [`SLOTS`], in one slab, and a bitmap in two levels of those that
+/// are not empty.
 #[derive(Clone, Debug)]
 pub(super) struct Wheel<T> {
     heads: Box<[u32; WORDS * 64]>,
@@ -43,8 +43,8 @@ impl<T> Default for Wheel<T> {
 impl<T: Copy> Wheel<T> {
     /// Puts an entry at the head of its bucket's chain.
     ///
-    /// Its parts come in registers: an entry that is put together in memory and copied as a whole at once would hold
-    /// the processor up.
+    /// Its parts come in registers: an entry that is put together in memory and copied as a whole
+    /// at once would hold the processor up.
     #[inline]
     pub(super) fn push(&mut self, bucket: u64, at: Time, item: T) {
         let slot = slot(bucket);
@@ -93,8 +93,8 @@ impl<T: Copy> Wheel<T> {
         }
     }
 
-    /// The first bucket that is not empty, of those after `position` that share a word of the bitmap with the first
-    /// of them.
+    /// The first bucket that is not empty, of those after `position` that share a word of the
+    /// bitmap with the first of them.
     #[inline]
     pub(super) fn next_close(&self, position: u64) -> Option<u64> {
         let first = position + 1;

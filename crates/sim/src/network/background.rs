@@ -18,8 +18,8 @@ struct HostLinks {
 }
 
 impl Network {
-    /// Attaches the hosts of a profile to the inner nodes of `path`, and starts their sources at rest; those that send
-    /// towards the server use `profile_back`.
+    /// Attaches the hosts of a profile to the inner nodes of `path`, and starts their sources at
+    /// rest; those that send towards the server use `profile_back`.
     pub(super) fn add_background(
         &mut self,
         scenario: &Scenario,

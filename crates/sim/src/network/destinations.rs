@@ -1,10 +1,11 @@
 //! Which host sends to which, so that every link between inner nodes carries an equal load.
 //!
-//! In each direction every link between inner nodes carries the flows of `hosts` sources. At an end all
-//! hosts send the one way there is. At every node between, as many flows leave as join: half of the
-//! node's hosts send this way, half the other way, and of the flows that come in that many end here: spread
-//! evenly over the nodes that they come from, or those from the nearest or the farthest of them. Spread evenly, for 4 nodes of 20 hosts the flows are 10 from node 1 to 2,
-//! 5 each from 1 to 3, 1 to 4, 2 to 3 and 2 to 4, 10 from 3 to 4, and their mirror images.
+//! In each direction every link between inner nodes carries the flows of `hosts` sources. At an end
+//! all hosts send the one way there is. At every node between, as many flows leave as join: half of
+//! the node's hosts send this way, half the other way, and of the flows that come in that many end
+//! here: spread evenly over the nodes that they come from, or those from the nearest or the
+//! farthest of them. Spread evenly, for 4 nodes of 20 hosts the flows are 10 from node 1 to 2, 5
+//! each from 1 to 3, 1 to 4, 2 to 3 and 2 to 4, 10 from 3 to 4, and their mirror images.
 
 use polypath_scenario::Destinations;
 

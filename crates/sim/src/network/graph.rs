@@ -171,8 +171,8 @@ impl Network {
         Ok(())
     }
 
-    /// Schedules the changes of the receiver window of the TCP flow that is added next, so that they happen before
-    /// what it does at the same time.
+    /// Schedules the changes of the receiver window of the TCP flow that is added next, so that
+    /// they happen before what it does at the same time.
     fn schedule_windows(&mut self, changes: &[WindowChange]) {
         let number = self.agents.tcp.next_number();
         for change in changes {

@@ -114,8 +114,8 @@ fn forty_milliseconds_more_on_a_link_are_forty_more_on_the_way() {
 fn dropped_packets_are_returned_with_link_and_reason() {
     let scenario = scenario(QUIET, |_| {});
     let mut world = build::<Numbered>(&scenario, Seed(1)).unwrap();
-    // The second link takes two packets and is half as fast as the first: every other packet comes at the instant at
-    // which one has left, which still has its place then.
+    // The second link takes two packets and is half as fast as the first: every other packet comes
+    // at the instant at which one has left, which still has its place then.
     let seen = send(&mut world, port(0, Side::Server), 10);
     let (mut delivered, mut dropped) = (Vec::new(), Vec::new());
     for (_, output) in seen {

@@ -46,7 +46,8 @@ pub struct Fading {
 /// What a link loses in a round in which it is down for some of the time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum Outage {
-    /// Everything: "all packets sent in the last TCP window before a link drops out are lost" (IV.A).
+    /// Everything: "all packets sent in the last TCP window before a link drops out are lost"
+    /// (IV.A).
     Window,
     /// The share of the packets that is the share of the time.
     Share,
@@ -57,7 +58,8 @@ pub enum Outage {
 pub enum Dropping {
     /// Just as many as are too many: a link carries its capacity.
     Excess,
-    /// Each packet by itself, with the probability of which that is the mean ("packets are dropped independently", III).
+    /// Each packet by itself, with the probability of which that is the mean ("packets are dropped
+    /// independently", III).
     Independent,
 }
 
@@ -75,8 +77,8 @@ pub enum Response {
 pub enum Coding {
     /// A copy on each: one has to arrive.
     Copies,
-    /// A fragment on each, of which so many have to arrive (footnote 2); each has the size of a packet divided by it, so
-    /// that a link carries so many times more of them.
+    /// A fragment on each, of which this number k has to arrive (footnote 2); a fragment has 1/k of
+    /// the size of a packet, so that a link carries k times as many.
     Fragments(u32),
 }
 
@@ -85,7 +87,8 @@ pub enum Coding {
 pub struct Cure {
     /// The signature that distinguishes them.
     pub signature: SignatureConfig,
-    /// Whether a flow halves its window on a sign of congestion (RFC 3168, 6.1.2); or the signature only looks on.
+    /// Whether a flow halves its window on a sign of congestion (RFC 3168, 6.1.2); or the signature
+    /// only looks on.
     pub acts: bool,
 }
 
@@ -110,7 +113,8 @@ pub enum RoundModelError {
 }
 
 impl RoundModelConfig {
-    /// The paper's model: flows over links that do not fade, with copies, a window of 1 after a loss, and no slow start.
+    /// The paper's model: flows over links that do not fade, with copies, a window of 1 after a
+    /// loss, and no slow start.
     #[must_use]
     pub const fn paper(flows: u32, links: u32, capacity: u32) -> Self {
         Self {

@@ -20,6 +20,15 @@ pub struct Looked {
     pub reading: Reading,
 }
 
+/// The links with losses in a round, as bits.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct LinkState {
+    /// Links that were offered more than their capacity.
+    pub(super) full: u8,
+    /// Links that were down for a part of the round.
+    pub(super) down: u8,
+}
+
 /// The signatures, one for each flow.
 #[derive(Debug)]
 pub(super) struct Detectors {
@@ -45,13 +54,13 @@ impl Detectors {
         }
     }
 
-    /// Looks at what each flow lost on each link; `full` are the links that got more than they carry, `down` those that were
-    /// down for some of the round.
+    /// Passes the losses of each flow and link (`lost`, flow by flow) to the signatures; `look`
+    /// receives their results.
     ///
-    /// Who uses one link has no copies to look at: nothing of it is masked.
+    /// A flow with one link is skipped: its losses are not masked.
     pub(super) fn look(
         &mut self,
-        (full, down): (u8, u8),
+        state: LinkState,
         flows: &mut [Flow],
         lost: &[u32],
         look: &mut impl FnMut(&Looked),
@@ -73,11 +82,11 @@ impl Detectors {
                 ..LinkWindow::default()
             }));
             let reading = signature.on_window(&self.window);
-            let mut up = (0..self.links).filter(|&link| uses(set & !down, link));
+            let mut up = (0..self.links).filter(|&link| uses(set & !state.down, link));
             look(&Looked {
                 flow: number,
                 window: flow.window(),
-                congested: full & set != 0,
+                congested: state.full & set != 0,
                 dropped: up.any(|link| lost[link as usize] > 0),
                 reading,
             });

@@ -62,7 +62,7 @@ impl Links {
         down.fold(0, |set, (link, _): (u32, _)| set | 1 << link)
     }
 
-    /// How many packets each link carries of so many.
+    /// The number of packets that a link carries of those offered.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,

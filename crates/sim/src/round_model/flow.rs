@@ -56,7 +56,7 @@ impl Flow {
         }
     }
 
-    /// Sends so many packets in the next round, whatever happened before.
+    /// Sets the window of the next round, in packets.
     pub(super) const fn set_window(&mut self, window: u32) {
         self.window = window;
     }
@@ -66,7 +66,7 @@ impl Flow {
         self.marked = true;
     }
 
-    /// Ends a round, in which it lost so many packets.
+    /// Ends a round in which the flow lost `lost` packets.
     pub(super) fn end(&mut self, lost: u32) {
         if self.window == 0 {
             return;

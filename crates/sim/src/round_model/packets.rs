@@ -63,7 +63,7 @@ impl Packets {
         }
     }
 
-    /// Loses so many of the copies on a link, chosen at random (Fisher and Yates).
+    /// Loses the given number of the copies on a link, chosen at random (Fisher and Yates).
     fn lose(&mut self, drops: u64, link: u8, stream: &mut Stream) {
         let number = self.on_link.len();
         for place in 0..usize::try_from(drops).unwrap_or(number).min(number) {

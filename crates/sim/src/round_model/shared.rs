@@ -16,7 +16,7 @@ pub(super) fn lost_everywhere(
 ) -> u64 {
     let capacity = config.packets();
     let enough = config.spare() as usize + 1;
-    // How many packets have lost so many copies; the last are lost.
+    // `having[n]`: the number of packets that have lost n copies; the last are lost.
     let mut having = vec![0; enough + 1];
     having[0] = sent;
     for link in 0..config.links {
@@ -34,7 +34,8 @@ pub(super) fn lost_everywhere(
     having[enough]
 }
 
-/// A link loses `drops` of `of` packets: so many are of each kind, which become the next; those of the last stay.
+/// A link loses `drops` of `of` packets: each packet with n lost copies that it hits has n + 1
+/// then; those of the last kind stay.
 fn lose(having: &mut [u64], drops: u64, of: u64, stream: &mut Stream) {
     let (mut drops, mut of) = (drops, of);
     for kind in (0..having.len()).rev() {
@@ -84,7 +85,8 @@ fn hypergeometric(of: u64, marked: u64, number: u64, stream: &mut Stream) -> u64
     hits
 }
 
-/// How many of `number` things happen that each happen with the probability `share`: from one to the next.
+/// How many of `number` things happen that each happen with the probability `share`: from one to
+/// the next.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,

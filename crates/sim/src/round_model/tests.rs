@@ -12,7 +12,7 @@ fn rounds(config: &RoundModelConfig) -> RoundModel {
     RoundModel::new(config, SEED).unwrap()
 }
 
-/// What so many rounds send on average.
+/// The mean number of packets sent per round over `n` rounds.
 fn mean_sent(config: &RoundModelConfig, n: u32) -> f64 {
     let mut rounds = rounds(config);
     let sent: u64 = (0..n).map(|_| rounds.step().sent).sum();
@@ -128,7 +128,8 @@ fn mean_and_error(config: &RoundModelConfig) -> (f64, f64) {
     (mean, (squares / (n - 1.0) / n).sqrt())
 }
 
-/// Section III: of m packets, each dropped on n links with the probability p, one is lost with about m p^n.
+/// Section III: of m packets, each dropped on n links with the probability p, one is lost with
+/// about m p^n.
 #[test]
 fn the_union_bound_is_met_from_below() {
     let config = RoundModelConfig {
@@ -200,7 +201,8 @@ fn impossible_configurations_are_refused() {
 }
 
 proptest! {
-    /// Windows lie between 1 and the capacity, what arrives was sent, and the same seed gives the same rounds.
+    /// Windows lie between 1 and the capacity, what arrives was sent, and the same seed gives the
+    /// same rounds.
     #[test]
     fn rounds_are_sane_and_repeat(
         (flows, links, capacity) in (1_u32..8, 1_u32..5, 1_u32..60),

@@ -20,7 +20,8 @@ const WARM_UP_STEPS: u64 = 1000;
 
 /// Takes the events of a simulated network.
 pub trait NetworkObserver {
-    /// The run has come to `now`; called some fifty times a span, and in the warm-up a thousand times or less, in order.
+    /// The run has come to `now`; called some fifty times a span, and in the warm-up a thousand
+    /// times or less, in order.
     fn on_progress(&mut self, now: Time);
 
     /// The events that it wants; asked once, before the start.
@@ -54,8 +55,8 @@ pub struct NetworkOutcome {
     pub flows: Vec<FlowOutcome>,
     /// The links, in the order of the file.
     pub links: Vec<LinkOutcome>,
-    /// Percentiles of the one-way delays of each `[[flow]]` of the file, over all spans; nothing where no packet arrived,
-    /// and empty where they are not measured.
+    /// Percentiles of the one-way delays of each `[[flow]]` of the file, over all spans; nothing
+    /// where no packet arrived, and empty where they are not measured.
     pub delay_percentiles: Vec<Option<DelayPercentiles>>,
 }
 
@@ -77,10 +78,11 @@ pub struct FlowOutcome {
     pub tcp: bool,
     /// Its totals of each span.
     pub spans: Vec<FlowCounters>,
-    /// The mean of its congestion window over the samples of each span at which it had a connection, in segments;
-    /// nothing where it never had.
+    /// The mean of its congestion window over the samples of each span at which it had a
+    /// connection, in segments; nothing where it never had.
     pub windows: Vec<Option<f64>>,
-    /// The mean of the receiver's estimate of the round-trip time in seconds, likewise, over two samples a span.
+    /// The mean of the receiver's estimate of the round-trip time in seconds, likewise, over two
+    /// samples a span.
     pub receiver_rtts: Vec<Option<f64>>,
     /// Its files in each span.
     pub files: Vec<SpanFiles>,
@@ -247,7 +249,8 @@ impl NetworkOutcome {
         }
     }
 
-    /// Adds the samples of streams, and the stops of their players between the start of a span and its end.
+    /// Adds the samples of streams, and the stops of their players between the start of a span and
+    /// its end.
     fn add_streams(&mut self, sampled: &Sampled, before: &Totals, after: &Totals) {
         let means = sampled
             .connections

@@ -69,8 +69,8 @@ impl Client {
         self.receiver.in_order()
     }
 
-    /// How many segments arrived that were there before: those that the server sent again without need, since the overlay
-    /// gives each packet on once.
+    /// How many segments arrived that were there before: those that the server sent again without
+    /// need, since the overlay gives each packet on once.
     #[must_use]
     pub const fn spurious(&self) -> u64 {
         self.receiver.spurious()

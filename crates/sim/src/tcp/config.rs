@@ -21,12 +21,13 @@ pub struct TcpConfig {
     pub receiver_window: u32,
     /// Whether the first two duplicate ACKs each release a new segment (RFC 3042).
     pub limited_transmit: bool,
-    /// Whether segment 0 is a SYN: of the size of an ACK and alone in flight, until its ACK opens the
-    /// initial window (ns-2's `syn_` and `delay_growth_`).
+    /// Whether segment 0 is a SYN: of the size of an ACK and alone in flight, until its ACK opens
+    /// the initial window (ns-2's `syn_` and `delay_growth_`).
     pub syn: bool,
     /// Whether data is sent ECN-capable, and marks are echoed and answered (RFC 3168).
     pub ecn: bool,
-    /// The longest time for which an ACK waits for a second segment in order; `None` sends each ACK at once.
+    /// The longest time for which an ACK waits for a second segment in order; `None` sends each ACK
+    /// at once.
     pub delayed_ack: Option<Duration>,
     /// The retransmission timer.
     pub rto: RtoConfig,

@@ -23,7 +23,8 @@ pub struct Reduced {
 
 /// Growth of a window in congestion avoidance, and its reduction; slow start is the same for all.
 ///
-/// `in_use` is what may be outstanding: the congestion window, or the receiver window if that is smaller.
+/// `in_use` is what may be outstanding: the congestion window, or the receiver window if that is
+/// smaller.
 pub trait CongestionControl {
     /// The congestion window after an ACK for `acked` new segments.
     fn avoid(&mut self, now: Time, cwnd: f64, acked: u32) -> f64;
@@ -38,7 +39,8 @@ pub trait CongestionControl {
     fn sample(&mut self, rtt: Duration);
 }
 
-/// A congestion control of either kind; the larger one lies apart, so that it costs the others no memory.
+/// A congestion control of either kind; the larger one lies apart, so that it costs the others no
+/// memory.
 #[derive(Clone, Debug)]
 pub enum Congestion {
     /// RFC 5681.

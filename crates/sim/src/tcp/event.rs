@@ -32,8 +32,9 @@ pub enum TcpEvent {
     RecoveryEntered {
         /// How.
         kind: RecoveryKind,
-        /// The repair ends when everything before this segment is acknowledged, or of Reno's fast recovery anything
-        /// new; or with a timeout, which starts another without an end of this one.
+        /// The repair ends when everything before this segment is acknowledged, or of Reno's fast
+        /// recovery anything new; or with a timeout, which starts another without an end of this
+        /// one.
         until: u32,
     },
     /// The repair of a loss ended.
@@ -66,7 +67,8 @@ pub enum TcpEvent {
     ReceiverRtt {
         /// How long it took.
         rtt: Duration,
-        /// The least of these times in the connection: the receiver's estimate of the round-trip time.
+        /// The least of these times in the connection: the receiver's estimate of the round-trip
+        /// time.
         least: Duration,
     },
     /// The application of the receiver set its window, in segments; the next ACK carries it.

@@ -4,10 +4,11 @@ use polypath_core::rng::{Seed, Stream};
 use polypath_core::time::{Duration, Time};
 
 /// Delays what an ACK lets a sender send by a uniform random time, one delay at a time (ns-2's
-/// `overhead_`). Retransmissions that three duplicate ACKs call for, and limited transmit, do not wait.
+/// `overhead_`). Retransmissions that three duplicate ACKs call for, and limited transmit, do not
+/// wait.
 ///
-/// Without it the packets of flows with equal rates keep their places in a drop-tail queue, and the same
-/// flow loses again and again (Floyd and Jacobson 1991, "On traffic phase effects").
+/// Without it the packets of flows with equal rates keep their places in a drop-tail queue, and the
+/// same flow loses again and again (Floyd and Jacobson 1991, "On traffic phase effects").
 #[derive(Clone, Debug)]
 pub struct Overhead {
     greatest: Duration,
@@ -26,7 +27,8 @@ impl Overhead {
         }
     }
 
-    /// Delays for one of several connections, with draws of their own; nothing, and no draw, if `greatest` is zero.
+    /// Delays for one of several connections, with draws of their own; nothing, and no draw, if
+    /// `greatest` is zero.
     pub fn of_connection(greatest: Duration, stream: &mut Stream) -> Option<Self> {
         let own = |stream: &mut Stream| Seed(stream.bits()).stream("overhead");
         (greatest > Duration::ZERO).then(|| Self::new(greatest, own(stream)))

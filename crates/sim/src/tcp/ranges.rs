@@ -25,8 +25,8 @@ impl Range {
 
 /// Sorted ranges that neither overlap nor touch.
 ///
-/// Receivers keep what came out of order in it, senders what was selectively acknowledged. The cost of a
-/// call grows with the number of ranges, that is of holes, never with that of the numbers.
+/// Receivers keep what came out of order in it, senders what was selectively acknowledged. The cost
+/// of a call grows with the number of ranges, that is of holes, never with that of the numbers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RangeSet {
     ranges: Vec<Range>,

@@ -14,8 +14,8 @@ use ack_delay::AckDelay;
 use rtt::WindowTimer;
 use selective::OutOfOrder;
 
-/// Answers the data of the newest connection with cumulative ACKs, at once or delayed, with SACK blocks if
-/// the variant has them.
+/// Answers the data of the newest connection with cumulative ACKs, at once or delayed, with SACK
+/// blocks if the variant has them.
 ///
 /// A segment of a connection newer than the present one starts again; one of an older connection is
 /// ignored.
@@ -104,7 +104,8 @@ impl Receiver {
         self.window_timer.rtt()
     }
 
-    /// How many receiver windows of the connection were timed for that, and since when the present one is.
+    /// How many receiver windows of the connection were timed for that, and since when the present
+    /// one is.
     #[must_use]
     pub const fn windows_timed(&self) -> (u32, Option<Time>) {
         self.window_timer.timed()
@@ -116,8 +117,8 @@ impl Receiver {
         self.window.wanted
     }
 
-    /// Sets the receiver window in segments, at least one. The next ACK carries it; a smaller window holds from
-    /// when what was advertised before has arrived.
+    /// Sets the receiver window in segments, at least one. The next ACK carries it; a smaller
+    /// window holds from when what was advertised before has arrived.
     pub fn set_window(&mut self, segments: u32) {
         self.limit_window(segments.max(1));
     }
@@ -127,8 +128,8 @@ impl Receiver {
         self.window.wanted = segments;
     }
 
-    /// The update of a window that is shut, if the application wants something again (RFC 9293, 3.8.6.2.2): there is no
-    /// data whose ACK would carry it.
+    /// The update of a window that is shut, if the application wants something again (RFC 9293,
+    /// 3.8.6.2.2): there is no data whose ACK would carry it.
     pub fn reopen(&mut self) -> Option<Segment> {
         let is_shut = self.next >= self.window.edge && !self.window.is_last;
         (is_shut && self.window.wanted > 0).then(|| {
@@ -151,8 +152,8 @@ impl Receiver {
 
     /// Expects the data of a connection that its sender has opened.
     ///
-    /// Without a set-up the sender takes the present window for granted: data may arrive within it even if the
-    /// application wants a smaller one by then.
+    /// Without a set-up the sender takes the present window for granted: data may arrive within it
+    /// even if the application wants a smaller one by then.
     pub fn expect(&mut self, connection: u32) {
         if !self.syn && connection > self.connection {
             self.open(connection);
@@ -194,8 +195,8 @@ impl Receiver {
         }
     }
 
-    /// Takes a segment; returns whether its ACK may be delayed: it is the next in order and fills no
-    /// hole (RFC 5681, 4.2).
+    /// Takes a segment; returns whether its ACK may be delayed: it is the next in order and fills
+    /// no hole (RFC 5681, 4.2).
     fn accept(&mut self, number: u32) -> bool {
         if number < self.next {
             self.spurious += 1;

@@ -21,7 +21,8 @@ const SRTT_BITS: u32 = 3;
 const RTTVAR_BITS: u32 = 2;
 /// From this back-off on, the smoothed time is given up for a new start (ns-2, BSD).
 const CLOBBER_ABOVE: u64 = 8;
-/// Up to here the back-off doubles in any case, beyond only while the greatest timeout is not reached (ns-2).
+/// Up to here the back-off doubles in any case, beyond only while the greatest timeout is not
+/// reached (ns-2).
 const UNBOUNDED_BACKOFF: u64 = 64;
 
 /// Round-trip time estimator and timeout of one connection.
@@ -49,7 +50,8 @@ impl Rto {
         }
     }
 
-    /// The present timeout: the estimate within its least value, times the back-off, within the greatest.
+    /// The present timeout: the estimate within its least value, times the back-off, within the
+    /// greatest.
     #[must_use]
     pub fn timeout(&self) -> Duration {
         let floor = self.config.tick * 2;
@@ -58,9 +60,9 @@ impl Rto {
             .max(floor)
     }
 
-    /// Takes the measurement of a segment that was sent once (Karn), at `sent`, and acknowledged at `now`;
-    /// the back-off ends. What is measured is how many ticks of the clock lie between the two, the first
-    /// tick being at the start of the run.
+    /// Takes the measurement of a segment that was sent once (Karn), at `sent`, and acknowledged at
+    /// `now`; the back-off ends. What is measured is how many ticks of the clock lie between the
+    /// two, the first tick being at the start of the run.
     pub fn sample(&mut self, sent: Time, now: Time) {
         self.backoff = 1;
         let tick = self.config.tick.as_nanos().max(1);

@@ -2,7 +2,7 @@
 
 use super::ranges::{Range, RangeSet};
 
-/// So many segments acknowledged beyond one prove it lost (RFC 6675, `DupThresh`).
+/// The number of later segments acknowledged that prove a segment lost (RFC 6675, `DupThresh`).
 const LOSS_THRESHOLD: u32 = 3;
 
 /// The scoreboard of a sender; its numbers are those of RFC 6675, "one past" in place of "highest".

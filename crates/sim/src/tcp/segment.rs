@@ -24,7 +24,8 @@ pub enum SegmentKind {
     Data,
     /// Everything before segment `number` has arrived.
     Ack,
-    /// An ACK of a receiver that wants no more than it offers: where that is nothing, the connection is over.
+    /// An ACK of a receiver that wants no more than it offers: where that is nothing, the
+    /// connection is over.
     LastAck,
 }
 
@@ -45,8 +46,8 @@ pub struct Segment {
     pub number: u32,
     /// The size on the wire in bytes.
     pub size: u32,
-    /// The advertised window of an ACK, SYN or request in segments: data before `number + window` may be
-    /// sent; 0 in data.
+    /// The advertised window of an ACK, SYN or request in segments: data before `number + window`
+    /// may be sent; 0 in data.
     pub window: u32,
     /// The SACK blocks of an ACK.
     pub sack: SackBlocks,
@@ -75,8 +76,8 @@ impl SackBlocks {
     /// As many as fit into the options with a timestamp (RFC 2018, 3).
     pub const MOST: usize = 3;
 
-    /// Adds a block after those that are there, unless it is full. Of a block that lies 65 535 segments
-    /// or more beyond `acknowledged` there is no block; a later ACK has it.
+    /// Adds a block after those that are there, unless it is full. Of a block that lies 65 535
+    /// segments or more beyond `acknowledged` there is no block; a later ACK has it.
     pub fn push(&mut self, acknowledged: u32, block: Range) {
         let relative = |number: u32| u16::try_from(number.checked_sub(acknowledged)?).ok();
         let free = self.0.iter_mut().find(|(_, end)| *end == 0);

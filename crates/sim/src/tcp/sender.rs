@@ -41,7 +41,7 @@ pub struct Sender {
     recovery: Recovery,
     retransmission: Retransmission,
     /// Whether the next new segment has CWR (RFC 3168, 6.1.2).
-    tells_reduction: bool,
+    signals_reduction: bool,
     overhead: Option<Box<Overhead>>,
     stats: SenderStats,
     observed: bool,
@@ -49,8 +49,8 @@ pub struct Sender {
     is_fed: bool,
 }
 
-/// What a sender looks up of its [`TcpConfig`] while it runs: a third of it, so that thousands of senders touch
-/// less memory.
+/// What a sender looks up of its [`TcpConfig`] while it runs: a third of it, so that thousands of
+/// senders touch less memory.
 #[derive(Clone, Copy, Debug)]
 struct Options {
     segment: u32,
@@ -116,7 +116,7 @@ impl Sender {
             window: Window::new(&config),
             recovery: Recovery::new(config.variant),
             retransmission: Retransmission::new(rto),
-            tells_reduction: false,
+            signals_reduction: false,
             overhead: None,
             stats: SenderStats::default(),
             observed: false,
@@ -124,8 +124,8 @@ impl Sender {
         }
     }
 
-    /// Makes it leave the room for new data to an application that [extends](Self::extend) it, where else it would repeat what
-    /// may not be lost (RFC 6675, `NextSeg`, rule 3).
+    /// Makes it leave the room for new data to an application that [extends](Self::extend) it,
+    /// where else it would repeat what may not be lost (RFC 6675, `NextSeg`, rule 3).
     #[must_use]
     pub fn fed(mut self) -> Self {
         self.is_fed = true;
@@ -210,12 +210,12 @@ impl Sender {
         if !self.options.ecn || self.recovery.point.is_some_and(|point| number <= point) {
             return;
         }
-        // What is beyond the point ends a recovery: the mark must not move the point of one that continues, nor
-        // take its inflation for window.
+        // What is beyond the point ends a recovery: the mark must not move the point of one that
+        // continues, nor take its inflation for window.
         self.leave_recovery(out);
         self.window.reduce(self.in_use(number));
         self.recovery.answer_mark(self.sequence.max);
-        self.tells_reduction = true;
+        self.signals_reduction = true;
         self.report(TcpEvent::EcnReduction, out);
     }
 
@@ -231,7 +231,7 @@ impl Sender {
         self.stats.timeouts += 1;
         self.recovery.inflation = 0;
         self.window.restart(self.in_use(self.sequence.una));
-        self.tells_reduction = self.options.ecn;
+        self.signals_reduction = self.options.ecn;
         self.retransmission.back_off(now);
         let next = self.retransmission.rto.timeout();
         self.report(TcpEvent::Timeout { next }, out);

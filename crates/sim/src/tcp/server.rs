@@ -11,7 +11,8 @@ use super::rto::Rto;
 use super::segment::{Segment, SegmentKind};
 use super::sender::{Sender, SenderStats};
 
-/// The server's end of one connection after another; a SYN with a higher number ends the one before.
+/// The server's end of one connection after another; a SYN with a higher number ends the one
+/// before.
 #[derive(Clone, Debug)]
 pub struct Server {
     config: TcpConfig,
@@ -56,7 +57,8 @@ impl Server {
         }
     }
 
-    /// Makes the senders of all connections take a random time of up to `greatest` before they send.
+    /// Makes the senders of all connections take a random time of up to `greatest` before they
+    /// send.
     #[must_use]
     pub fn with_overhead(mut self, greatest: Duration, stream: Stream) -> Self {
         self.overhead = Some((greatest, stream));
@@ -143,8 +145,8 @@ impl Opening {
         self.repeated = true;
     }
 
-    /// Where data begins after a set-up in which the SYN-ACK was repeated: with a window of one segment
-    /// (RFC 5681, 3.1) and a timer that knows nothing of the back-off (RFC 6298, 5.7).
+    /// Where data begins after a set-up in which the SYN-ACK was repeated: with a window of one
+    /// segment (RFC 5681, 3.1) and a timer that knows nothing of the back-off (RFC 6298, 5.7).
     fn begin_data(&self, config: TcpConfig) -> (TcpConfig, Rto) {
         if self.repeated {
             let config = TcpConfig {

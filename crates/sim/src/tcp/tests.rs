@@ -147,8 +147,8 @@ fn the_back_off_of_a_lost_syn_does_not_outlive_the_set_up() {
 #[test]
 fn a_lost_syn_ack_leaves_an_initial_window_of_one_segment() {
     let mut pair = Pair::new(5);
-    // The SYN that the client repeats at the same time is lost, too: a second SYN-ACK would be answered by
-    // a duplicate ACK, which sends a segment of its own (RFC 3042).
+    // The SYN that the client repeats at the same time is lost, too: a second SYN-ACK would be
+    // answered by a duplicate ACK, which sends a segment of its own (RFC 3042).
     let lost = &mut losing([1, 2]);
     pair.input(Time::ZERO, ClientInput::Open(1), lost);
     pair.run(Time(60_000 * MS), lost);

@@ -14,7 +14,8 @@ pub(super) struct Window {
 }
 
 impl Window {
-    /// The initial window, or one segment if the first is a SYN; the threshold is the receiver window.
+    /// The initial window, or one segment if the first is a SYN; the threshold is the receiver
+    /// window.
     pub(super) fn new(config: &TcpConfig) -> Self {
         let initial = if config.syn { 1 } else { config.initial_window };
         Self {

@@ -28,8 +28,8 @@ pub struct FlowReport<'a> {
 }
 
 impl<X: Payload> World<X> {
-    /// The congestion window of every flow now, in the order of [`Self::flows`] and without their totals: what is
-    /// sampled often.
+    /// The congestion window of every flow now, in the order of [`Self::flows`] and without their
+    /// totals: what is sampled often.
     #[inline]
     pub fn congestion_windows(&self) -> impl Iterator<Item = Option<f64>> {
         self.names.flows.iter().map(|flow| match flow.kind {
@@ -39,7 +39,8 @@ impl<X: Payload> World<X> {
         })
     }
 
-    /// The receivers' estimates of the round-trip times now, likewise; nothing without a connection or an estimate.
+    /// The receivers' estimates of the round-trip times now, likewise; nothing without a connection
+    /// or an estimate.
     pub fn receiver_rtts(&self) -> impl Iterator<Item = Option<Duration>> {
         self.names.flows.iter().map(|flow| match flow.kind {
             FlowKind::Tcp(number) => self.agents.tcp.receiver_rtt(number),
@@ -48,8 +49,8 @@ impl<X: Payload> World<X> {
         })
     }
 
-    /// What the streams over several connections look like at their receivers now, likewise; nothing of other flows, and
-    /// no flow at all where none is a stream.
+    /// What the streams over several connections look like at their receivers now, likewise;
+    /// nothing of other flows, and no flow at all where none is a stream.
     pub fn streams(&self) -> impl Iterator<Item = Option<StreamState>> {
         let count = if self.agents.has_streams() {
             self.names.flows.len()

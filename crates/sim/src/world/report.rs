@@ -19,21 +19,23 @@ pub type Direction = Side;
 /// What a link is called, and where it stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LinkName {
-    /// `path1/core.0` for a link of a path, `core.0` for one that paths share, `path1/n2/host7` for that of a background
-    /// host; for a link of a graph, its name there.
+    /// `path1/core.0` for a link of a path, `core.0` for one that paths share, `path1/n2/host7` for
+    /// that of a background host; for a link of a graph, its name there.
     pub name: String,
-    /// The path, by its position in the scenario; nothing for a link of a graph, or one that paths share.
+    /// The path, by its position in the scenario; nothing for a link of a graph, or one that paths
+    /// share.
     pub path: Option<PathId>,
-    /// The side to which it carries packets; nothing for the links of background hosts and of graphs.
+    /// The side to which it carries packets; nothing for the links of background hosts and of
+    /// graphs.
     pub towards: Option<Direction>,
     /// True for a link between two inner nodes, which carries background traffic (its load is the
     /// path load of the PPD paper, 5).
     pub inner: bool,
 }
 
-/// Mean load of the links of a path in the direction `towards`: of those between its inner nodes, which
-/// carry background traffic (the PPD paper's path load, section 5), or of all where there are none. Links that it
-/// shares with other paths do not count.
+/// Mean load of the links of a path in the direction `towards`: of those between its inner nodes,
+/// which carry background traffic (the PPD paper's path load, section 5), or of all where there are
+/// none. Links that it shares with other paths do not count.
 ///
 /// `links` are links with the share of the time in which each was transmitting.
 pub fn path_load<'a>(
@@ -96,7 +98,8 @@ pub enum Overflow {
         /// When it happened.
         at: Time,
     },
-    /// All queues and links together held more than [`MOST_IN_FLIGHT`](super::MOST_IN_FLIGHT) packets.
+    /// All queues and links together held more than [`MOST_IN_FLIGHT`](super::MOST_IN_FLIGHT)
+    /// packets.
     #[error(
         "{held} packets were in flight at {at}, {longest} of them in the queue of link `{link}`, the longest; lower \
          the load or give the queues lower limits"

@@ -1,6 +1,7 @@
 //! Watching a network: the events of its packets and flows.
 //!
-//! It has a loop of its own with code of its own for the flows, so that a network that is not watched does not pay.
+//! It has a loop of its own with code of its own for the flows, so that a network that is not
+//! watched does not pay.
 
 use polypath_core::frame::Payload;
 use polypath_core::time::Time;
@@ -18,8 +19,8 @@ use crate::tcp::{Segment, SegmentKind, TcpEvent};
 /// The events that are reported besides the progress; dropped packets are, if anything is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Detail {
-    /// What happens to TCP senders and receivers, to the spacing of spaced packets, and to the paths of flows that have
-    /// several.
+    /// What happens to TCP senders and receivers, to the spacing of spaced packets, and to the
+    /// paths of flows that have several.
     pub tcp: bool,
     /// Every packet at the end of every link.
     pub packets: bool,
@@ -52,7 +53,8 @@ pub enum NetworkEvent {
         /// The packet, with its ECN field as it arrived.
         packet: FlowPacket,
     },
-    /// A link dropped a packet; reported when its fate is decided, even if it is lost on the wire later.
+    /// A link dropped a packet; reported when its fate is decided, even if it is lost on the wire
+    /// later.
     Dropped {
         /// The link.
         link: LinkId,
@@ -88,7 +90,8 @@ pub struct FlowPacket {
     pub size: u32,
     /// When it left its sender.
     pub sent: Time,
-    /// Of a segment its number; of a datagram the number within its flow, from 1, and of feedback and heartbeats 0.
+    /// Of a segment its number; of a datagram the number within its flow, from 1, and of feedback
+    /// and heartbeats 0.
     pub number: u32,
     /// The segment; `None` for a datagram.
     pub segment: Option<Segment>,

@@ -17,7 +17,8 @@ fn arrivals(keys: &str) -> Vec<(f64, u32)> {
     recorder.arrived(SegmentKind::Data).map(number).collect()
 }
 
-/// The times are those of ns-2 2.35 (`Agent/TCP/Reno`, `syn_` and `delay_growth_ false`, `windowInit_ 4`, `produce 20`).
+/// The times are those of ns-2 2.35 (`Agent/TCP/Reno`, `syn_` and `delay_growth_ false`,
+/// `windowInit_ 4`, `produce 20`).
 #[test]
 fn without_set_up_the_initial_window_goes_at_once_as_in_ns2() {
     let ns2 = [

@@ -5,8 +5,9 @@ use polypath_sim::tcp::SegmentKind;
 
 use crate::recorder::{Recorder, network, network_set};
 
-/// Two files take what they take by hand: of three segments without set-up, with an initial window of two, two round
-/// trips (the first and third segment are on the way for 50.8 ms, their ACKs for 50.032 ms).
+/// Two files take what they take by hand: of three segments without set-up, with an initial window
+/// of two, two round trips (the first and third segment are on the way for 50.8 ms, their ACKs for
+/// 50.032 ms).
 #[test]
 fn a_file_takes_from_its_start_to_its_last_ack_as_long_as_by_hand() {
     let file = "{ kind = \"file\", size = \"3 kB\" }";

@@ -9,7 +9,8 @@ use polypath_sim::{FlowCounters, NetworkEvent, NetworkOutcome};
 
 use super::recorder::Recorder;
 
-/// The last right edge of each connection's receiver, and the connections of each flow whose file is finished.
+/// The last right edge of each connection's receiver, and the connections of each flow whose file
+/// is finished.
 #[derive(Default)]
 struct Watched {
     edges: BTreeMap<(u32, u32), u32>,

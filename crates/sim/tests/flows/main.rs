@@ -1,5 +1,5 @@
-//! Flows: how their connections begin, what their receivers do, how their files end, and what is measured
-//! of them.
+//! Flows: how their connections begin, what their receivers do, how their files end, and what is
+//! measured of them.
 
 mod connections;
 mod datagrams;

@@ -144,7 +144,8 @@ fn a_run_repeats_and_watching_it_changes_nothing() {
     assert!(changes.len() > 6, "some switch");
 }
 
-/// A path that fails is left by the time-out, and what was sent on it until then is all that is lost.
+/// A path that fails is left by the time-out, and what was sent on it until then is all that is
+/// lost.
 #[test]
 fn a_path_that_fails_is_left() {
     let outage = r#"outage = [{ from = "5 s", until = "20 s" }]"#;

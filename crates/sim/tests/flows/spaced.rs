@@ -10,7 +10,8 @@ use polypath_sim::{
 
 use super::recorder::Recorder;
 
-/// Access links of 100 Mbit/s and 2 ms to a gateway; from there 155 Mbit/s and 40 ms behind a queue of 10 packets.
+/// Access links of 100 Mbit/s and 2 ms to a gateway; from there 155 Mbit/s and 40 ms behind a queue
+/// of 10 packets.
 fn network(senders: u32, run: &str, traffic: &str) -> Network {
     let text = format!(
         r#"schema = 1
@@ -72,7 +73,8 @@ fn sixteen_fixed_senders_are_sixteen_of_constant_bit_rate() {
         let cbr = run(&network(16, duration, &cbr));
         assert_eq!(totals(&fixed), totals(&cbr), "spacing {spacing} us");
         assert_eq!(fixed.links, cbr.links);
-        // What the bottleneck does not carry is lost; 16 packets at once and a queue of 10 lose some at any spacing.
+        // What the bottleneck does not carry is lost; 16 packets at once and a queue of 10 lose
+        // some at any spacing.
         let offered = 16.0 * 8000.0 / f64::from(interval);
         let least = 1.0 - 155.0 / offered;
         assert!(
@@ -108,7 +110,8 @@ fn a_single_sender_loses_nothing() {
     }
 }
 
-/// Where nothing waits a packet has come a base round-trip time after it was sent, if that is measured with a packet.
+/// Where nothing waits a packet has come a base round-trip time after it was sent, if that is
+/// measured with a packet.
 #[test]
 fn both_readings_steer_alike_where_nothing_waits() {
     let [range, clock] = ["range", "clock"].map(|counting| {
@@ -124,9 +127,10 @@ fn both_readings_steer_alike_where_nothing_waits() {
 
 const DAMPED: &str = r#"{ kind = "spaced", packet = "1000 B", control = "damped", feedback = { base_rtt = "84 ms" } }"#;
 
-/// Claim `psp.fig16_17.adaptive_fair` wants a Jain index of 0.99, which Fig. 4 cannot give here: a loss that doubles a
-/// spacing of 2 us costs nothing next to the 80 us of a packet, and one that doubles 60 us nearly halves the rate. So
-/// one sender keeps the line and the other takes what is left; together they fill the bottleneck.
+/// Claim `psp.fig16_17.adaptive_fair` wants a Jain index of 0.99, which Fig. 4 cannot give here: a
+/// loss that doubles a spacing of 2 us costs nothing next to the 80 us of a packet, and one that
+/// doubles 60 us nearly halves the rate. So one sender keeps the line and the other takes what is
+/// left; together they fill the bottleneck.
 #[test]
 fn two_damped_senders_fill_the_bottleneck_and_do_not_share_it() {
     let run_of = r#"{ duration = "60 s", warm_up = "20 s", batches = 40 }"#;
@@ -141,7 +145,7 @@ fn two_damped_senders_fill_the_bottleneck_and_do_not_share_it() {
     let jain = sum * sum / (2.0 * squares);
     assert!(
         jain < 0.99,
-        "{rates:?} bit/s: Jain's index {jain}; docs/simulator.md says otherwise"
+        "{rates:?} bit/s: Jain's index {jain}; docs/simulator.md has another value"
     );
     let fastest = rates.iter().copied().fold(0.0, f64::max);
     assert!(fastest > 0.95 * 100e6, "{rates:?} bit/s");
@@ -205,7 +209,8 @@ stop = "25 s"
 traffic = { kind = "spaced", packet = "1000 B", control = "damped", line_rate = "20 Mbit/s" }
 "#;
 
-/// A way back that loses half of the feedback delays reactions; nothing piles up and no loss goes uncounted.
+/// A way back that loses half of the feedback delays reactions; nothing piles up and no loss goes
+/// uncounted.
 #[test]
 fn lost_feedback_is_made_up_for_by_the_next() {
     let network = Network::parse(LOSSY, "lossy.toml", &[]).unwrap();

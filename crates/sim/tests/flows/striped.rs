@@ -30,8 +30,8 @@ fn controlled(recorder: &Recorder) -> Vec<(Time, ControlDecision)> {
     reported.collect()
 }
 
-/// One connection with a window that stays is an FTP that starts when the request has come: the same segments at the same times,
-/// with whatever losses and recoveries.
+/// One connection with a window that stays is an FTP that starts when the request has come: the
+/// same segments at the same times, with whatever losses and recoveries.
 #[test]
 fn a_single_connection_is_a_plain_one() {
     // The request takes 32 us on the wire and 50 ms.
@@ -60,7 +60,8 @@ fn a_single_connection_is_a_plain_one() {
     }
 }
 
-/// Over five connections with losses all comes in order, however few places there are for what comes early.
+/// Over five connections with losses all comes in order, however few places there are for what
+/// comes early.
 #[test]
 fn data_of_several_connections_is_delivered_in_order_with_any_buffer() {
     for buffer in [1, 7, 4096] {
@@ -76,7 +77,8 @@ fn data_of_several_connections_is_delivered_in_order_with_any_buffer() {
     }
 }
 
-/// The rate comes to the target where there is room for it, and connections come and go with congestion.
+/// The rate comes to the target where there is room for it, and connections come and go with
+/// congestion.
 #[test]
 fn the_receiver_sets_the_rate() {
     let aims = [
@@ -134,7 +136,8 @@ fn connections_are_added_where_one_is_limited_and_a_run_repeats() {
     assert!(fastest + spacing >= spacing * 18, "{fastest}");
 }
 
-/// A request or a SYN that is lost is repeated, and a connection that is closed ends with what it was offered.
+/// A request or a SYN that is lost is repeated, and a connection that is closed ends with what it
+/// was offered.
 #[test]
 fn an_outage_stops_the_player_and_nothing_for_good() {
     let play = r#", play_out = { prebuffer = "2 s", rebuffer = "3 s" }"#;

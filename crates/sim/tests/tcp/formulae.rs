@@ -24,8 +24,8 @@ fn mean_window(outcome: &Outcome, rtt: f64) -> f64 {
     outcome.goodput_mbits * 1e6 / 8000.0 * rtt
 }
 
-/// One loss in 10 000 segments over 200 ms: CUBIC's window is 1.054 RTT^(3/4) / p^(3/4) (RFC 9438, equation
-/// 6), 315 segments where Reno has 122.
+/// One loss in 10 000 segments over 200 ms: CUBIC's window is 1.054 RTT^(3/4) / p^(3/4) (RFC 9438,
+/// equation 6), 315 segments where Reno has 122.
 #[test]
 fn cubic_has_its_mean_window_where_round_trips_are_long() {
     let outcome = run(
@@ -37,7 +37,8 @@ fn cubic_has_its_mean_window_where_round_trips_are_long() {
     assert_near("window", mean_window(&outcome, 0.2), expected, 0.05);
 }
 
-/// One loss in 1000 segments over 20 ms: below Reno's window, CUBIC has that, sqrt(3 / 2 p) (RFC 9438, 4.3).
+/// One loss in 1000 segments over 20 ms: below Reno's window, CUBIC has that, sqrt(3 / 2 p) (RFC
+/// 9438, 4.3).
 #[test]
 fn cubic_has_the_window_of_reno_where_that_is_larger() {
     let delay = Duration::from_millis(10);

@@ -36,9 +36,9 @@ pub(crate) struct Experiment {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Harm {
     None,
-    /// One segment in so many is lost.
+    /// Every n-th segment is lost.
     LossEvery(u64),
-    /// One segment in so many carries a congestion mark.
+    /// Every n-th segment carries a congestion mark (CE).
     MarkEvery(u64),
 }
 
@@ -58,7 +58,8 @@ enum Event {
     Receiver,
 }
 
-/// The one calendar entry of a machine that counts; one that was overtaken by an earlier one does not.
+/// The one calendar entry of a machine that counts; one that was overtaken by an earlier one does
+/// not.
 #[derive(Default)]
 struct Alarm(Option<Time>);
 

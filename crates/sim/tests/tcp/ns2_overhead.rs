@@ -1,8 +1,9 @@
 //! One flow whose sender takes a random time before it sends, against ns-2 2.35 (`overhead_`).
 //!
-//! 10 Mbit/s, 20 ms one way, queue of 50 packets, receiver window 10 000, 100 s; means over ten seeds. Here no
-//! packets meet at equal times, and the bursts that a delay makes cost Reno several timeouts. SACK sends
-//! less again than ns-2's, which after a timeout repeats what was selectively acknowledged, too.
+//! 10 Mbit/s, 20 ms one way, queue of 50 packets, receiver window 10 000, 100 s; means over ten
+//! seeds. Here no packets meet at equal times, and the bursts that a delay makes cost Reno several
+//! timeouts. SACK sends less again than ns-2's, which after a timeout repeats what was selectively
+//! acknowledged, too.
 
 use polypath_core::time::Duration;
 use polypath_sim::tcp::Variant;

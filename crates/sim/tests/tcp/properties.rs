@@ -87,7 +87,7 @@ impl Connection {
         );
         for ack in acks {
             if fates.next() != Some(Fate::Lost) {
-                self.tell_sender(ack);
+                self.deliver_ack(ack);
             }
         }
         let mut acks = Vec::new();
@@ -123,7 +123,7 @@ impl Connection {
         }
     }
 
-    fn tell_sender(&mut self, ack: Segment) {
+    fn deliver_ack(&mut self, ack: Segment) {
         self.edge = self.edge.max(ack.number + ack.window);
         for block in ack.sack.iter(ack.number) {
             self.sacked.insert(block);

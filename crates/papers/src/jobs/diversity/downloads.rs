@@ -11,7 +11,7 @@ use polypath_core::combine::DetectorConfig;
 use polypath_core::rng::Seed;
 use polypath_core::time::{Duration, Time};
 use polypath_scenario::{Scenario, Scheme};
-use polypath_sim::{ConcurrentDownloads, run_concurrent_downloads};
+use polypath_sim::{ConcurrentDownloads, DownloadsRun, run_concurrent_downloads};
 use serde::{Deserialize, Serialize};
 
 use self::observer::Seen;
@@ -224,8 +224,12 @@ impl Job for Downloads {
         };
         let mut seen = Seen::default();
         let span = begins + LATE;
-        let spans = (Seed(self.seed), span, INTERVAL);
-        run_concurrent_downloads(&self.scenario()?, &downloads, spans, &mut |sample| {
+        let run = DownloadsRun {
+            seed: Seed(self.seed),
+            span,
+            interval: INTERVAL,
+        };
+        run_concurrent_downloads(&self.scenario()?, &downloads, run, &mut |sample| {
             seen.add(&sample);
         })?;
         Ok(seen.downloaded(self))

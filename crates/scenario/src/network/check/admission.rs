@@ -13,8 +13,8 @@ use polypath_document::Problems;
 /// The key of a segment's size below that of a flow.
 const SEGMENT: &str = "tcp.segment";
 
-/// Whether any queue is limited in bytes. It reads the links as written, since building the whole graph costs as much as
-/// all other checks.
+/// Whether any queue is limited in bytes. It reads the links as written, since building the whole
+/// graph costs as much as all other checks.
 fn is_limited_in_bytes(network: &Network) -> bool {
     let presets = network
         .topology
@@ -25,8 +25,9 @@ fn is_limited_in_bytes(network: &Network) -> bool {
     links.any(|link| matches!(link.queue.limit(), QueueLimit::Bytes(_)))
 }
 
-/// Reports the flows with a queue on their route, limited in bytes, that does not admit their largest packets; the
-/// recordings are already read. The size of all flows, `[tcp].segment`, is checked with the links.
+/// Reports the flows with a queue on their route, limited in bytes, that does not admit their
+/// largest packets; the recordings are already read. The size of all flows, `[tcp].segment`, is
+/// checked with the links.
 pub(in crate::network) fn check(network: &Network, problems: &mut Problems) {
     if !is_limited_in_bytes(network) {
         return;
@@ -57,7 +58,8 @@ fn packets_to_check(network: &Network, flow: &Flow) -> Vec<FlowPacket> {
     packets
 }
 
-/// The first link on the route whose queue does not admit the packet, and its limit; other checks report invalid routes.
+/// The first link on the route whose queue does not admit the packet, and its limit; other checks
+/// report invalid routes.
 fn refusing_link<'a>(
     flow: &Flow,
     packet: &FlowPacket,

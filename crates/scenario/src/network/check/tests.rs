@@ -41,7 +41,7 @@ fn problems(from: &str, to: &str) -> Vec<String> {
 }
 
 #[test]
-fn one_mistake_is_told_once_at_its_key() {
+fn one_mistake_is_reported_once_at_its_key() {
     let none = problems("\"10 s\", warm_up = \"1 s\"", "\"0 s\"");
     assert_eq!(
         none,
@@ -61,7 +61,7 @@ fn one_mistake_is_told_once_at_its_key() {
 }
 
 #[test]
-fn an_argument_is_blamed_for_what_it_says() {
+fn an_invalid_argument_is_reported_at_its_key() {
     for (seconds, wanted) in [
         ("1 s", "nothing is left of 1 s to measure"),
         ("2 s", "the run is over at 2 s, before flow `one` starts"),

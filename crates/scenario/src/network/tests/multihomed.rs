@@ -82,7 +82,7 @@ fn the_defaults_are_those_of_the_paper() {
 }
 
 #[test]
-fn what_is_wrong_is_said_with_its_place_and_remedy() {
+fn an_invalid_key_is_reported_with_its_position_and_remedy() {
     let kind = problems("\"delay-centric\"", "\"delay-centrc\"");
     assert!(
         kind[0].starts_with("net.toml:27:") && kind[0].contains("delay-centric"),

@@ -82,5 +82,8 @@ fn a_run_that_is_too_short_for_a_change_is_blamed_on_what_set_its_length() {
         ]
     );
     let none = with("0");
-    assert!(none.iter().all(|told| !told.contains("window")), "{none:?}");
+    assert!(
+        none.iter().all(|problem| !problem.contains("window")),
+        "{none:?}"
+    );
 }

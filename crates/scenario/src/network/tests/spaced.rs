@@ -44,7 +44,7 @@ fn the_defaults_are_those_of_the_paper() {
 }
 
 #[test]
-fn what_is_wrong_is_said_with_its_remedy() {
+fn an_invalid_key_is_reported_with_its_remedy() {
     let control = problems("\"damped\"", "\"dampd\"");
     assert!(control[0].starts_with("net.toml:15:"), "{control:?}");
     assert!(control[0].contains("damped"), "{control:?}");
@@ -85,15 +85,15 @@ fn what_is_wrong_is_said_with_its_remedy() {
 }
 
 #[test]
-fn what_says_nothing_or_never_moves_is_refused() {
+fn unused_keys_and_zero_rates_are_refused() {
     for (more, wanted) in [
         ("\"damped\", line_rate = \"0 Mbit/s\"", "a rate of zero"),
         ("\"damped\", first = \"0 s\"", "first"),
         ("\"damped\", feedback = { base_rtt = \"11 s\" }", "10 s"),
-        ("\"fixed\", first = \"1 us\"", "`first` says nothing"),
+        ("\"fixed\", first = \"1 us\"", "`first` has no effect"),
         (
             "\"fixed\", feedback = { counting = \"clock\" }",
-            "`feedback` says nothing",
+            "`feedback` has no effect",
         ),
     ] {
         let found = problems("\"damped\"", more);

@@ -42,7 +42,7 @@ fn the_defaults_are_those_of_the_paper() {
     assert!(network.flows[0].traffic.needs_way_back());
 }
 
-/// What is changed, into what, and a part of what is said of it.
+/// The text that is replaced, its replacement, and a part of the reported problem.
 const WRONG: &[(&str, &str, &str)] = &[
     (
         "\"varied-connections\"",
@@ -99,7 +99,7 @@ const WRONG: &[(&str, &str, &str)] = &[
 ];
 
 #[test]
-fn what_is_wrong_is_said_with_its_remedy() {
+fn an_invalid_key_is_reported_with_its_remedy() {
     for &(from, to, wanted) in WRONG {
         let found = problems(from, to);
         assert_eq!(found.len(), 1, "{to}: {found:?}");

@@ -24,7 +24,8 @@ pub struct Cbr {
     #[serde(default)]
     #[schemars(range(min = 0.0, max = 1.0))]
     pub jitter: f64,
-    /// Each flow's interval is drawn once within this share of `interval`, uniformly: clocks differ.
+    /// Each flow's interval is drawn once within this share of `interval`, uniformly: clocks
+    /// differ.
     #[serde(default)]
     #[schemars(range(min = 0.0, max = 1.0))]
     pub drift: f64,
@@ -171,7 +172,8 @@ impl Recording {
             return;
         };
         let key = format!("{key}.repeat");
-        // In ns-2's form the recording has the pause before its first datagram, and may start again with the last.
+        // In ns-2's form the recording has the pause before its first datagram, and may start again
+        // with the last.
         let is_short = match self.format {
             TraceFormat::Text => repeat <= last.at,
             TraceFormat::Ns2 => repeat < last.at,

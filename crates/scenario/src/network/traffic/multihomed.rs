@@ -13,7 +13,8 @@ use crate::check::{check_packet, positive};
 use crate::tcp::Tcp;
 use polypath_document::Problems;
 
-/// Datagrams at even intervals, each of which the receiver acknowledges, over one of several ways at a time.
+/// Datagrams at even intervals, each of which the receiver acknowledges, over one of several ways
+/// at a time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Multihomed {
@@ -25,11 +26,13 @@ pub struct Multihomed {
     #[serde(default)]
     #[schemars(range(min = 0.0, max = 1.0))]
     pub jitter: f64,
-    /// Each flow's interval is drawn once within this share of `interval`, uniformly: clocks differ.
+    /// Each flow's interval is drawn once within this share of `interval`, uniformly: clocks
+    /// differ.
     #[serde(default)]
     #[schemars(range(min = 0.0, max = 1.0))]
     pub drift: f64,
-    /// How many datagrams there are; without end, if absent. After the last there are no heartbeats, either.
+    /// How many datagrams there are; without end, if absent. After the last there are no
+    /// heartbeats, either.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub packets: Option<u64>,
@@ -39,7 +42,8 @@ pub struct Multihomed {
     /// The size of a heartbeat on the wire; that of a datagram, as the paper has it, if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub heartbeat: Option<Bytes>,
-    /// For each way the nodes and links that it passes in this order, there and back, between the flow's ends.
+    /// For each way the nodes and links that it passes in this order, there and back, between the
+    /// flow's ends.
     #[schemars(length(min = 1, max = 64))]
     pub ways: Vec<Vec<String>>,
     /// The way of the first datagram.

@@ -58,8 +58,8 @@ pub enum Control {
 pub struct Feedback {
     /// The size of a feedback and of the answer to a ping on the wire; a ping has that of a packet.
     pub size: Bytes,
-    /// The base round-trip time, with the transmission of a packet and of its feedback; else a ping measures it
-    /// before the first packet.
+    /// The base round-trip time, with the transmission of a packet and of its feedback; else a ping
+    /// measures it before the first packet.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub base_rtt: Option<Duration>,
     /// The round-trip time that sets the interval of feedback and bounds the spacing.
@@ -68,7 +68,8 @@ pub struct Feedback {
     pub counting: Counting,
     /// To which spacing a loss belongs.
     pub attribution: Attribution,
-    /// A packet is lost once one that is so many packets newer has come; the paper's is 0.
+    /// The reordering tolerance in packets: a packet is lost once one has arrived that is this much
+    /// newer; the paper's is 0.
     #[schemars(range(max = 64))]
     pub reordering: u32,
 }
@@ -87,7 +88,8 @@ impl Default for Feedback {
 }
 
 impl Spaced {
-    /// The sender at the start of a link of this rate; `None` if neither the file nor the link says one.
+    /// The sender at the start of a link of this rate; `None` if neither the file nor the link has
+    /// one.
     #[must_use]
     pub fn sender(&self, first_link: Option<Rate>) -> Option<SenderConfig> {
         let adaptive = AdaptiveConfig {
@@ -196,7 +198,8 @@ fn check_base_rtt(key: &str, spaced: &Spaced, problems: &mut Problems) {
     let known = spaced.feedback.base_rtt;
     if let Some(rtt) = known.filter(|rtt| !(MIN_RTT..=MAX_RTT).contains(rtt)) {
         let message = format!("`base_rtt` is {rtt}; it can be {MIN_RTT} to {MAX_RTT}");
-        let remedy = "say how long the way there and back takes, or remove it: a ping measures it";
+        let remedy =
+            "set it to the round-trip time of the unloaded path, or remove it: a ping measures it";
         problems.report(key, message, remedy);
     }
 }
@@ -210,7 +213,7 @@ fn check_unused(key: &str, spaced: &Spaced, problems: &mut Problems) {
         ("feedback", spaced.feedback != unset.feedback),
     ] {
         if is_set {
-            let message = format!("`{leaf}` says nothing where the spacing is fixed");
+            let message = format!("`{leaf}` has no effect while the spacing is fixed");
             let remedy = "remove it, or let `control` be \"ad-hoc\" or \"damped\"";
             problems.report(&format!("{key}.{leaf}"), message, remedy);
         }

@@ -1,4 +1,5 @@
-//! A stream over several TCP connections, whose number and windows the receiver sets (`MultiTCP` paper).
+//! A stream over several TCP connections, whose number and windows the receiver sets (`MultiTCP`
+//! paper).
 
 use polypath_core::connections::{ControlConfig, ControllerConfig, PlayOutConfig};
 use polypath_core::time::Duration;
@@ -24,11 +25,13 @@ pub struct Striped {
     pub rate: Rate,
     /// What sets the number of connections and their windows.
     pub controller: ControllerConfig,
-    /// How many packets the receiver has places for to put them in order again; what is further ahead stays in its connection.
+    /// How many packets the receiver has places for to put them in order again; what is further
+    /// ahead stays in its connection.
     #[serde(default = "default_buffer")]
     #[schemars(range(min = 1, max = 1_000_000))]
     pub buffer: u32,
-    /// The rate to which the sending application limits each connection, if it does (`MultiTCP` paper, Fig. 8).
+    /// The rate to which the sending application limits each connection, if it does (`MultiTCP`
+    /// paper, Fig. 8).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connection_limit: Option<Rate>,
     /// How the media is played, if that is of interest.

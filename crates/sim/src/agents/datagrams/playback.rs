@@ -20,9 +20,9 @@ pub struct Playback {
 }
 
 impl Playback {
-    /// The recording of `packets`, in the order of time, which starts again every `repeat`. That is not shorter than the
-    /// recording; if it is as long, the time from the last datagram to the first of the next round is that from the start
-    /// to the first.
+    /// The recording of `packets`, in the order of time, which starts again every `repeat`. That is
+    /// not shorter than the recording; if it is as long, the time from the last datagram to the
+    /// first of the next round is that from the start to the first.
     #[must_use]
     pub const fn new(packets: Arc<[TracePacket]>, repeat: Option<Duration>) -> Self {
         Self {

@@ -50,7 +50,8 @@ pub struct DatagramSource {
 }
 
 impl DatagramSource {
-    /// A source that starts at `start` and sends nothing at `stop` or later; [`Time::MAX`] for no stop.
+    /// A source that starts at `start` and sends nothing at `stop` or later; [`Time::MAX`] for no
+    /// stop.
     #[must_use]
     pub fn new(mut pattern: Pattern, size: u32, start: Time, stop: Time) -> Self {
         let next = start + pattern.first();

@@ -34,7 +34,8 @@ fn on_off(sojourn: Sojourn) -> Pattern {
 
 #[test]
 fn the_mean_rate_of_bursts_is_the_peak_rate_times_the_share_of_on_times() {
-    // 20 000 cycles: four standard errors are about 3 %; Pareto's tail with shape 3 costs twice that.
+    // 20 000 cycles: four standard errors are about 3 %; Pareto's tail with shape 3 costs twice
+    // that.
     for (sojourn, bound) in [(Sojourn::Exponential, 0.03), (Sojourn::Pareto(3.0), 0.06)] {
         let end = Time::ZERO + SECOND * 60_000;
         let sent = times(endless(on_off(sojourn)), end).len() as f64;

@@ -1,4 +1,5 @@
-//! A source of datagrams over several paths: a source of even intervals whose every datagram a path policy routes.
+//! A source of datagrams over several paths: a source of even intervals whose every datagram a path
+//! policy routes.
 
 use polypath_core::frame::{Epoch, PathId};
 use polypath_core::machine::{Deadline, Machine};
@@ -38,7 +39,8 @@ pub enum MultihomedOutput {
     },
 }
 
-/// A limited number of datagrams, each on the path that the policy chooses; heartbeats end with the last datagram.
+/// A limited number of datagrams, each on the path that the policy chooses; heartbeats end with the
+/// last datagram.
 #[derive(Clone, Debug)]
 pub struct MultihomedSource {
     datagrams: DatagramSource,
@@ -50,7 +52,8 @@ pub struct MultihomedSource {
 }
 
 impl MultihomedSource {
-    /// A source over the first `paths` paths that sends `packets` datagrams, or stops at `stop` before.
+    /// A source over the first `paths` paths that sends `packets` datagrams, or stops at `stop`
+    /// before.
     #[must_use]
     pub fn new(
         datagrams: DatagramSource,

@@ -1,4 +1,5 @@
-//! A source of spaced packets: the sender of [`polypath_core::spacing`] at a link that takes what it sends.
+//! A source of spaced packets: the sender of [`polypath_core::spacing`] at a link that takes what
+//! it sends.
 
 use polypath_core::machine::{Deadline, Machine, Wake, step};
 use polypath_core::spacing::{SenderConfig, SenderInput, SenderOutput, SpacedSender};
@@ -14,7 +15,8 @@ pub struct SpacedSource {
 }
 
 impl SpacedSource {
-    /// A source that starts at `start` and sends nothing at `stop` or later; [`Time::MAX`] for no stop.
+    /// A source that starts at `start` and sends nothing at `stop` or later; [`Time::MAX`] for no
+    /// stop.
     #[must_use]
     pub fn new(config: &SenderConfig, start: Time, stop: Time) -> Self {
         Self {

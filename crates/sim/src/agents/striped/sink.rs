@@ -36,9 +36,11 @@ pub struct StripedSink {
     tcp: TcpConfig,
     span: Span,
     unit: ControlUnit,
-    /// Every connection that was ever asked for, by its number from 1: one that is closed still answers what comes late.
+    /// Every connection that was ever asked for, by its number from 1: one that is closed still
+    /// answers what comes late.
     pub(super) subflows: Vec<SubflowReceiver>,
-    /// The positions in `subflows` of those that are wanted, and then of those that are to end with what they were offered.
+    /// The positions in `subflows` of those that are wanted, and then of those that are to end with
+    /// what they were offered.
     open: Vec<usize>,
     draining: Vec<usize>,
     pub(super) resequencer: Resequencer<()>,
@@ -111,7 +113,8 @@ impl StripedSink {
         Self::new(&sink, setup.span.start, setup.span.stop)
     }
 
-    /// Notes the packet in the next segment of a connection, which the header of a real segment would state.
+    /// Notes the packet in the next segment of a connection, which the header of a real segment
+    /// would state.
     pub fn note_written(&mut self, connection: u32, sequence: u64) {
         self.written = self.written.max(sequence);
         if let Some(place) = self.place(connection) {

@@ -1,4 +1,5 @@
-//! The sender of a stream over several TCP connections: the striper of [`polypath_core::connections`] over simulated senders.
+//! The sender of a stream over several TCP connections: the striper of
+//! [`polypath_core::connections`] over simulated senders.
 
 use polypath_core::connections::{Striper, StriperInput, StriperOutput};
 use polypath_core::machine::{Deadline, Machine};
@@ -17,14 +18,15 @@ pub struct StripedSourceConfig {
     pub tcp: TcpConfig,
     /// The greatest random time that a sender takes before it sends.
     pub overhead: Duration,
-    /// The least time between two packets that the application gives to a connection, if it limits their rate.
+    /// The least time between two packets that the application gives to a connection, if it limits
+    /// their rate.
     pub interval: Option<Duration>,
 }
 
 /// Opens the connections that the receiver asks for, and stripes media without end over them.
 ///
-/// A connection is blocked where its windows let nothing new go: the striper fills no buffers, so that a packet goes to the
-/// connection that can send it now.
+/// A connection is blocked where its windows let nothing new go: the striper fills no buffers, so
+/// that a packet goes to the connection that can send it now.
 #[derive(Clone, Debug)]
 pub struct StripedSource {
     config: StripedSourceConfig,

@@ -23,7 +23,8 @@ pub(super) struct SubflowReceiver {
     unread: VecDeque<u64>,
     /// The wanted window when everything is read, in segments; 0 once the connection is to end.
     window: u32,
-    /// The update of a window that was closed, until something arrives: a lost one would leave both ends waiting.
+    /// The update of a window that was closed, until something arrives: a lost one would leave both
+    /// ends waiting.
     update: Option<Repeated>,
     /// The timer of updates.
     rto: RtoConfig,
@@ -106,8 +107,8 @@ impl SubflowReceiver {
         self.receiver.limit_window(window.saturating_sub(unread));
     }
 
-    /// Sends an update if the window was closed and is open again. The sender does not probe (RFC 9293, 3.8.6.1): the receiver
-    /// repeats the update until something arrives.
+    /// Sends an update if the window was closed and is open again. The sender does not probe (RFC
+    /// 9293, 3.8.6.1): the receiver repeats the update until something arrives.
     pub(super) fn reopen(&mut self, now: Time, out: &mut impl FnMut(Segment)) {
         if let Some(update) = self.receiver.reopen() {
             self.update = Some(Repeated::new(now, Rto::new(self.rto)));

@@ -29,8 +29,8 @@ impl Bulk {
         self
     }
 
-    /// A source that sends `segments` of data, [`u32::MAX`] for data without end, from `start` on, and nothing
-    /// new from `stop` on, no SYN either; [`Time::MAX`] for no stop.
+    /// A source that sends `segments` of data, [`u32::MAX`] for data without end, from `start` on,
+    /// and nothing new from `stop` on, no SYN either; [`Time::MAX`] for no stop.
     #[must_use]
     pub fn new(tcp: TcpConfig, segments: u32, start: Time, stop: Time) -> Self {
         let total = segments.saturating_add(u32::from(tcp.syn));
@@ -55,7 +55,8 @@ impl Bulk {
         file.map_or_else(Vec::new, |file| file.take_finished())
     }
 
-    /// Whether the file is being sent and has not been cut off; false if its duration is not measured.
+    /// Whether the file is being sent and has not been cut off; false if its duration is not
+    /// measured.
     #[must_use]
     pub fn has_file_under_way(&self) -> bool {
         let file = self.file.as_ref();

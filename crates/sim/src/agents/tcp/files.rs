@@ -4,8 +4,8 @@ use polypath_core::time::{Duration, Time};
 
 use crate::tcp::{Sender, TcpEvent, TcpOutput};
 
-/// The files of a source one after another: from the start of each, with its SYN or first segment, to the ACK of its
-/// last.
+/// The files of a source one after another: from the start of each, with its SYN or first segment,
+/// to the ACK of its last.
 #[derive(Clone, Debug)]
 pub(super) struct Files {
     /// Bytes of a segment.

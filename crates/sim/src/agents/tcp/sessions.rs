@@ -57,7 +57,8 @@ impl Sessions {
         }
     }
 
-    /// The source with a stop: it starts no session at `stop` or later, and the current one sends nothing new.
+    /// The source with a stop: it starts no session at `stop` or later, and the current one sends
+    /// nothing new.
     #[must_use]
     pub const fn until(mut self, stop: Time) -> Self {
         self.stop = stop;

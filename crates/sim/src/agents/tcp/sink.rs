@@ -56,7 +56,8 @@ impl Sink {
 }
 
 impl TcpFlows {
-    /// Schedules a change of the receiver window of a flow, which may be added later, to `window` segments at `at`.
+    /// Schedules a change of the receiver window of a flow, which may be added later, to `window`
+    /// segments at `at`.
     pub(crate) fn schedule_window(
         &mut self,
         at: Time,

@@ -91,7 +91,8 @@ impl TcpSource {
         }
     }
 
-    /// The durations of the files that were finished since the last call; empty for a source that does not measure them.
+    /// The durations of the files that were finished since the last call; empty for a source that
+    /// does not measure them.
     pub fn take_finished(&mut self) -> Vec<Duration> {
         match self {
             Self::Bulk(bulk) => bulk.take_finished(),
@@ -99,7 +100,8 @@ impl TcpSource {
         }
     }
 
-    /// Whether a file is being sent and has not been cut off; false for a source that does not measure files.
+    /// Whether a file is being sent and has not been cut off; false for a source that does not
+    /// measure files.
     #[must_use]
     pub fn has_file_under_way(&self) -> bool {
         match self {

@@ -8,8 +8,8 @@ use crate::tcp::{Receiver, Segment, SegmentKind, TcpConfig, TcpOutput};
 /// From the source to the sink and back.
 const ROUND_TRIP: Duration = Duration::from_millis(20);
 
-/// Runs a source over a pipe without loss until it has nothing left to do, and counts the segments that it sends for
-/// the first time before `stop`, and from then on.
+/// Runs a source over a pipe without loss until it has nothing left to do, and counts the segments
+/// that it sends for the first time before `stop`, and from then on.
 pub(super) fn new_data_after(
     source: &mut impl Machine<Input = Segment, Output = TcpOutput>,
     stop: Time,

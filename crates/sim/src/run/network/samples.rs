@@ -7,7 +7,8 @@ use crate::world::Overflow;
 
 /// The number of samples of congestion windows in a span.
 pub(super) const SAMPLES: u32 = 50;
-/// The receivers' estimates of the round-trip times change little: every 25th sample takes them, too.
+/// The receivers' estimates of the round-trip times change little: every 25th sample takes them,
+/// too.
 const RTT_SAMPLE: u32 = 25;
 
 /// The samples of the flows in a span.
@@ -16,7 +17,8 @@ pub(super) struct Sampled {
     pub(super) windows: Samples,
     /// The receivers' estimates of the round-trip time in seconds.
     pub(super) receiver_rtts: Samples,
-    /// The connections that the receivers of streams want, and the sum of their windows in segments.
+    /// The connections that the receivers of streams want, and the sum of their windows in
+    /// segments.
     pub(super) connections: Samples,
     pub(super) stream_windows: Samples,
 }

@@ -9,8 +9,8 @@ use super::{CongestionControl, LEAST_SSTHRESH, Reduced};
 const C: f64 = 0.4;
 /// What a loss leaves of the window (RFC 9438, 4.6).
 const BETA: f64 = 0.7;
-/// The increase, in segments a round trip, with which a Reno window that is multiplied by [`BETA`] has
-/// the mean of a standard one (RFC 9438, 4.3).
+/// The increase, in segments a round trip, with which a Reno window that is multiplied by [`BETA`]
+/// has the mean of a standard one (RFC 9438, 4.3).
 const ALPHA: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
 /// A window grows by half in a round trip at most (RFC 9438, 4.2).
 const GREATEST_GROWTH: f64 = 1.5;
@@ -18,8 +18,8 @@ const GREATEST_GROWTH: f64 = 1.5;
 /// The state of CUBIC; windows in segments, times in seconds.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Cubic {
-    /// The window just before the last reduction, or less by fast convergence; nothing before the first and
-    /// after a timeout.
+    /// The window just before the last reduction, or less by fast convergence; nothing before the
+    /// first and after a timeout.
     w_max: Option<f64>,
     /// The window just before the last reduction.
     prior: f64,
@@ -73,8 +73,8 @@ impl CongestionControl for Cubic {
         cwnd + (target.clamp(cwnd, GREATEST_GROWTH * cwnd) - cwnd) / cwnd
     }
 
-    /// Below the last maximum another flow may be taking its share: fast convergence gives way to it
-    /// (RFC 9438, 4.7).
+    /// Below the last maximum another flow may be taking its share: fast convergence gives way to
+    /// it (RFC 9438, 4.7).
     fn reduce(&mut self, in_use: f64) -> Reduced {
         let below = self.w_max.is_some_and(|w_max| in_use < w_max);
         self.w_max = Some(if below {
@@ -115,7 +115,8 @@ mod tests {
 
     const RTT: Duration = Duration::from_millis(100);
 
-    /// Takes the ACKs of `rounds` round trips of 100 ms, evenly spread; returns the window at the end of each.
+    /// Takes the ACKs of `rounds` round trips of 100 ms, evenly spread; returns the window at the
+    /// end of each.
     fn grow(cubic: &mut Cubic, mut cwnd: f64, rounds: u64) -> Vec<f64> {
         let mut windows = Vec::new();
         for round in 0..rounds {
@@ -154,8 +155,8 @@ mod tests {
         cubic.sample(RTT);
         let reduced = cubic.reduce(10.0);
         let windows = grow(&mut cubic, reduced.cwnd, 12);
-        // The slope is 3 (1 - 0.7) / (1 + 0.7) = 0.529 segments a round trip up to the prior window.
-        // A window of 7.5 has 7 ACKs, so that a little less comes out.
+        // The slope is 3 (1 - 0.7) / (1 + 0.7) = 0.529 segments a round trip up to the prior
+        // window. A window of 7.5 has 7 ACKs, so that a little less comes out.
         let slope = (windows[4] - reduced.cwnd) / 5.0;
         assert!((0.47..0.53).contains(&slope), "{slope}");
         let later = windows[11] - windows[10];

@@ -4,11 +4,12 @@ use polypath_core::time::{Duration, Time};
 
 /// Times how long it takes to receive one receiver window in order.
 ///
-/// Data up to the advertised edge can have been sent before the ACK that advertised it came back only if
-/// the window was not yet used: a window takes a round trip at least, and exactly one if the receiver
-/// window limits the sender. The estimate is the least of these times, as in Linux
-/// (`tcp_rcv_rtt_measure`); it is too long while the congestion window is the smaller one. No window is
-/// timed from an ACK that leaves the edge where it was: a window that shrank holds data of earlier ACKs.
+/// Data up to the advertised edge can have been sent before the ACK that advertised it came back
+/// only if the window was not yet used: a window takes a round trip at least, and exactly one if
+/// the receiver window limits the sender. The estimate is the least of these times, as in Linux
+/// (`tcp_rcv_rtt_measure`); it is too long while the congestion window is the smaller one. No
+/// window is timed from an ACK that leaves the edge where it was: a window that shrank holds data
+/// of earlier ACKs.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct WindowTimer {
     /// Since when, and up to which segment.
@@ -19,7 +20,8 @@ pub(super) struct WindowTimer {
 }
 
 impl WindowTimer {
-    /// Notes that everything before `next` has arrived, and the right edge `edge` of its ACK, if that is new.
+    /// Notes that everything before `next` has arrived, and the right edge `edge` of its ACK, if
+    /// that is new.
     #[inline]
     pub(super) fn advance(&mut self, now: Time, next: u32, edge: Option<u32>) {
         if let Some((since, edge)) = self.present {

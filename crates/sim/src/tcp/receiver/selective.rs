@@ -52,7 +52,8 @@ impl OutOfOrder {
         is_new
     }
 
-    /// Gives up what is in order now that everything before `next` has arrived; returns where that ends.
+    /// Gives up what is in order now that everything before `next` has arrived; returns where that
+    /// ends.
     pub(super) fn release(&mut self, next: u32) -> u32 {
         let next = self.held.first_missing(next);
         self.held.forget_before(next);

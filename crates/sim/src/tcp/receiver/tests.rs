@@ -168,7 +168,8 @@ fn the_time_to_receive_a_window_estimates_the_round_trip() {
     assert_eq!(receiver.rtt(), Some(Duration::from_millis(60)));
 }
 
-/// Flights of eight go on until what was offered has arrived, and then are of two; what an ACK releases comes 60 ms later.
+/// Flights of eight go on until what was offered has arrived, and then are of two; what an ACK
+/// releases comes 60 ms later.
 #[test]
 fn a_window_that_shrinks_does_not_shorten_the_estimate() {
     let mut receiver = Receiver::new(&config(|_| {}));

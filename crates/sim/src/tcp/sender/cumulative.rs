@@ -1,4 +1,5 @@
-//! Loss recovery by cumulative ACKs: Tahoe, Reno (RFC 5681) and `NewReno` (RFC 6582), as in ns-2 2.35.
+//! Loss recovery by cumulative ACKs: Tahoe, Reno (RFC 5681) and `NewReno` (RFC 6582), as in ns-2
+//! 2.35.
 
 use polypath_core::time::Time;
 
@@ -9,7 +10,7 @@ use polypath_scenario::TcpVariant as Variant;
 
 /// Duplicate ACKs that stand for a loss (RFC 5681, 3.2).
 pub(super) const LOSS_THRESHOLD: u32 = 3;
-/// So many segments `NewReno` sends for one ACK in fast recovery (ns-2 2.35, tcp-newreno.cc).
+/// The most segments that `NewReno` sends for one ACK in fast recovery (ns-2 2.35, tcp-newreno.cc).
 pub(super) const NEWRENO_BURST: u32 = 2;
 
 impl Sender {
@@ -34,8 +35,8 @@ impl Sender {
         self.send_more(now, u32::MAX, out);
     }
 
-    /// One of several losses of a window is repaired: the next one is at the new front (RFC 6582, 3.2,
-    /// step 3, with a timer that only the first partial ACK restarts).
+    /// One of several losses of a window is repaired: the next one is at the new front (RFC 6582,
+    /// 3.2, step 3, with a timer that only the first partial ACK restarts).
     fn take_partial_ack(&mut self, now: Time, number: u32, out: &mut impl FnMut(TcpOutput)) {
         let acknowledged = number - self.sequence.una;
         if self.recovery.inflation > acknowledged {
@@ -87,25 +88,25 @@ impl Sender {
         let point = self.recovery.point.filter(|_| is_answered);
         if !is_answered {
             self.window.reduce(self.in_use(self.sequence.una));
-            self.tells_reduction = self.options.ecn;
+            self.signals_reduction = self.options.ecn;
         }
         let until = point.unwrap_or(self.sequence.max);
         let entered = self.recovery.begin(RecoveryKind::Fast, until);
         self.recovery.inflation = LOSS_THRESHOLD;
         self.report(entered, out);
-        self.retransmission.begin_anew(now);
+        self.retransmission.restart_untimed(now);
         self.transmit(now, self.sequence.una, out);
     }
 
     /// Tahoe: a loss is answered like a timeout, without the back-off.
     fn restart_slowly(&mut self, now: Time, out: &mut impl FnMut(TcpOutput)) {
         self.window.restart(self.in_use(self.sequence.una));
-        self.tells_reduction = self.options.ecn;
+        self.signals_reduction = self.options.ecn;
         let entered = self
             .recovery
             .begin(RecoveryKind::SlowStart, self.sequence.max);
         self.report(entered, out);
-        self.retransmission.begin_anew(now);
+        self.retransmission.restart_untimed(now);
         self.sequence.next = self.sequence.una;
     }
 }

@@ -16,8 +16,8 @@ pub(super) struct Recovery {
     pub(super) state: Option<RecoveryKind>,
     /// One past the highest segment that was sent when the window was last reduced.
     pub(super) point: Option<u32>,
-    /// Whether it was reduced for a mark, so that the first loss of that window is repaired without a
-    /// second reduction.
+    /// Whether it was reduced for a mark, so that the first loss of that window is repaired without
+    /// a second reduction.
     for_mark: bool,
     /// Segments that duplicate ACKs have shown to have left the network during fast recovery.
     pub(super) inflation: u32,
@@ -51,7 +51,8 @@ impl Recovery {
         let Some(point) = self.point else {
             return false;
         };
-        // A scoreboard counts no duplicate that stands for old data, so that the point itself is new.
+        // A scoreboard counts no duplicate that stands for old data, so that the point itself is
+        // new.
         una < point || (una == point && self.scoreboard.is_none())
     }
 
@@ -103,7 +104,8 @@ impl Sender {
         }
     }
 
-    /// The window grows for an ACK of new data, but not by one that echoes a mark (RFC 3168, 6.1.2).
+    /// The window grows for an ACK of new data, but not by one that echoes a mark (RFC 3168,
+    /// 6.1.2).
     #[inline]
     pub(super) fn grow(&mut self, now: Time, from: u32, echo: bool) {
         if self.options.syn && from == 0 {

@@ -77,8 +77,9 @@ impl Retransmission {
         self.expires = None;
     }
 
-    /// A fast retransmit: whatever was being timed is not any more.
-    pub(super) fn begin_anew(&mut self, now: Time) {
+    /// A retransmission: the pending round-trip measurement is discarded (Karn), the timer
+    /// restarts.
+    pub(super) fn restart_untimed(&mut self, now: Time) {
         self.timing = None;
         self.restart(now);
     }
@@ -86,6 +87,6 @@ impl Retransmission {
     /// The timer has expired.
     pub(super) fn back_off(&mut self, now: Time) {
         self.rto.back_off();
-        self.begin_anew(now);
+        self.restart_untimed(now);
     }
 }

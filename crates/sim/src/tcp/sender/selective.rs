@@ -61,12 +61,12 @@ impl Sender {
         let point = self.recovery.point.filter(|_| is_answered);
         if !is_answered {
             self.window.reduce(self.in_use(self.sequence.una));
-            self.tells_reduction = self.options.ecn;
+            self.signals_reduction = self.options.ecn;
         }
         let until = point.unwrap_or(self.sequence.max);
         let entered = self.recovery.begin(RecoveryKind::Fast, until);
         self.report(entered, out);
-        self.retransmission.begin_anew(now);
+        self.retransmission.restart_untimed(now);
         let una = self.sequence.una;
         self.board().begin(una);
         self.transmit(now, una, out);

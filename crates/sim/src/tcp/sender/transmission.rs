@@ -57,7 +57,8 @@ impl Sender {
         }
     }
 
-    /// How many segments the windows let go beyond those that the application has given: 0 if the connection is blocked.
+    /// How many segments the windows let go beyond those that the application has given: 0 if the
+    /// connection is blocked.
     pub fn room(&mut self) -> u32 {
         let beyond = if self.recovers_selectively() {
             // What has to be sent again was, as far as the pipe allows, when the last ACK came.
@@ -87,7 +88,8 @@ impl Sender {
         self.send_more(now, u32::MAX, out);
     }
 
-    /// How many new segments the first duplicate ACKs let go beyond the window (RFC 3042); while old ones go again, none.
+    /// How many new segments the first duplicate ACKs let go beyond the window (RFC 3042); while
+    /// old ones go again, none.
     fn limited_transmit(&self) -> u32 {
         let duplicates = self.recovery.duplicates;
         let sends_new = self.sequence.next >= self.sequence.max;
@@ -147,12 +149,13 @@ impl Sender {
         out(TcpOutput::Segment(segment));
     }
 
-    /// New data is ECN-capable; neither a SYN nor what is sent again is (RFC 3168, 6.1.1 and 6.1.5).
+    /// New data is ECN-capable; neither a SYN nor what is sent again is (RFC 3168, 6.1.1 and
+    /// 6.1.5).
     #[inline]
     fn declare_ecn(&mut self, segment: &mut Segment) {
         if self.options.ecn && !(self.options.syn && segment.number == 0) {
             segment.ecn = Ecn::Ect0;
-            segment.ecn_flags.reduced = std::mem::take(&mut self.tells_reduction);
+            segment.ecn_flags.reduced = std::mem::take(&mut self.signals_reduction);
         }
     }
 }

@@ -14,7 +14,8 @@ fn trace(variant: Variant) -> Trace {
 }
 
 impl Trace {
-    /// An ACK of everything before `number` and of `block`, with an echo or not, and what it makes it send.
+    /// An ACK of everything before `number` and of `block`, with an echo or not, and what it makes
+    /// it send.
     fn take(&mut self, ms: u64, number: u32, block: Option<(u32, u32)>, echo: bool) -> Vec<u32> {
         let mut ack = Segment::new(SegmentKind::Ack, 1, number, 40);
         ack.window = self.receiver_window;
