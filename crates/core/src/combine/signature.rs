@@ -13,11 +13,13 @@
 mod config;
 mod likelihood;
 mod marks;
+mod parameters;
 mod same_links;
 
-pub use config::{LikelihoodConfig, SameLinksConfig, SignatureConfig, SignatureError};
+pub use config::SignatureConfig;
 pub use likelihood::LikelihoodRatio;
 pub use marks::Marks;
+pub use parameters::{LikelihoodConfig, SameLinksConfig, SignatureError};
 pub use same_links::SameLinks;
 
 /// The losses, marks and queueing of one link in a window of packets.
