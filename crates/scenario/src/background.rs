@@ -52,9 +52,9 @@ pub enum Destinations {
     /// Equal numbers from each earlier node, as far as possible.
     #[default]
     Spread,
-    /// Those from the nearest nodes: most flows pass one link or all links.
+    /// The sources at the nearest nodes: most flows pass one link or all links.
     Nearest,
-    /// Those from the farthest nodes: all flows pass about the same number of links.
+    /// The sources at the farthest nodes: all flows pass about the same number of links.
     Farthest,
 }
 

@@ -11,10 +11,11 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Encapsulation {
-    /// Those of a deployment: outer headers, seal and frame header around each packet.
+    /// The overheads of a deployment: outer headers, seal and frame header around each packet.
     #[default]
     Wire,
-    /// Those of the PPD paper (section 3.3): data packets without overhead, probes of 40 bytes.
+    /// The overheads of the PPD paper (section 3.3): data packets without overhead, probes of 40
+    /// bytes.
     Paper,
 }
 

@@ -34,9 +34,9 @@ const PAGE: u64 = SLOTS / 2;
 /// Something that falls due at a point in time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry<T> {
-    /// When it falls due.
+    /// The time of the event.
     pub at: Time,
-    /// What falls due.
+    /// The event.
     pub item: T,
 }
 
@@ -79,7 +79,7 @@ impl<T: Copy> Calendar<T> {
         }
     }
 
-    /// When the next event falls due.
+    /// The time of the next event.
     #[inline]
     pub fn next_at(&mut self) -> Option<Time> {
         if self.near.is_empty() {
@@ -88,7 +88,7 @@ impl<T: Copy> Calendar<T> {
         self.near.last().map(|e| e.at)
     }
 
-    /// Takes the next event if it falls due at `limit` or before.
+    /// Removes and returns the next event if it is due at `limit` or before.
     #[inline]
     pub fn pop_until(&mut self, limit: Time) -> Option<Entry<T>> {
         if self.near.is_empty() {

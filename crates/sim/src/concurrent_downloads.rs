@@ -76,7 +76,8 @@ impl Listener for Silent {
 /// Runs concurrent downloads for a time; `take` receives a sample after each interval.
 ///
 /// # Errors
-/// Where the scenario makes no network, its queues outgrow memory, or the interval is 0.
+/// Returns an error if the scenario makes no network, its queues outgrow memory, or the interval is
+/// 0.
 pub fn run_concurrent_downloads(
     scenario: &Scenario,
     downloads: &ConcurrentDownloads,

@@ -3,7 +3,7 @@
 use crate::network::BuildError;
 use crate::world::Overflow;
 
-/// Why a scenario cannot be run.
+/// An error in running a scenario.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RunError {
     /// The network is impossible.

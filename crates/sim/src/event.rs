@@ -2,7 +2,7 @@
 
 use crate::route::AgentEnd;
 
-/// What falls due.
+/// The event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Event {
     /// A packet comes to the end of a link.

@@ -37,7 +37,7 @@ pub(crate) struct Fabric {
     packets: Slab<Packet>,
     /// The timers of the links that hold packets.
     wakes: Vec<Timer>,
-    /// When the external packets on the last link of their route arrive.
+    /// The arrival times of external packets on the last link of their route.
     departures: BinaryHeap<Reverse<Time>>,
 }
 
@@ -47,7 +47,7 @@ impl Fabric {
         self.departures.peek().map(|Reverse(at)| *at)
     }
 
-    /// Takes the first dropped packet.
+    /// Removes and returns the first dropped packet.
     #[inline]
     pub(crate) fn take_lost(&mut self) -> Option<Lost> {
         self.lost.pop_front()
@@ -98,7 +98,7 @@ impl Fabric {
         }
     }
 
-    /// Takes a packet that came to the end of its route out of the network.
+    /// Removes a packet that arrived at the end of its route from the network.
     #[expect(
         clippy::inline_always,
         reason = "it is small, every packet comes here, and with many callers the compiler calls it"

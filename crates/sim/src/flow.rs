@@ -69,7 +69,7 @@ pub struct BackgroundBytes {
 }
 
 impl BackgroundBytes {
-    /// What was delivered between `earlier` and `self`.
+    /// The data delivered between `earlier` and `self`.
     #[must_use]
     pub const fn since(&self, earlier: &Self) -> Self {
         Self {

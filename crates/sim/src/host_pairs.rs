@@ -54,7 +54,7 @@ struct Pair {
     client: Host<Client>,
 }
 
-/// Takes the events of pairs.
+/// Receives the events of pairs.
 pub(crate) trait Listener {
     /// An endpoint of a pair reports.
     fn on_event(&mut self, now: Time, pair: u32, event: &SimEvent);
@@ -70,7 +70,7 @@ struct HostId {
     side: Side,
 }
 
-/// When each host is due, by the pair and whether it is the client.
+/// The deadline of each host, by pair and side.
 #[derive(Debug, Default)]
 struct Deadlines {
     /// In their order at equal times.

@@ -33,7 +33,7 @@ use crate::world::{FlowName, LinkName, Names, Port, PortId, Side, World};
 pub(crate) use convert::foreground_tcp;
 pub use graph::{Nothing, build_graph};
 
-/// Why a scenario makes no network.
+/// An error in building the network of a scenario.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BuildError {
     /// A link is impossible.
@@ -41,7 +41,7 @@ pub enum BuildError {
     Link {
         /// The link.
         name: String,
-        /// What is wrong with it.
+        /// The problem.
         source: polypath_link::ConfigError,
     },
     /// More paths than an overlay can have.
@@ -58,7 +58,7 @@ pub enum BuildError {
     Route {
         /// The flow.
         flow: String,
-        /// Why.
+        /// The cause.
         source: RouteError,
     },
 }

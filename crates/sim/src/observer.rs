@@ -12,7 +12,7 @@ pub enum SimEvent {
     Overlay {
         /// The side of the endpoint.
         side: Side,
-        /// What happened.
+        /// The event.
         event: Event,
     },
     /// The client sent its first SYN.
@@ -38,13 +38,13 @@ pub enum SimEvent {
     RoundOver {
         /// The transfer.
         round: u32,
-        /// What background traffic has delivered since the round started. The time is the same in
-        /// all schemes, so that this can be compared with another scheme's.
+        /// The bytes of background traffic delivered since the round started. The time is the same
+        /// in all schemes, so that this can be compared with another scheme's.
         background: BackgroundBytes,
     },
 }
 
-/// Takes the events of the simulations of all schemes.
+/// Receives the events of the simulations of all schemes.
 ///
 /// Times do not decrease within a scheme; between schemes they do, since the schemes take turns.
 pub trait Observer {
@@ -52,7 +52,7 @@ pub trait Observer {
     fn on_event(&mut self, scheme: usize, at: Time, event: &SimEvent);
 }
 
-/// Takes nothing.
+/// Ignores all events.
 impl Observer for () {
     fn on_event(&mut self, _scheme: usize, _at: Time, _event: &SimEvent) {}
 }

@@ -48,7 +48,7 @@ impl PacketKind {
 pub(crate) struct Packet {
     pub(crate) cursor: Cursor,
     pub(crate) size: u32,
-    /// When it left its sender.
+    /// The time at which it left its sender.
     pub(crate) sent: Time,
     pub(crate) kind: PacketKind,
 }

@@ -52,20 +52,20 @@ pub struct RoundModel {
     stream: Stream,
     packets: Packets,
     detectors: Option<Detectors>,
-    /// What each flow lost in the last round.
+    /// The packets that each flow lost in the last round.
     lost: Vec<u32>,
 }
 
-/// What happened in a round.
+/// The totals of a round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Round {
-    /// How many packets all flows sent, copies not counted.
+    /// The packets that all flows sent, copies not counted.
     pub sent: u64,
     /// Whether any link got more than it carries.
     pub overflowed: bool,
-    /// How many links were down for some of it.
+    /// The number of links that were down for a part of it.
     pub down: u32,
-    /// How many packets were lost with all their copies.
+    /// The packets lost with all their copies.
     pub lost: u64,
 }
 
@@ -73,7 +73,7 @@ impl RoundModel {
     /// Flows that have sent nothing, over links that are up.
     ///
     /// # Errors
-    /// Where the configuration contradicts itself.
+    /// Returns an error if the configuration contradicts itself.
     pub fn new(config: &RoundModelConfig, seed: Seed) -> Result<Self, RoundModelError> {
         config.check()?;
         let flows = (0..config.flows).map(|number| Flow::new(config, number));
@@ -95,7 +95,7 @@ impl RoundModel {
         &self.flows
     }
 
-    /// How many rounds have passed.
+    /// The number of rounds completed.
     #[must_use]
     pub const fn round(&self) -> u32 {
         self.round

@@ -34,7 +34,7 @@ impl AgentEnd {
     }
 }
 
-/// Where a route ends.
+/// The end of a route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Terminal {
     /// The source of a background TCP session takes an ACK.
@@ -111,7 +111,7 @@ impl Routes {
         }
     }
 
-    /// Where the route of the cursor ends.
+    /// The end of the cursor's route.
     pub(crate) fn end(&self, cursor: Cursor) -> Terminal {
         let mut rest = self.hops[cursor.place as usize..].iter();
         let end = rest.find_map(|hop| match hop {

@@ -47,7 +47,7 @@ pub struct SchemeOutcome {
     /// How long each transfer took from its first SYN to the last byte in order; nothing if it was
     /// given up.
     pub transfers: Vec<Option<Duration>>,
-    /// What background traffic delivered.
+    /// The bytes that background traffic delivered.
     pub background: BackgroundBytes,
     /// The links of the paths, each direction for itself.
     pub links: Vec<LinkSummary>,

@@ -37,7 +37,7 @@ pub(crate) struct SchemeRun {
     transfer: Transfer,
 }
 
-/// Takes the events of one scheme.
+/// Receives the events of one scheme.
 pub(crate) type Report<'a> = dyn FnMut(Time, &SimEvent) + 'a;
 
 /// The only pair of hosts.

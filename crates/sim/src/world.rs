@@ -63,7 +63,7 @@ pub enum WorldOutput<X> {
     Dropped {
         /// The link.
         link: LinkId,
-        /// Why.
+        /// The cause.
         reason: DropReason,
         /// The packet.
         payload: X,
@@ -85,7 +85,7 @@ pub struct World<X> {
     pub(crate) most_in_flight: usize,
 }
 
-/// What the parts of a network are called, by their numbers.
+/// The names of the parts of a network, by number.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Names {
     pub(crate) links: Vec<LinkName>,

@@ -89,7 +89,7 @@ impl Flow {
         }
     }
 
-    /// For each route of the flow of this number, the names of the nodes and links that it passes,
+    /// For each route of the flow of this number: the names of the nodes and links that it passes,
     /// including both ends.
     pub fn ways(&self, number: u32) -> impl Iterator<Item = Vec<String>> {
         let way = move |between: &[String]| {

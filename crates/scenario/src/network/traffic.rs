@@ -21,7 +21,7 @@ use spaced::Spaced;
 use striped::Striped;
 use tcp::{Ftp, Sessions, SingleFile};
 
-/// What a flow sends.
+/// The traffic of a flow.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Traffic {
@@ -49,7 +49,7 @@ pub enum Traffic {
     Trace(Recording),
 }
 
-/// What checks, routing and reports ask of a kind of traffic.
+/// The properties of a kind of traffic that checks, routing and reports use.
 pub(super) trait TrafficKind {
     /// Reports the values that no schema can refuse; `key` is that of the traffic.
     fn check(&self, key: &str, problems: &mut Problems);

@@ -13,7 +13,7 @@ pub(super) const MAX_SECONDS: f64 = 86_400.0;
 /// One recorded datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TracePacket {
-    /// When it is sent, since the start of the flow.
+    /// The time of transmission since the start of the flow.
     pub at: Duration,
     /// Its size on the wire, in bytes.
     pub bytes: u32,

@@ -88,7 +88,7 @@ impl Clone for Box<dyn Agent> {
     }
 }
 
-/// What an agent uses of its network while it handles a timer or a packet.
+/// The services of the network to an agent while it handles a timer or a packet.
 pub(crate) struct Context<'a> {
     /// The time of the event.
     pub(crate) now: Time,

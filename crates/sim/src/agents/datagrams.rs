@@ -32,7 +32,7 @@ pub(crate) struct DatagramFlows {
     sinks: Vec<DatagramSink>,
 }
 
-/// What a source sent, and what arrived of it.
+/// The datagrams sent by a source, and those of them that arrived.
 #[derive(Clone, Copy, Debug)]
 struct DatagramSink {
     /// The group of flows in which its delays are measured.
@@ -72,7 +72,7 @@ impl DatagramFlows {
         self.sinks[number as usize].counters.totals()
     }
 
-    /// Takes a datagram at a sink.
+    /// Counts a datagram that arrived at the sink.
     #[inline]
     pub(crate) fn receive(
         &mut self,

@@ -33,7 +33,7 @@ pub(super) struct MultihomedFlow {
     counters: DatagramCounters,
 }
 
-/// What travels between a source and its receiver.
+/// A frame between a source and its receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum MultihomedFrame {
     /// A datagram, by its number within its flow from 1.

@@ -1,4 +1,4 @@
-//! What a flow gets from its network when it is built.
+//! The context in which the network builds a flow.
 
 use polypath_core::rng::{Seed, Stream};
 use polypath_core::time::Time;
@@ -8,7 +8,7 @@ use polypath_scenario::network::{Flow, Graph, RoundTrip};
 
 use crate::route::{AgentEnd, Cursor, FlowEnd, Routes, Terminal};
 
-/// When a flow starts and stops.
+/// The start and stop times of a flow.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Span {
     pub(crate) start: Time,
@@ -35,9 +35,9 @@ pub(crate) struct FlowSetup<'a> {
 /// The routes of one way.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RoutePair {
-    /// From the sender to the receiver.
+    /// The route from the sender to the receiver.
     pub(crate) there: Cursor,
-    /// From the receiver to the sender.
+    /// The route from the receiver to the sender.
     pub(crate) back: Cursor,
 }
 

@@ -26,7 +26,7 @@ impl Model {
     }
 }
 
-/// How far ahead of the present an event lies, over all tiers and with many equal times.
+/// The delay of an event, over all tiers and with many equal times.
 fn span() -> impl Strategy<Value = u64> {
     prop_oneof![
         Just(0),

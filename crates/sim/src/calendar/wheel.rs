@@ -69,7 +69,7 @@ impl<T: Copy> Wheel<T> {
         self.clear(slot);
     }
 
-    /// Takes what is alone in its bucket, if that falls due at `limit` or before.
+    /// Removes the only event of its bucket if it is due at `limit` or before.
     #[inline]
     pub(super) fn take_alone(&mut self, bucket: u64, limit: Time) -> Option<Entry<T>> {
         let slot = slot(bucket);

@@ -1,4 +1,4 @@
-//! From the data of a scenario to the configurations of the parts.
+//! Conversion of a scenario to the configurations of its parts.
 
 use polypath_scenario as scenario;
 use polypath_scenario::Scenario;

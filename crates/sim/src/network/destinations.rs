@@ -1,4 +1,4 @@
-//! Which host sends to which, so that every link between inner nodes carries an equal load.
+//! The destination of each host, so that every link between inner nodes carries an equal load.
 //!
 //! In each direction every link between inner nodes carries the flows of `hosts` sources. At an end
 //! all hosts send the one way there is. At every node between, as many flows leave as join: half of
@@ -18,7 +18,7 @@ pub(crate) struct HostId {
     pub(crate) number: usize,
 }
 
-/// Where one host's traffic goes.
+/// The destination of a host's traffic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Flow {
     pub(crate) from: HostId,

@@ -18,7 +18,7 @@ use crate::route::Terminal;
 use crate::tcp::TcpConfig;
 use crate::world::{FlowName, LinkName, World};
 
-/// What enters a network that has no ports: nothing.
+/// The input of a network without ports: uninhabited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Nothing {}
 
@@ -64,9 +64,9 @@ pub fn build_graph(network: &scenario::Network, seed: Seed) -> Result<World<Noth
 
 /// The links that a flow crosses.
 pub(super) struct RouteLinks {
-    /// From the sender to the receiver.
+    /// The route from the sender to the receiver.
     pub(super) there: Vec<u32>,
-    /// From the receiver to the sender.
+    /// The route from the receiver to the sender.
     pub(super) back: Vec<u32>,
 }
 
@@ -105,7 +105,7 @@ fn known(stops: Vec<String>, graph: &Graph) -> Result<Vec<Stop>, WayError> {
     stops.into_iter().map(find).collect()
 }
 
-/// Why a flow has no way.
+/// A flow without a route.
 enum WayError {
     UnknownStop(String),
     Route(RouteError),

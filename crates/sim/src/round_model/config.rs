@@ -1,4 +1,4 @@
-//! What flows and links are like.
+//! The configuration of flows and links.
 
 use polypath_core::combine::signature::{SignatureConfig, SignatureError};
 use serde::Serialize;
@@ -8,23 +8,23 @@ use serde::Serialize;
 /// It has more than ten fields, since each is a choice that is varied on its own.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RoundModelConfig {
-    /// How many flows.
+    /// The number of flows.
     pub flows: u32,
-    /// How many links, 1 to 8.
+    /// The number of links, 1 to 8.
     pub links: u32,
-    /// What a link carries, in packets a round.
+    /// The capacity of a link, in packets per round.
     pub capacity: u32,
-    /// How links fade; nothing if they do not.
+    /// The fading of links; `None` if they do not fade.
     pub fading: Option<Fading>,
-    /// What a link that is down for a part of a round loses.
+    /// The loss of a link that is down for a part of a round.
     pub outage: Outage,
-    /// Which packets a link drops of too many.
+    /// The packets that a link drops when it is offered more than its capacity.
     pub dropping: Dropping,
     /// The reaction of the window to a loss.
     pub response: Response,
     /// Whether a flow doubles its window up to half of the one at which it last lost something.
     pub slow_start: bool,
-    /// What goes over the links.
+    /// The coding of packets over the links.
     pub coding: Coding,
     /// The round in which the last flow begins; all others begin in the first.
     pub late: u32,
@@ -43,7 +43,7 @@ pub struct Fading {
     pub down: f64,
 }
 
-/// What a link loses in a round in which it is down for some of the time.
+/// The loss of a link in a round in which it is down for a part of the time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum Outage {
     /// Everything: "all packets sent in the last TCP window before a link drops out are lost"
@@ -53,7 +53,7 @@ pub enum Outage {
     Share,
 }
 
-/// Which packets a link drops of too many.
+/// The packets that a link drops when it is offered more than its capacity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum Dropping {
     /// Just as many as are too many: a link carries its capacity.
@@ -66,13 +66,13 @@ pub enum Dropping {
 /// The reaction of the window to a loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum Response {
-    /// It is 1 (IV.A).
+    /// The window becomes 1 (IV.A).
     Reset,
-    /// It is half, at least 1.
+    /// The window is halved, to at least 1.
     Halve,
 }
 
-/// What goes over the links.
+/// The coding of packets over the links.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum Coding {
     /// A copy on each: one has to arrive.
@@ -82,7 +82,7 @@ pub enum Coding {
     Fragments(u32),
 }
 
-/// How congestion is distinguished from dropouts, and the reaction.
+/// The detection of congestion among dropouts, and the reaction.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Cure {
     /// The signature that distinguishes them.
@@ -92,7 +92,7 @@ pub struct Cure {
     pub acts: bool,
 }
 
-/// Why there are no such flows and links.
+/// A contradiction in a configuration.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum RoundModelError {
     /// Nothing to send, nothing to send on, or more links than a signature distinguishes.
@@ -133,19 +133,19 @@ impl RoundModelConfig {
         }
     }
 
-    /// How many copies or fragments of a packet may be lost before it is.
+    /// The number of copies or fragments that a packet may lose without being lost.
     #[must_use]
     pub const fn spare(&self) -> u32 {
         self.links - self.needed()
     }
 
-    /// How many packets a link carries in a round, each with a copy or fragment of it.
+    /// The number of packets of which a link carries a copy or fragment in a round.
     #[must_use]
     pub const fn packets(&self) -> u64 {
         self.capacity as u64 * self.needed() as u64
     }
 
-    /// How many copies or fragments of a packet have to arrive.
+    /// The number of copies or fragments of a packet that have to arrive.
     pub(super) const fn needed(&self) -> u32 {
         match self.coding {
             Coding::Copies => 1,

@@ -1,11 +1,11 @@
-//! What signatures make of a round, and what follows.
+//! The congestion signatures of flows, and the reaction to them.
 
 use polypath_core::combine::signature::{LinkWindow, Marks, Reading, Signature};
 
 use super::config::{Cure, RoundModelConfig, uses};
 use super::flow::Flow;
 
-/// What the signature of a flow made of a round.
+/// The result of a flow's signature for a round.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Looked {
     /// The flow, by its number.

@@ -18,7 +18,7 @@ pub(super) struct Links {
 struct Process {
     fading: Fading,
     up: bool,
-    /// When it changes next, in rounds from the start of the current one.
+    /// The next change of state, in rounds from the start of the current one.
     changes: f64,
     stream: Stream,
 }
@@ -36,7 +36,7 @@ impl Links {
         }
     }
 
-    /// Takes the links on by a round.
+    /// Advances the links by a round.
     pub(super) fn advance(&mut self) {
         for (process, down) in self.processes.iter_mut().zip(&mut self.down) {
             *down = process.advance();
@@ -50,13 +50,13 @@ impl Links {
         self.down.iter().any(|&down| down > 0.0)
     }
 
-    /// How many are down for some of the round.
+    /// The number of links that are down for a part of the round.
     pub(super) fn down(&self) -> u32 {
         let down = self.down.iter().filter(|&&down| down > 0.0);
         u32::try_from(down.count()).unwrap_or(u32::MAX)
     }
 
-    /// Those that are down for some of the round, as bits.
+    /// The links that are down for a part of the round, as bits.
     pub(super) fn down_set(&self) -> u8 {
         let down = (0..).zip(&self.down).filter(|(_, down)| **down > 0.0);
         down.fold(0, |set, (link, _): (u32, _)| set | 1 << link)

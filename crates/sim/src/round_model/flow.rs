@@ -31,19 +31,19 @@ impl Flow {
         }
     }
 
-    /// What it sends in a round, in packets; 0 before it begins.
+    /// The window: the packets sent in a round; 0 before the flow begins.
     #[must_use]
     pub const fn window(&self) -> u32 {
         self.window
     }
 
-    /// What it has sent, in packets.
+    /// The packets sent.
     #[must_use]
     pub const fn sent(&self) -> u64 {
         self.sent
     }
 
-    /// What of it has arrived, in packets.
+    /// The packets that have arrived.
     #[must_use]
     pub const fn delivered(&self) -> u64 {
         self.delivered

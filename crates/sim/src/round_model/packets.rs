@@ -10,11 +10,11 @@ use super::shared::binomial;
 /// The packets of a round, and what links lost of them.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Packets {
-    /// For each packet, flow by flow, the links that lost its copy, as bits.
+    /// The links that lost a copy of each packet, as bits, flow by flow.
     lost_on: Vec<u8>,
     /// The packets that have a copy on the link at hand.
     on_link: Vec<u32>,
-    /// How many copies each flow lost on each link, flow by flow.
+    /// The copies that each flow lost on each link, flow by flow.
     by_link: Vec<u32>,
 }
 
@@ -98,13 +98,13 @@ impl Packets {
         }
     }
 
-    /// How many copies each flow lost on each link, flow by flow.
+    /// The copies that each flow lost on each link, flow by flow.
     pub(super) fn lost_by_link(&self) -> &[u32] {
         &self.by_link
     }
 }
 
-/// How many packets have a copy on a link.
+/// The number of packets with a copy on a link.
 fn offered(config: &RoundModelConfig, link: u32, flows: &[Flow]) -> u64 {
     let flows = flows.iter().enumerate();
     let using = flows.filter(|(number, _)| uses(config.set(*number), link));

@@ -7,7 +7,7 @@ use super::config::{Dropping, RoundModelConfig};
 use super::fading::Links;
 use super::flow::Flow;
 
-/// How many of `sent` packets are lost with all copies, or with too many fragments.
+/// The number of `sent` packets that lose all copies, or too many fragments.
 pub(super) fn lost_everywhere(
     config: &RoundModelConfig,
     links: &Links,
@@ -58,7 +58,7 @@ fn lose_each(having: &mut [u64], share: f64, stream: &mut Stream) {
     }
 }
 
-/// Whose the packets are that were lost.
+/// Distributes the lost packets among the flows at random.
 pub(super) fn spread(lost: u64, sent: u64, flows: &[Flow], of: &mut [u32], stream: &mut Stream) {
     let (mut lost, mut sent) = (lost, sent);
     for (flow, of) in flows.iter().zip(of) {
@@ -72,7 +72,8 @@ pub(super) fn spread(lost: u64, sent: u64, flows: &[Flow], of: &mut [u32], strea
     }
 }
 
-/// How many of `number` things are among `marked` ones that were chosen of `of`, at random.
+/// A hypergeometric draw: the marked items among `number` items of `of`, `marked` of which are
+/// marked.
 fn hypergeometric(of: u64, marked: u64, number: u64, stream: &mut Stream) -> u64 {
     if number == of || marked == of {
         return number.min(marked);

@@ -114,7 +114,7 @@ fn losses_in_numbers_and_packet_by_packet_are_the_same() {
     }
 }
 
-/// What a round sends, from runs of their own.
+/// The mean number of packets per round over independent runs, and its standard error.
 fn mean_and_error(config: &RoundModelConfig) -> (f64, f64) {
     let of = |run: u64| {
         let mut rounds = RoundModel::new(config, Seed(run)).unwrap();

@@ -18,7 +18,7 @@ use samples::{SAMPLES, Sampled};
 /// The most steps of a warm-up: short spans are no reason to run a long warm-up in small steps.
 const WARM_UP_STEPS: u64 = 1000;
 
-/// Takes the events of a simulated network.
+/// Receives the events of a simulated network.
 pub trait NetworkObserver {
     /// The run has come to `now`; called some fifty times a span, and in the warm-up a thousand
     /// times or less, in order.
@@ -33,7 +33,7 @@ pub trait NetworkObserver {
     fn on_event(&mut self, _at: Time, _event: &NetworkEvent) {}
 }
 
-/// Takes nothing.
+/// Ignores all events.
 impl NetworkObserver for () {
     fn on_progress(&mut self, _now: Time) {}
 }
@@ -69,7 +69,7 @@ impl NetworkOutcome {
     }
 }
 
-/// What a flow did in each span.
+/// The totals of a flow in each span.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FlowOutcome {
     /// Its name.
@@ -97,11 +97,11 @@ pub struct StreamSpan {
     pub connections: Option<f64>,
     /// The mean of the sum of their receiver windows in segments, likewise.
     pub windows: Option<f64>,
-    /// How often the player stopped.
+    /// The number of times the player stalled.
     pub stops: u32,
 }
 
-/// What one direction of a link did in each span.
+/// The totals of one direction of a link in each span.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinkOutcome {
     /// Its name.
@@ -115,7 +115,7 @@ pub struct LinkOutcome {
 /// Runs a network from its start to its end.
 ///
 /// # Errors
-/// Where no such network can be built, or a queue without a limit grows beyond memory.
+/// Returns an error if the network cannot be built, or a queue without a limit grows beyond memory.
 pub fn run_network(
     network: &Network,
     seed: Seed,
@@ -193,7 +193,7 @@ fn run_warm_up(
     Ok(())
 }
 
-/// What the flows and links of a network have done up to a point in time.
+/// The totals of the flows and links of a network up to a point in time.
 struct Totals {
     flows: Vec<FlowCounters>,
     links: Vec<Counters>,
@@ -231,7 +231,7 @@ fn run_span(
 }
 
 impl NetworkOutcome {
-    /// When the span of this number begins.
+    /// The start of the span of this number.
     #[must_use]
     pub fn begin_of(&self, span: usize) -> Time {
         self.start + Duration(self.span.as_nanos() * span as u64)

@@ -43,9 +43,9 @@ pub struct Client {
     state: State,
     receiver: Receiver,
     rto: Rto,
-    /// When the SYN or the request is sent again.
+    /// The deadline for sending the SYN or the request again.
     expires: Option<Time>,
-    /// When the SYN was sent, unless it was sent again (Karn).
+    /// The time at which the SYN was sent; `None` after a retransmission (Karn).
     syn_sent: Option<Time>,
 }
 
@@ -63,13 +63,13 @@ impl Client {
         }
     }
 
-    /// How many segments of the file have arrived in order.
+    /// The number of segments of the file received in order.
     #[must_use]
     pub const fn in_order(&self) -> u32 {
         self.receiver.in_order()
     }
 
-    /// How many segments arrived that were there before: those that the server sent again without
+    /// The number of duplicate segments received: those that the server sent again without
     /// need, since the overlay gives each packet on once.
     #[must_use]
     pub const fn spurious(&self) -> u64 {

@@ -9,7 +9,7 @@ use super::rto::RtoConfig;
 /// The settings of both hosts of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TcpConfig {
-    /// How losses are repaired and the window grows.
+    /// The loss recovery and the growth of the congestion window.
     pub variant: Variant,
     /// Size of a data segment on the wire, in bytes.
     pub segment: u32,

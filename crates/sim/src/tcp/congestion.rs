@@ -1,4 +1,4 @@
-//! How a congestion window grows and shrinks.
+//! Congestion control: the growth and reduction of a congestion window.
 
 mod cubic;
 mod reno;
@@ -12,7 +12,7 @@ pub use reno::Reno;
 /// Least slow start threshold after a loss, in segments (RFC 5681, equation 4).
 const LEAST_SSTHRESH: f64 = 2.0;
 
-/// What a loss or a congestion mark leaves of a window, in segments.
+/// The window after a loss or a congestion mark, in segments.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Reduced {
     /// The congestion window.
@@ -35,7 +35,7 @@ pub trait CongestionControl {
     /// Answers a timeout: the threshold of the slow start that follows.
     fn restart(&mut self, in_use: f64) -> f64;
 
-    /// Takes a measured round-trip time.
+    /// Processes a measured round-trip time.
     fn sample(&mut self, rtt: Duration);
 }
 

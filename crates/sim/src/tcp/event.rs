@@ -13,12 +13,12 @@ pub enum TcpOutput {
     Event {
         /// The connection.
         connection: u32,
-        /// What happened.
+        /// The event.
         event: TcpEvent,
     },
 }
 
-/// What happened to a sender or to its receiver.
+/// An event of a sender or of its receiver.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum TcpEvent {
     /// The window changed; both values in segments, `cwnd` without the inflation of fast recovery.
@@ -30,7 +30,7 @@ pub enum TcpEvent {
     },
     /// A loss is being repaired.
     RecoveryEntered {
-        /// How.
+        /// The method of loss recovery.
         kind: RecoveryKind,
         /// The repair ends when everything before this segment is acknowledged, or of Reno's fast
         /// recovery anything new; or with a timeout, which starts another without an end of this
@@ -39,7 +39,7 @@ pub enum TcpEvent {
     },
     /// The repair of a loss ended.
     RecoveryLeft {
-        /// What it was.
+        /// The method of loss recovery.
         kind: RecoveryKind,
     },
     /// The retransmission timer expired; the next timeout is this.
@@ -65,7 +65,7 @@ pub enum TcpEvent {
     },
     /// A receiver window has arrived in order, which takes a round trip or more.
     ReceiverRtt {
-        /// How long it took.
+        /// The duration.
         rtt: Duration,
         /// The least of these times in the connection: the receiver's estimate of the round-trip
         /// time.
@@ -78,7 +78,7 @@ pub enum TcpEvent {
     },
 }
 
-/// How a loss is repaired.
+/// The method of loss recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecoveryKind {
     /// Slow start after a fast retransmit (Tahoe).

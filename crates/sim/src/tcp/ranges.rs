@@ -10,7 +10,7 @@ pub struct Range {
 }
 
 impl Range {
-    /// How many numbers there are.
+    /// The number of elements.
     #[must_use]
     pub const fn len(self) -> u32 {
         self.end.saturating_sub(self.start)
@@ -98,7 +98,7 @@ impl RangeSet {
         self.find(from).map_or(from, |range| range.end)
     }
 
-    /// How many of the numbers from `range` are in the set.
+    /// The number of elements of `range` that are in the set.
     #[must_use]
     pub fn count_within(&self, range: Range) -> u32 {
         let first = self.first_ending_after(range.start);

@@ -39,11 +39,11 @@ pub struct Receiver {
 /// The receiver window, whose right edge never moves back (RFC 9293, 3.8.6.2.1).
 #[derive(Clone, Copy, Debug)]
 struct AdvertisedWindow {
-    /// What the application wants, in segments.
+    /// The window that the application offers, in segments.
     wanted: u32,
     /// Whether it wants no more than what was offered.
     is_last: bool,
-    /// One past the last segment that may be sent.
+    /// The right edge of the window: one past the last segment that may be sent.
     edge: u32,
 }
 
@@ -86,13 +86,13 @@ impl Receiver {
         self.connection
     }
 
-    /// How many segments of the present connection have arrived in order.
+    /// The number of segments of the present connection received in order (`RCV.NXT`).
     #[must_use]
     pub const fn in_order(&self) -> u32 {
         self.next
     }
 
-    /// How many segments arrived that were there before, of all connections.
+    /// The number of duplicate segments received, over all connections.
     #[must_use]
     pub const fn spurious(&self) -> u64 {
         self.spurious

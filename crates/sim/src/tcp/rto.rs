@@ -19,7 +19,7 @@ pub struct RtoConfig {
 const SRTT_BITS: u32 = 3;
 /// Scale of the mean deviation: its gain is 1/4.
 const RTTVAR_BITS: u32 = 2;
-/// From this back-off on, the smoothed time is given up for a new start (ns-2, BSD).
+/// Above this back-off the smoothed round-trip time is discarded (ns-2, BSD).
 const CLOBBER_ABOVE: u64 = 8;
 /// Up to here the back-off doubles in any case, beyond only while the greatest timeout is not
 /// reached (ns-2).

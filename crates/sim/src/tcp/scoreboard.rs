@@ -1,4 +1,4 @@
-//! What a receiver has selectively acknowledged, and what follows from it (RFC 6675).
+//! The SACK scoreboard: selectively acknowledged segments and losses inferred from them (RFC 6675).
 
 use super::ranges::{Range, RangeSet};
 
@@ -15,7 +15,7 @@ pub(super) struct Scoreboard {
     rescued: Option<u32>,
 }
 
-/// Where the parts of a sender's sequence space meet.
+/// The bounds of a sender's sequence space.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Outstanding {
     /// The first unacknowledged segment.
@@ -26,7 +26,7 @@ pub(super) struct Outstanding {
     pub(super) has_new: bool,
 }
 
-/// What to send next in recovery.
+/// The next segment to send in recovery (RFC 6675, `NextSeg`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Next {
     /// A segment again.
@@ -88,7 +88,7 @@ impl Scoreboard {
         self.missing_within(not_lost) + self.missing_within(again)
     }
 
-    /// What to send next, and takes note that it is sent (`NextSeg`).
+    /// Returns the next segment to send and records it as sent (RFC 6675, `NextSeg`).
     pub(super) fn next(&mut self, at: Outstanding) -> Option<Next> {
         let hole = self.first_missing(self.retransmitted.max(at.una));
         if hole < self.lost_before(at.una) {

@@ -73,7 +73,7 @@ pub struct EcnFlags {
 pub struct SackBlocks([(u16, u16); SackBlocks::MOST]);
 
 impl SackBlocks {
-    /// As many as fit into the options with a timestamp (RFC 2018, 3).
+    /// The number of SACK blocks that fit into the options with a timestamp (RFC 2018, 3).
     pub const MOST: usize = 3;
 
     /// Adds a block after those that are there, unless it is full. Of a block that lies 65 535
@@ -130,7 +130,7 @@ impl Segment {
         }
     }
 
-    /// What a path policy may know of it; connections are flows.
+    /// The view of a path policy: a connection is a flow.
     #[must_use]
     pub fn meta(&self) -> PacketMeta {
         let kind = match self.kind {

@@ -20,7 +20,7 @@ use polypath_scenario::TcpVariant as Variant;
 use recovery::Recovery;
 use retransmission::Retransmission;
 
-/// What a sender has done.
+/// The totals of a sender.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Add, AddAssign, Sub, Sum)]
 pub struct SenderStats {
     /// Data segments sent, retransmissions included.
@@ -76,7 +76,7 @@ impl Options {
     }
 }
 
-/// Where a sender is in its sequence space.
+/// The send sequence variables (RFC 9293, 3.3.1), in segments.
 #[derive(Clone, Copy, Debug)]
 struct Sequence {
     /// The first unacknowledged segment.
@@ -132,7 +132,7 @@ impl Sender {
         self
     }
 
-    /// Makes it take a random time before it sends.
+    /// Adds a random processing time before each transmission.
     #[must_use]
     pub fn with_overhead(mut self, overhead: Overhead) -> Self {
         self.overhead = Some(Box::new(overhead));
@@ -179,7 +179,7 @@ impl Sender {
         self.window.cwnd()
     }
 
-    /// What it has done so far.
+    /// The totals so far.
     #[must_use]
     pub const fn stats(&self) -> SenderStats {
         self.stats
@@ -219,7 +219,7 @@ impl Sender {
         self.report(TcpEvent::EcnReduction, out);
     }
 
-    /// What may be outstanding in segments, if everything before `acknowledged` has arrived.
+    /// The segments that may be in flight, if everything before `acknowledged` has arrived.
     fn in_use(&self, acknowledged: u32) -> f64 {
         let inflated = self.window.cwnd() + f64::from(self.recovery.inflation);
         inflated.min(f64::from(self.sequence.edge - acknowledged))

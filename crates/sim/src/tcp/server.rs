@@ -31,13 +31,13 @@ enum Phase {
     Sending(Box<Sender>),
 }
 
-/// From the SYN to the request.
+/// The handshake, from the SYN to the request.
 #[derive(Clone, Copy, Debug)]
 struct Opening {
     rto: Rto,
-    /// When the SYN-ACK is sent again; never once it is acknowledged.
+    /// The retransmission deadline of the SYN-ACK; `None` once it is acknowledged.
     expires: Option<Time>,
-    /// When the SYN-ACK was sent, unless it was sent again (Karn).
+    /// The time at which the SYN-ACK was sent; `None` after a retransmission (Karn).
     sent: Option<Time>,
     /// Whether the SYN-ACK was sent again.
     repeated: bool,
@@ -73,7 +73,7 @@ impl Server {
         }
     }
 
-    /// What the sender of the present connection has done, once it sends.
+    /// The totals of the present connection's sender, once it sends.
     #[must_use]
     pub fn stats(&self) -> Option<SenderStats> {
         match &self.phase {

@@ -78,7 +78,7 @@ impl Window {
         self.cwnd = (self.cwnd - f64::from(segments)).max(1.0);
     }
 
-    /// Takes a measured round-trip time.
+    /// Processes a measured round-trip time.
     #[inline]
     pub(super) fn sample(&mut self, rtt: Duration) {
         self.control.sample(rtt);

@@ -1,4 +1,4 @@
-//! Where packets enter and leave a simulated network.
+//! The ports at which packets enter and leave a simulated network.
 
 use polypath_core::frame::PathId;
 
@@ -52,7 +52,7 @@ impl PortId {
 /// A packet that enters a simulated network.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PortInput<X> {
-    /// Where it enters.
+    /// The port of entry.
     pub port: PortId,
     /// The packet; its length is its size on the links.
     pub payload: X,

@@ -16,7 +16,7 @@ pub struct LinkId(pub u32);
 /// The direction in which a link of a path carries packets, by the side to which they go.
 pub type Direction = Side;
 
-/// What a link is called, and where it stands.
+/// The name of a link, and its position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LinkName {
     /// `path1/core.0` for a link of a path, `core.0` for one that paths share, `path1/n2/host7` for
@@ -95,7 +95,7 @@ pub enum Overflow {
     Queue {
         /// The name of the link.
         link: String,
-        /// When it happened.
+        /// The time of the event.
         at: Time,
     },
     /// All queues and links together held more than [`MOST_IN_FLIGHT`](super::MOST_IN_FLIGHT)
@@ -111,7 +111,7 @@ pub enum Overflow {
         longest: usize,
         /// The name of its link.
         link: String,
-        /// When it happened.
+        /// The time of the event.
         at: Time,
     },
 }
@@ -140,7 +140,7 @@ impl<X: Payload> World<X> {
         })
     }
 
-    /// What background traffic has delivered so far.
+    /// The bytes that background traffic has delivered so far.
     #[must_use]
     pub fn background(&self) -> BackgroundBytes {
         self.agents.background()

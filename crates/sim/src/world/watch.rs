@@ -33,7 +33,7 @@ impl Detail {
         self.tcp || self.packets
     }
 
-    /// What either of two observers wants.
+    /// The events that either of two observers wants.
     #[must_use]
     pub const fn or(self, other: Self) -> Self {
         Self {
@@ -58,7 +58,7 @@ pub enum NetworkEvent {
     Dropped {
         /// The link.
         link: LinkId,
-        /// Why.
+        /// The cause.
         reason: DropReason,
         /// The packet.
         packet: FlowPacket,
@@ -69,14 +69,14 @@ pub enum NetworkEvent {
         flow: u32,
         /// The connection of the flow, from 1.
         connection: u32,
-        /// What happened.
+        /// The event.
         event: TcpEvent,
     },
     /// Something happened to an agent.
     Agent {
         /// The flow, by its position in [`World::flows`].
         flow: u32,
-        /// What happened.
+        /// The event.
         event: AgentEvent,
     },
 }
@@ -88,7 +88,7 @@ pub struct FlowPacket {
     pub flow: u32,
     /// The size on the wire in bytes.
     pub size: u32,
-    /// When it left its sender.
+    /// The time at which it left its sender.
     pub sent: Time,
     /// Of a segment its number; of a datagram the number within its flow, from 1, and of feedback
     /// and heartbeats 0.
@@ -99,7 +99,7 @@ pub struct FlowPacket {
     pub back: bool,
 }
 
-/// Who watches, and the positions of the flows by their kinds.
+/// The observer, and the positions of the flows by kind.
 #[derive(Clone, Debug)]
 pub(crate) struct Watch {
     detail: Detail,
@@ -150,7 +150,7 @@ impl Watch {
     }
 }
 
-/// Takes the events of a network.
+/// Receives the events of a network.
 pub(crate) type EventSink<'a> = dyn FnMut(Time, &NetworkEvent) + 'a;
 
 impl<X: Payload> World<X> {

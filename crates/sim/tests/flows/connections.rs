@@ -1,4 +1,4 @@
-//! How connections begin, and over which links they go.
+//! The start of connections, and their links.
 
 use polypath_core::time::Time;
 use polypath_sim::FlowPacket;

@@ -1,4 +1,4 @@
-//! How files end.
+//! The completion of files.
 
 use polypath_core::time::Time;
 use polypath_sim::tcp::SegmentKind;

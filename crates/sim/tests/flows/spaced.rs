@@ -42,7 +42,7 @@ fn totals(outcome: &NetworkOutcome) -> Vec<FlowCounters> {
     flows.map(|flow| flow.spans.iter().copied().sum()).collect()
 }
 
-/// What happened to the spacing of each flow.
+/// The spacing events of each flow.
 fn spacings(recorder: &Recorder) -> Vec<(Time, u32, SpacingEvent)> {
     let spacing = |(at, event): &(Time, NetworkEvent)| match event {
         NetworkEvent::Agent {

@@ -32,7 +32,7 @@ pub(crate) struct Experiment {
     pub(crate) seed: u64,
 }
 
-/// What happens to data besides the queue.
+/// Impairments of data besides the queue.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Harm {
     None,
@@ -42,7 +42,7 @@ pub(crate) enum Harm {
     MarkEvery(u64),
 }
 
-/// What came out of it.
+/// The result of a run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Outcome {
     pub(crate) goodput_mbits: f64,

@@ -1,4 +1,4 @@
-//! What holds of every connection, whatever is lost.
+//! Properties of every connection under any losses.
 
 use polypath_core::machine::Machine;
 use polypath_core::packet::Ecn;
@@ -17,7 +17,7 @@ const VARIANTS: [Variant; 5] = [
     Variant::Cubic,
 ];
 
-/// What may happen to a segment or an ACK.
+/// The fate of a segment or an ACK.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Fate {
     Arrives,

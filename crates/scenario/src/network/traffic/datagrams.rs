@@ -18,7 +18,7 @@ use polypath_document::Problems;
 pub struct Cbr {
     /// The size of a datagram on the wire.
     pub packet: Bytes,
-    /// From the start of one to the start of the next.
+    /// The interval between the starts of successive datagrams.
     pub interval: Duration,
     /// Each interval is drawn within this share of `interval`, uniformly.
     #[serde(default)]

@@ -20,7 +20,7 @@ use polypath_document::Problems;
 pub struct Multihomed {
     /// The size of a datagram on the wire.
     pub packet: Bytes,
-    /// From the start of one datagram to the start of the next.
+    /// The interval between the starts of successive datagrams.
     pub interval: Duration,
     /// Each interval is drawn within this share of `interval`, uniformly.
     #[serde(default)]
@@ -31,7 +31,7 @@ pub struct Multihomed {
     #[serde(default)]
     #[schemars(range(min = 0.0, max = 1.0))]
     pub drift: f64,
-    /// How many datagrams there are; without end, if absent. After the last there are no
+    /// The number of datagrams; unlimited if absent. After the last there are no
     /// heartbeats, either.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
@@ -49,7 +49,7 @@ pub struct Multihomed {
     /// The way of the first datagram.
     #[serde(default)]
     pub first: FirstWay,
-    /// What chooses the way.
+    /// The path selection.
     pub policy: DelayCentricConfig,
 }
 

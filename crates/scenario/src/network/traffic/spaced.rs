@@ -21,9 +21,10 @@ use polypath_document::Problems;
 pub struct Spaced {
     /// The size of a packet on the wire.
     pub packet: Bytes,
-    /// What sets the spacing.
+    /// The spacing controller.
     pub control: Control,
-    /// From the end of a packet to the start of the next: throughout, if fixed, else at the start.
+    /// The gap from the end of a packet to the start of the next: constant if fixed, else the
+    /// initial one.
     #[serde(default)]
     pub spacing: Duration,
     /// The spacing after a loss at 0; the paper's is 50 us.
@@ -35,12 +36,12 @@ pub struct Spaced {
     /// The rate from which a packet's own time follows; else that of the flow's first link.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub line_rate: Option<Rate>,
-    /// What is made of feedback.
+    /// The use of feedback.
     #[serde(default)]
     pub feedback: Feedback,
 }
 
-/// What sets the spacing between packets.
+/// The controller of the spacing between packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Control {
@@ -52,7 +53,7 @@ pub enum Control {
     Damped,
 }
 
-/// How feedback is made, and what it means.
+/// The generation of feedback, and its interpretation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Feedback {
@@ -64,9 +65,9 @@ pub struct Feedback {
     pub base_rtt: Option<Duration>,
     /// The round-trip time that sets the interval of feedback and bounds the spacing.
     pub rtt: RttSource,
-    /// How the packets sent are counted.
+    /// The counting of sent packets.
     pub counting: Counting,
-    /// To which spacing a loss belongs.
+    /// The spacing to which a loss is attributed.
     pub attribution: Attribution,
     /// The reordering tolerance in packets: a packet is lost once one has arrived that is this much
     /// newer; the paper's is 0.
@@ -204,7 +205,7 @@ fn check_base_rtt(key: &str, spaced: &Spaced, problems: &mut Problems) {
     }
 }
 
-/// What is set of feedback where there is none.
+/// Reports feedback keys that are set although the spacing is fixed.
 fn check_unused(key: &str, spaced: &Spaced, problems: &mut Problems) {
     let unset = spaced.without_feedback();
     for (leaf, is_set) in [

@@ -23,7 +23,7 @@ const LEAST_INTERVAL: Duration = Duration::from_millis(1);
 pub struct Striped {
     /// The rate that the receiver wants, and at which the media is played.
     pub rate: Rate,
-    /// What sets the number of connections and their windows.
+    /// The controller of the number of connections and their windows.
     pub controller: ControllerConfig,
     /// How many packets the receiver has places for to put them in order again; what is further
     /// ahead stays in its connection.
@@ -34,7 +34,7 @@ pub struct Striped {
     /// paper, Fig. 8).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connection_limit: Option<Rate>,
-    /// How the media is played, if that is of interest.
+    /// The playback of the media, if it is to be measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub play_out: Option<PlayOutConfig>,
 }

@@ -8,10 +8,10 @@ use polypath_scenario::network::traffic::datagrams;
 use super::source::{SendTimes, seconds};
 use crate::agents::setup::FlowSetup;
 
-/// How a source behaves.
+/// The configuration of a source.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CbrConfig {
-    /// From the start of one datagram to the start of the next.
+    /// The interval between the starts of successive datagrams.
     pub interval: Duration,
     /// Each interval is drawn within this share of it, uniformly: 0.5 gives 0.5 to 1.5 times it.
     pub jitter: f64,

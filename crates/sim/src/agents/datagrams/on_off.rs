@@ -9,7 +9,7 @@ use polypath_scenario::network::traffic::datagrams;
 use super::source::{SendTimes, seconds};
 use crate::agents::setup::FlowSetup;
 
-/// How a source behaves.
+/// The configuration of a source.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OnOffConfig {
     /// Rate while on, in bits per second.

@@ -9,7 +9,7 @@ use polypath_core::time::Time;
 #[derive(Clone, Debug)]
 pub struct SpacedSource {
     sender: SpacedSender,
-    /// When it starts; nothing once it has.
+    /// The start time; `None` once started.
     start: Option<Time>,
     stop: Time,
 }

@@ -49,7 +49,7 @@ pub struct StripedSink {
     pub(super) written: u64,
 }
 
-/// When it controls.
+/// The times at which the connection controller runs.
 #[derive(Clone, Copy, Debug)]
 struct Span {
     /// Nothing once it has started.
@@ -71,7 +71,7 @@ pub enum StripedSinkOutput {
 pub struct StreamState {
     /// The wanted connections and windows; `None` before the start.
     pub wanted: Option<Windows>,
-    /// How often the player has stopped.
+    /// The number of times the player has stalled.
     pub stops: u32,
     /// The counters of the resequencer.
     pub packets: ResequencerCounts,

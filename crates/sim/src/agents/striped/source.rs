@@ -11,7 +11,7 @@ use polypath_scenario::network::Striped;
 use crate::agents::setup::FlowSetup;
 use crate::tcp::{Overhead, Rto, Segment, SegmentKind, Sender, SenderStats, TcpConfig, TcpOutput};
 
-/// What its connections are made of.
+/// The configuration of the connections.
 #[derive(Clone, Copy, Debug)]
 pub struct StripedSourceConfig {
     /// The hosts; a connection begins with a set-up in any case.
@@ -30,7 +30,7 @@ pub struct StripedSourceConfig {
 #[derive(Clone, Debug)]
 pub struct StripedSource {
     config: StripedSourceConfig,
-    /// Where the overheads of connections are drawn.
+    /// The random stream of the connections' send overheads.
     stream: Stream,
     stop: Time,
     striper: Striper,
@@ -38,7 +38,7 @@ pub struct StripedSource {
     subflows: Vec<StripedSubflow>,
     /// Of each number from 1 whether there has been a connection of it.
     known: Vec<bool>,
-    /// What closed connections have done.
+    /// The totals of closed connections.
     finished: SenderStats,
     observed: bool,
 }
@@ -105,7 +105,7 @@ impl StripedSource {
         }
     }
 
-    /// What it has done so far, over all connections.
+    /// The totals so far, over all connections.
     #[must_use]
     pub fn stats(&self) -> SenderStats {
         let open: SenderStats = self
@@ -229,7 +229,7 @@ fn write(
 }
 
 impl StripedSubflow {
-    /// How many packets it takes now.
+    /// The number of packets that the connection accepts now.
     fn room(&mut self, now: Time) -> u32 {
         let room = self.sender.room();
         let next = self

@@ -35,7 +35,7 @@ pub(super) struct SubflowReceiver {
 struct Repeated {
     rto: Rto,
     expires: Time,
-    /// When it was sent, unless it was repeated (Karn).
+    /// The time of transmission; `None` after a retransmission (Karn).
     sent: Option<Time>,
 }
 
@@ -151,7 +151,7 @@ impl SubflowReceiver {
         }
     }
 
-    /// Takes a segment; returns whether it is the first.
+    /// Accepts a segment; returns whether it is the first.
     pub(super) fn take(&mut self, now: Time, data: Segment, out: &mut impl FnMut(Segment)) -> bool {
         let request = self.request.take();
         self.update = None;

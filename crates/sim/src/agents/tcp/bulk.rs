@@ -10,9 +10,9 @@ use crate::tcp::{Overhead, Rto, Segment, Sender, TcpConfig, TcpOutput};
 #[derive(Clone, Debug)]
 pub struct Bulk {
     sender: Sender,
-    /// When the sender starts; `None` once it has.
+    /// The start time of the sender; `None` once started.
     starts: Option<Time>,
-    /// When it stops sending new data.
+    /// The time after which no new data is sent.
     stop: Time,
     /// The file, if its duration is measured.
     file: Option<Box<Files>>,

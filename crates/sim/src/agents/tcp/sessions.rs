@@ -7,7 +7,7 @@ use polypath_core::time::{Duration, Time};
 use super::files::Files;
 use crate::tcp::{Overhead, Rto, Segment, Sender, SenderStats, TcpConfig, TcpOutput};
 
-/// How a source behaves.
+/// The configuration of a source.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SessionConfig {
     /// Mean of the exponential time between the end of a session and the begin of the next.

@@ -19,7 +19,7 @@ pub(super) struct Sink {
     pub(super) delivered: Delivered,
 }
 
-/// What a TCP sink has handed to its application.
+/// The data that a TCP sink has delivered to its application.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Delivered {
     /// Size of a segment, in bytes.

@@ -5,7 +5,7 @@ use polypath_core::time::{Duration, Time};
 
 use crate::tcp::{Receiver, Segment, SegmentKind, TcpConfig, TcpOutput};
 
-/// From the source to the sink and back.
+/// The routes from the source to the sink and back.
 const ROUND_TRIP: Duration = Duration::from_millis(20);
 
 /// Runs a source over a pipe without loss until it has nothing left to do, and counts the segments

@@ -7,7 +7,7 @@ use super::{CongestionControl, LEAST_SSTHRESH, Reduced};
 
 /// The aggressiveness, in segments per cubic second (RFC 9438, 5.1).
 const C: f64 = 0.4;
-/// What a loss leaves of the window (RFC 9438, 4.6).
+/// The multiplicative decrease factor (RFC 9438, 4.6).
 const BETA: f64 = 0.7;
 /// The increase, in segments a round trip, with which a Reno window that is multiplied by [`BETA`]
 /// has the mean of a standard one (RFC 9438, 4.3).
@@ -33,7 +33,7 @@ pub struct Cubic {
 struct Epoch {
     began: Time,
     w_max: f64,
-    /// When the window is at `w_max`, in seconds after the beginning.
+    /// K: the seconds from the start of the epoch until the window reaches `w_max`.
     k: f64,
     /// The window that Reno would have.
     w_est: f64,

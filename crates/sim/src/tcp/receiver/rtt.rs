@@ -15,7 +15,7 @@ pub(super) struct WindowTimer {
     /// Since when, and up to which segment.
     present: Option<(Time, u32)>,
     least: Option<Duration>,
-    /// How many windows were timed.
+    /// The number of windows timed.
     count: u32,
 }
 

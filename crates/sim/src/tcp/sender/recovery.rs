@@ -1,4 +1,4 @@
-//! What a sender remembers of losses.
+//! The loss recovery state of a sender.
 
 use polypath_core::time::Time;
 
@@ -23,7 +23,7 @@ pub(super) struct Recovery {
     pub(super) inflation: u32,
     /// Whether a partial ACK of this recovery has restarted the timer.
     pub(super) partial: bool,
-    /// What was selectively acknowledged, if that is known.
+    /// The SACK scoreboard, if the variant has SACK.
     pub(super) scoreboard: Option<Box<Scoreboard>>,
 }
 

@@ -38,7 +38,7 @@ impl Trace {
         }
     }
 
-    /// What an ACK of everything before `number` at `ms` makes it send.
+    /// The segments sent on an ACK of everything before `number` at `ms`.
     fn ack(&mut self, ms: u64, number: u32) -> Vec<u32> {
         let mut ack = Segment::new(SegmentKind::Ack, 1, number, 40);
         ack.window = self.receiver_window;
@@ -59,7 +59,7 @@ impl Trace {
         }
     }
 
-    /// What the timer makes it send, and when.
+    /// The segments sent on the next timeout, and its time.
     fn expire(&mut self) -> (u64, Vec<u32>) {
         let at = self.sender.deadline().expect("a timer runs").at;
         (at.0 / MS, self.wake(at, Wake::Timeout))

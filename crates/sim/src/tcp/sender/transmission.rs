@@ -1,4 +1,4 @@
-//! What a sender may send, and sending it.
+//! Transmission: the limits of the windows, and sending within them.
 
 use polypath_core::packet::Ecn;
 use polypath_core::time::Time;
@@ -100,7 +100,7 @@ impl Sender {
         }
     }
 
-    /// One past the last segment that may be sent.
+    /// The right edge of the window: one past the last segment that may be sent.
     #[inline]
     fn limit(&self) -> u32 {
         self.limit_of(self.window.whole().saturating_add(self.recovery.inflation))
