@@ -1,25 +1,29 @@
-//! Packet spacing: the delay between two packets, set by what the receiver reports each round-trip time
-//! (packet-spacing paper, 2; "the paper" below).
+//! Packet spacing: the delay between two packets, adjusted by the receiver's feedback once per
+//! round-trip time (packet-spacing paper, section 2; "the paper" below).
 //!
-//! **The model.** A [`SpacedSender`] begins a packet `t_x` + `t_s` after the last one began (Fig. 3): `t_x` is the
-//! packet's transmission time, `t_s` the spacing. A [`SpacedReceiver`] says once a round-trip time how many packets
-//! came. A [`RateController`] sets the spacing: [`Fixed`], [`AdHoc`] (Fig. 4) or [`Damped`] (2.2).
+//! **Model.** A [`SpacedSender`] starts a packet `t_x` + `t_s` after the start of the previous one
+//! (Fig. 3): `t_x` is the transmission time of the packet, `t_s` the spacing. A [`SpacedReceiver`]
+//! reports the number of received packets once per round-trip time. A [`RateController`] sets the
+//! spacing: [`Fixed`], [`AdHoc`] (Fig. 4) or [`Damped`] (2.2).
 //!
-//! **What is counted.** The paper compares the packets sent in the previous round-trip time with those received. By
-//! the clock, a packet that waits in a queue looks lost; so a feedback names the sequence numbers that it is about,
-//! and the packets sent are those. Both readings are in [`FeedbackCounts`]; [`Counting`] says which one steers.
+//! **Counting.** The paper compares the packets sent in the previous round-trip time with those
+//! received. Counted by time, a packet that waits in a queue appears lost. A feedback therefore
+//! names the sequence numbers that it covers, and the packets sent are those. [`FeedbackCounts`]
+//! holds both counts; [`Counting`] selects the one that the controller uses.
 //!
-//! **What a loss says.** Feedback is a round-trip time old: the one after a reaction is still about packets from
-//! before it, and a literal reading of Fig. 4 doubles twice. Here a loss belongs to the spacing in force when the
-//! packet was sent; [`Attribution::Latest`] is the literal reading.
+//! **Attribution.** Feedback is a round-trip time old: the one after a reaction still covers
+//! packets sent before it, and a literal reading of Fig. 4 doubles the spacing twice. Here a loss
+//! is attributed to the spacing in force when the packet was sent; [`Attribution::Latest`] is the
+//! literal reading.
 //!
-//! **Feedback that goes astray.** Its counts run from the start, so that the next one stands in for a lost one and
-//! only the reaction is late. One that repeats or is older than the last one taken changes nothing; neither does one
-//! that counts packets never sent. A packet that comes after its range was reported stays lost and is counted as
-//! late. Without any feedback the spacing stays as it is.
+//! **Lost feedback.** The counts are cumulative, so the next feedback replaces a lost one and only
+//! the reaction is late. A feedback that repeats or is older than the last applied one has no
+//! effect, nor has one that counts packets never sent. A packet that arrives after its range was
+//! reported stays lost and is counted as late. Without feedback the spacing stays constant.
 
-mod account;
+mod accounting;
 mod ad_hoc;
+mod adaptive;
 mod config;
 mod controller;
 mod damped;
@@ -32,10 +36,11 @@ mod send_log;
 mod sender;
 mod wire;
 
-pub use account::{FeedbackCounts, IgnoreReason, PacketCounts};
+pub use accounting::{Counting, FeedbackCounts, IgnoreReason};
 pub use ad_hoc::AdHoc;
-pub use config::{AdaptiveConfig, ControlConfig, Counting, RttSource, SenderConfig};
-pub use controller::{Attribution, FeedbackReport, RateController, SpacingChange};
+pub use adaptive::{AdaptiveConfig, Attribution};
+pub use config::{ControlConfig, RttSource, SenderConfig};
+pub use controller::{FeedbackReport, PacketCounts, RateController, SpacingChange};
 pub use damped::Damped;
 pub use fixed::Fixed;
 pub use message::{Arrivals, Feedback, Message, SpacedHeader};

@@ -1,13 +1,13 @@
 //! The ad hoc packet-spacing protocol (paper, 2.1 and Fig. 4).
 
-use super::config::AdaptiveConfig;
-use super::controller::{FeedbackReport, LossVerdict, RateController, SpacingChange};
+use super::adaptive::{AdaptiveConfig, LossVerdict};
+use super::controller::{FeedbackReport, RateController, SpacingChange};
 use crate::time::{Duration, Time};
 
-/// Doubles the spacing when packets were lost, up to the round-trip time; else lowers it by a step.
+/// Doubles the spacing after a loss, up to the round-trip time; otherwise lowers it by a step.
 ///
-/// Fig. 4 writes `ps - 2` without a unit and without a floor: the step is 2 us, the unit of its other numbers, and
-/// the floor is zero.
+/// Fig. 4 writes `ps - 2` without a unit or a minimum. The step is 2 us, the unit of its other
+/// numbers, and the minimum is zero.
 #[derive(Clone, Debug)]
 pub struct AdHoc {
     config: AdaptiveConfig,
@@ -17,7 +17,7 @@ pub struct AdHoc {
 }
 
 impl AdHoc {
-    /// Begins at the configured spacing.
+    /// A controller that starts at the configured spacing.
     #[must_use]
     pub fn new(config: AdaptiveConfig) -> Self {
         Self {
@@ -36,7 +36,7 @@ impl RateController for AdHoc {
     fn handle_feedback(&mut self, _: Time, report: &FeedbackReport) -> SpacingChange {
         let before = self.spacing;
         match self.config.verdict(report, self.raised_at) {
-            LossVerdict::Silent => {}
+            LossVerdict::Irrelevant => {}
             LossVerdict::Clear => self.spacing = self.config.lower(before, report.rtt),
             LossVerdict::Lost(_) => {
                 self.spacing = self.config.raise(before, report.rtt);

@@ -1,23 +1,21 @@
-//! What sets the spacing, and what it is told.
+//! The interface of a rate controller, and the reports that it receives.
 
 use alloc::boxed::Box;
 use core::cmp::Ordering;
 use core::fmt::Debug;
 
-use super::account::PacketCounts;
-use super::config::AdaptiveConfig;
 use crate::time::{Duration, Time};
 
-/// Sets the spacing between packets.
+/// Determines the spacing between packets.
 pub trait RateController: CloneBoxed + Debug + Send {
-    /// The spacing `t_s` for a packet that begins after `now`.
+    /// The spacing `t_s` for a packet whose transmission starts after `now`.
     fn spacing(&self, now: Time) -> Duration;
 
-    /// Takes what the receiver reports, and says what became of the spacing.
+    /// Applies the receiver's report and returns the change of the spacing.
     fn handle_feedback(&mut self, now: Time, report: &FeedbackReport) -> SpacingChange;
 }
 
-/// Copies a controller whose kind is not known: a simulated network is copied with its senders.
+/// Copies a boxed controller, because a simulated network is copied with its senders.
 pub trait CloneBoxed {
     /// A copy in the same state.
     fn clone_boxed(&self) -> Box<dyn RateController>;
@@ -35,50 +33,51 @@ impl Clone for Box<dyn RateController> {
     }
 }
 
+/// The numbers of packets sent and received.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PacketCounts {
+    /// The paper's `p_sent`.
+    pub sent: u64,
+    /// The paper's `p_rcvd`.
+    pub received: u64,
+}
+
+impl PacketCounts {
+    /// The number of packets sent but not received.
+    #[must_use]
+    pub fn lost(self) -> u64 {
+        self.sent.saturating_sub(self.received)
+    }
+}
+
 /// A receiver's feedback as a controller sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FeedbackReport {
-    /// Packets sent and received, counted as the sender is configured to.
+    /// Packets sent and received, by the sender's configured counting.
     pub reading: PacketCounts,
-    /// One past the newest sequence number that the report is about.
+    /// One past the newest sequence number that the report covers.
     pub end: u64,
-    /// The newest sequence number that was lost; `None` without a loss.
+    /// The newest lost sequence number; `None` without a loss.
     pub newest_lost: Option<u64>,
-    /// The sequence number of the first packet that a change of the spacing will concern.
+    /// The sequence number of the first packet to which a change of the spacing applies.
     pub next_sequence: u64,
-    /// The round-trip time: the upper bound of the spacing.
+    /// The round-trip time, which bounds the spacing.
     pub rtt: Duration,
 }
 
-/// What a controller made of a report.
+/// The effect of a report on the spacing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum SpacingChange {
     /// The spacing stays.
     Held,
-    /// Nothing was lost: the spacing is smaller.
+    /// No packet was lost, and the spacing is smaller.
     Lowered,
-    /// Packets were lost: the spacing is larger.
+    /// Packets were lost, and the spacing is larger.
     Raised,
-    /// Packets were lost since the spacing was lowered: it is what it was before.
+    /// Packets were lost after a decrease, which was reverted.
     Reverted,
-}
-
-/// To which spacing a loss belongs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(
-    feature = "serde",
-    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema)
-)]
-#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
-pub enum Attribution {
-    /// To the one in force when the lost packet was sent: a report on packets from before the last raise
-    /// changes nothing, since the reaction to it was that raise.
-    #[default]
-    WhenSent,
-    /// To the latest one, as Fig. 4 says literally: each report changes the spacing.
-    Latest,
 }
 
 impl SpacingChange {
@@ -89,45 +88,5 @@ impl SpacingChange {
             Ordering::Equal => Self::Held,
             Ordering::Greater => Self::Raised,
         }
-    }
-}
-
-/// What a report says of the spacings since the last raise.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum LossVerdict {
-    /// Nothing.
-    Silent,
-    /// No packet was lost.
-    Clear,
-    /// Packets were lost, and this one last.
-    Lost(u64),
-}
-
-impl AdaptiveConfig {
-    /// What `report` says when the spacing was last raised before packet `raised_at`.
-    pub(super) fn verdict(&self, report: &FeedbackReport, raised_at: u64) -> LossVerdict {
-        let predates = |packet| self.attribution == Attribution::WhenSent && packet < raised_at;
-        match report.newest_lost {
-            Some(lost) if predates(lost) => LossVerdict::Silent,
-            Some(lost) => LossVerdict::Lost(lost),
-            None if report.reading == PacketCounts::default() => LossVerdict::Silent,
-            None if predates(report.end.saturating_sub(1)) => LossVerdict::Silent,
-            None => LossVerdict::Clear,
-        }
-    }
-
-    /// The spacing after a loss (Fig. 4).
-    pub(super) fn raise(&self, spacing: Duration, rtt: Duration) -> Duration {
-        let raised = if spacing == Duration::ZERO {
-            self.first
-        } else {
-            spacing * 2
-        };
-        raised.min(rtt)
-    }
-
-    /// The spacing after a round-trip time without loss (Fig. 4), never below zero.
-    pub(super) fn lower(&self, spacing: Duration, rtt: Duration) -> Duration {
-        (spacing - self.step).min(rtt)
     }
 }

@@ -2,16 +2,17 @@
 
 use alloc::collections::VecDeque;
 
-use super::config::AdaptiveConfig;
-use super::controller::{Attribution, FeedbackReport, LossVerdict, RateController, SpacingChange};
+use super::adaptive::{AdaptiveConfig, Attribution, LossVerdict};
+use super::controller::{FeedbackReport, RateController, SpacingChange};
 use crate::time::{Duration, Time};
 
-/// The ad hoc protocol, except that a loss due to a deliberate decrease of the spacing reverts that decrease.
+/// The ad hoc protocol, except that a loss due to a deliberate decrease of the spacing reverts that
+/// decrease.
 ///
-/// The paper does not say how the sender knows what a loss is due to. Here it is due to a decrease when the newest
-/// lost packet was sent with a spacing that a decrease had set; of several decreases since, all are reverted. A loss
-/// at the spacing reverted to, or at one that a loss had raised, doubles the spacing. [`Attribution::Latest`]
-/// reverts the last decrease if no other change came after it.
+/// The paper does not define how the sender attributes a loss. Here a decrease caused it if the
+/// newest lost packet was sent with a spacing that a decrease had set; that decrease and all later
+/// ones are reverted. A loss at a spacing that was raised or restored doubles it.
+/// [`Attribution::Latest`] reverts the last decrease unless another change followed.
 #[derive(Clone, Debug)]
 pub struct Damped {
     config: AdaptiveConfig,
@@ -22,7 +23,7 @@ pub struct Damped {
 }
 
 impl Damped {
-    /// Begins at the configured spacing.
+    /// A controller that starts at the configured spacing.
     #[must_use]
     pub fn new(config: AdaptiveConfig) -> Self {
         Self {
@@ -72,7 +73,7 @@ impl RateController for Damped {
 
     fn handle_feedback(&mut self, _: Time, report: &FeedbackReport) -> SpacingChange {
         let adjustment = match self.config.verdict(report, self.raised_at) {
-            LossVerdict::Silent => SpacingChange::Held,
+            LossVerdict::Irrelevant => SpacingChange::Held,
             LossVerdict::Clear => self.lower(report),
             LossVerdict::Lost(lost) => self.on_loss(lost, report),
         };
@@ -81,7 +82,7 @@ impl RateController for Damped {
     }
 }
 
-/// The decreases since the last raise that a report yet to come may be about, oldest first.
+/// The decreases since the last raise that a later report may concern, oldest first.
 #[derive(Clone, Debug, Default)]
 struct Decreases(VecDeque<Decrease>);
 
@@ -94,16 +95,16 @@ struct Decrease {
 }
 
 impl Decreases {
-    /// More than the feedback that is under way at once, unless queues hold 64 round-trip times.
-    const MOST: usize = 64;
+    /// More than the feedback messages in flight at once, unless queues hold 64 round-trip times.
+    const CAPACITY: usize = 64;
 
     fn push(&mut self, decrease: Decrease) {
         // No packet was sent with the spacing between two decreases at the same packet.
         if self.0.back().is_some_and(|d| d.first == decrease.first) {
             return;
         }
-        if self.0.len() == Self::MOST {
-            // The two oldest become one, which reverts to the larger spacing: the safer mistake.
+        if self.0.len() == Self::CAPACITY {
+            // Merges the two oldest. The larger spacing is the safer one to revert to.
             self.0.remove(1);
         }
         self.0.push_back(decrease);
@@ -115,7 +116,7 @@ impl Decreases {
         in_force.map(|d| d.before)
     }
 
-    /// Forgets what was in force only for packets before `end`.
+    /// Discards decreases that were in force only for packets before `end`.
     fn forget(&mut self, end: u64) {
         while self.0.get(1).is_some_and(|next| next.first <= end) {
             self.0.pop_front();

@@ -1,4 +1,4 @@
-//! The same spacing, whatever is lost: the agents of the paper's section 3.2.
+//! A constant spacing, which the agents of the paper's section 3.2 use.
 
 use super::controller::{FeedbackReport, RateController, SpacingChange};
 use crate::time::{Duration, Time};
@@ -10,7 +10,7 @@ pub struct Fixed {
 }
 
 impl Fixed {
-    /// Always `spacing`.
+    /// A controller with this spacing.
     #[must_use]
     pub fn new(spacing: Duration) -> Self {
         Self { spacing }

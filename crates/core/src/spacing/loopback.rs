@@ -1,4 +1,4 @@
-//! A sender and a receiver with a network between them that a test scripts.
+//! A sender and a receiver connected by a scripted network.
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
@@ -10,13 +10,13 @@ use super::sender::{SenderInput, SenderOutput, SpacedSender};
 use crate::machine::{Deadline, Wake, step};
 use crate::time::{Duration, Time};
 
-/// What the network does with a packet or feedback: the delay of each copy that arrives.
+/// The delay of each arriving copy of a message; empty if it is lost.
 pub(super) type Delays = Vec<Duration>;
 
-type There<'a> = dyn FnMut(State, &SpacedHeader) -> Delays + 'a;
-type Back<'a> = dyn FnMut(State) -> Delays + 'a;
+type ForwardDelays<'a> = dyn FnMut(State, &SpacedHeader) -> Delays + 'a;
+type ReverseDelays<'a> = dyn FnMut(State) -> Delays + 'a;
 
-/// What the network looks at besides the packet.
+/// The state on which delays may depend.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct State {
     pub(super) now: Time,
@@ -24,24 +24,24 @@ pub(super) struct State {
 }
 
 #[derive(Clone, Copy)]
-enum Item {
+enum Transit {
     Packet(SpacedHeader),
     Feedback(Feedback),
     Ping(Time),
     Pong(Time),
 }
 
-/// The two ends, and what is under way between them.
+/// Both ends, and the messages in flight between them.
 pub(super) struct Loopback<'a> {
     pub(super) sender: SpacedSender,
     pub(super) receiver: SpacedReceiver,
-    pub(super) said: Vec<(Time, SenderOutput)>,
-    /// Delays of a packet on the way there.
-    there: Box<There<'a>>,
-    /// Delays of a feedback, ping or pong.
-    back: Box<Back<'a>>,
-    /// By time, then in the order of sending.
-    under_way: BTreeMap<(Time, u64), Item>,
+    pub(super) outputs: Vec<(Time, SenderOutput)>,
+    /// The delays of a packet to the receiver.
+    forward: Box<ForwardDelays<'a>>,
+    /// The delays of a feedback, ping or pong.
+    reverse: Box<ReverseDelays<'a>>,
+    /// Keyed by arrival time, then by the order of sending.
+    in_flight: BTreeMap<(Time, u64), Transit>,
     sent: u64,
 }
 
@@ -49,17 +49,17 @@ impl<'a> Loopback<'a> {
     pub(super) fn new(
         sender: SpacedSender,
         receiver: SpacedReceiver,
-        there: impl FnMut(State, &SpacedHeader) -> Delays + 'a,
-        back: impl FnMut(State) -> Delays + 'a,
+        forward: impl FnMut(State, &SpacedHeader) -> Delays + 'a,
+        reverse: impl FnMut(State) -> Delays + 'a,
     ) -> Self {
-        let (there, back) = (Box::new(there), Box::new(back));
+        let (forward, reverse) = (Box::new(forward), Box::new(reverse));
         Self {
             sender,
             receiver,
-            said: Vec::new(),
-            there,
-            back,
-            under_way: BTreeMap::new(),
+            outputs: Vec::new(),
+            forward,
+            reverse,
+            in_flight: BTreeMap::new(),
             sent: 0,
         }
     }
@@ -68,7 +68,7 @@ impl<'a> Loopback<'a> {
     pub(super) fn run(&mut self, end: Time) {
         self.wake_sender(Time::ZERO, Wake::Input(SenderInput::Writable));
         loop {
-            let arrival = self.under_way.keys().next().map(|&(at, _)| at);
+            let arrival = self.in_flight.keys().next().map(|&(at, _)| at);
             let timers = [due(&self.sender), due(&self.receiver)];
             let Some(now) = arrival
                 .into_iter()
@@ -81,8 +81,8 @@ impl<'a> Loopback<'a> {
                 return;
             }
             if arrival == Some(now) {
-                if let Some((_, item)) = self.under_way.pop_first() {
-                    self.arrive(now, item);
+                if let Some((_, message)) = self.in_flight.pop_first() {
+                    self.arrive(now, message);
                 }
             } else if timers[1] == Some(now) {
                 self.wake_receiver(now, Wake::Timeout);
@@ -92,28 +92,30 @@ impl<'a> Loopback<'a> {
         }
     }
 
-    fn arrive(&mut self, now: Time, item: Item) {
-        match item {
-            Item::Packet(header) => self.wake_receiver(now, Wake::Input(header)),
-            Item::Feedback(f) => self.wake_sender(now, Wake::Input(SenderInput::Feedback(f))),
-            Item::Ping(sent) => self.send_back(now, Item::Pong(sent)),
-            Item::Pong(sent) => self.wake_sender(now, Wake::Input(SenderInput::Pong(sent))),
+    fn arrive(&mut self, now: Time, message: Transit) {
+        match message {
+            Transit::Packet(header) => self.wake_receiver(now, Wake::Input(header)),
+            Transit::Feedback(f) => self.wake_sender(now, Wake::Input(SenderInput::Feedback(f))),
+            Transit::Ping(sent) => self.send_back(now, Transit::Pong(sent)),
+            Transit::Pong(sent) => self.wake_sender(now, Wake::Input(SenderInput::Pong(sent))),
         }
     }
 
     fn wake_sender(&mut self, now: Time, wake: Wake<SenderInput>) {
         let timeout = wake == Wake::Timeout;
-        let mut said = Vec::new();
-        let deadline = step(&mut self.sender, now, wake, &mut |output| said.push(output));
+        let mut outputs = Vec::new();
+        let deadline = step(&mut self.sender, now, wake, &mut |output| {
+            outputs.push(output)
+        });
         check(timeout, now, deadline);
-        for output in said {
-            self.said.push((now, output));
+        for output in outputs {
+            self.outputs.push((now, output));
             match output {
-                SenderOutput::Ping(sent) => self.send_back(now, Item::Ping(sent)),
+                SenderOutput::Ping(sent) => self.send_back(now, Transit::Ping(sent)),
                 SenderOutput::Transmit(header) => {
                     let state = self.state(now);
-                    let delays = (self.there)(state, &header);
-                    self.put(now, delays, Item::Packet(header));
+                    let delays = (self.forward)(state, &header);
+                    self.put(now, delays, Transit::Packet(header));
                     self.wake_sender(now, Wake::Input(SenderInput::Writable));
                 }
                 SenderOutput::FeedbackApplied { .. } | SenderOutput::FeedbackIgnored(_) => {}
@@ -123,28 +125,28 @@ impl<'a> Loopback<'a> {
 
     fn wake_receiver(&mut self, now: Time, wake: Wake<SpacedHeader>) {
         let timeout = wake == Wake::Timeout;
-        let mut said = Vec::new();
+        let mut outputs = Vec::new();
         let deadline = step(&mut self.receiver, now, wake, &mut |output| {
-            said.push(output);
+            outputs.push(output);
         });
         check(timeout, now, deadline);
-        for output in said {
+        for output in outputs {
             if let ReceiverOutput::Feedback(feedback) = output {
-                self.send_back(now, Item::Feedback(feedback));
+                self.send_back(now, Transit::Feedback(feedback));
             }
         }
     }
 
-    fn send_back(&mut self, now: Time, item: Item) {
+    fn send_back(&mut self, now: Time, message: Transit) {
         let state = self.state(now);
-        let delays = (self.back)(state);
-        self.put(now, delays, item);
+        let delays = (self.reverse)(state);
+        self.put(now, delays, message);
     }
 
-    fn put(&mut self, now: Time, delays: Delays, item: Item) {
+    fn put(&mut self, now: Time, delays: Delays, message: Transit) {
         for delay in delays {
             self.sent += 1;
-            self.under_way.insert((now + delay, self.sent), item);
+            self.in_flight.insert((now + delay, self.sent), message);
         }
     }
 
@@ -160,7 +162,7 @@ fn due(machine: &impl crate::machine::Machine) -> Option<Time> {
     machine.deadline().map(|d| d.at)
 }
 
-/// What drivers rely on.
+/// Checks that the deadline after a timeout is in the future.
 fn check(timeout: bool, now: Time, deadline: Option<Deadline>) {
     let later = deadline.is_none_or(|d| d.at > now);
     assert!(!timeout || later, "{deadline:?} at {now}");

@@ -1,46 +1,47 @@
-//! What sender and receiver say to each other.
+//! The messages between sender and receiver.
 
 use crate::time::{Duration, Time};
 
 /// The header of a spaced packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SpacedHeader {
-    /// Counts the packets, from 0.
+    /// The sequence number, from 0.
     pub sequence: u64,
-    /// When it was sent, by the sender's clock.
+    /// The send time by the sender's clock.
     pub sent: Time,
-    /// The round-trip time: how often the receiver is to send feedback (paper, 2.1); 0 for none.
+    /// The round-trip time, which is the receiver's feedback interval (paper, 2.1); 0 requests no
+    /// feedback.
     pub rtt: Duration,
 }
 
-/// What the receiver says once a round-trip time. Counts run from the start of the flow, as those of RTCP's
-/// receiver reports do (RFC 3550, 6.4.1), so that the next feedback stands in for a lost one.
+/// The receiver's report, sent once per round-trip time. Its counts are cumulative, as in RTCP
+/// receiver reports (RFC 3550, section 6.4.1), so that the next feedback replaces a lost one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Feedback {
-    /// Counts the feedback, from 1.
+    /// The number of the feedback, from 1.
     pub number: u64,
-    /// One past the highest sequence number that it is about.
+    /// One past the highest sequence number that it covers.
     pub end: u64,
-    /// Distinct packets below `end` that came before their range was reported.
+    /// Distinct packets below `end` that arrived before their range was reported.
     pub received: u64,
     /// One past the highest sequence number that was reported lost; 0 if none was.
     pub lost_end: u64,
-    /// Other counts, of what came until the feedback was sent.
+    /// The arrivals until the feedback was sent.
     pub arrivals: Arrivals,
-    /// The send time in the newest packet.
+    /// The send time carried by the newest packet.
     pub echo: Time,
-    /// How long ago the newest packet came.
+    /// The time since the arrival of the newest packet.
     pub hold: Duration,
 }
 
-/// What came, whatever was said of it before.
+/// Counts of all packets that arrived.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Arrivals {
     /// Distinct packets.
     pub distinct: u64,
-    /// Packets that came after their range was reported.
+    /// Packets that arrived after their range was reported.
     pub late: u64,
-    /// Copies of packets that came before.
+    /// Copies of packets that had arrived.
     pub duplicates: u64,
 }
 
@@ -51,8 +52,8 @@ pub enum Message {
     Packet(SpacedHeader),
     /// The receiver's feedback.
     Feedback(Feedback),
-    /// Asks for a pong at once; carries the sender's time.
+    /// Requests an immediate pong; carries the sender's time.
     Ping(Time),
-    /// Answers a ping with its time.
+    /// The answer to a ping, with the time of the ping.
     Pong(Time),
 }

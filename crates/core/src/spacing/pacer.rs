@@ -1,22 +1,24 @@
-//! When the next packet begins (paper, Fig. 3).
+//! The schedule of packets (paper, Fig. 3).
 
 use crate::time::{Duration, Time};
 
 /// Schedules packets `t_x` + `t_s` apart, from start to start.
 ///
-/// It advances from the scheduled time, not from the time at which a driver woke, or late wakes would lower the rate;
-/// how far it may lag is bounded, or a stall would end in a burst.
+/// The schedule advances from the scheduled time, not from the time at which the driver woke, so
+/// that late wakes do not lower the rate. The lag is bounded, so that a stall does not end in a
+/// burst.
 #[derive(Clone, Debug)]
 pub struct Pacer {
     transmission: Duration,
     catch_up: Duration,
-    /// When the last packet was to begin; `None` before the first.
+    /// The scheduled start of the last packet; `None` before the first.
     last: Option<Time>,
     writable: bool,
 }
 
 impl Pacer {
-    /// For packets of transmission time `t_x` = `transmission`.
+    /// A pacer for packets of transmission time `t_x` = `transmission`, with at most `catch_up` of
+    /// lag.
     #[must_use]
     pub fn new(transmission: Duration, catch_up: Duration) -> Self {
         Self {
@@ -27,19 +29,20 @@ impl Pacer {
         }
     }
 
-    /// The link or socket takes a packet.
+    /// Records that the link or socket accepts a packet.
     pub fn on_writable(&mut self) {
         self.writable = true;
     }
 
-    /// When the next packet is due at this spacing; `None` until the link or socket takes one.
+    /// The start of the next packet at this spacing; `None` until the link or socket is writable.
     #[must_use]
     pub fn next(&self, spacing: Duration) -> Option<Time> {
         let last = self.last.map(|last| last + self.transmission + spacing);
         self.writable.then(|| last.unwrap_or(Time::ZERO))
     }
 
-    /// Takes note of a packet that begins `now`; the link or socket has to say again when it takes one.
+    /// Records a packet that starts at `now`; the link or socket must become writable again before
+    /// the next.
     pub fn on_sent(&mut self, now: Time, spacing: Duration) {
         let scheduled = self.next(spacing).filter(|_| self.last.is_some());
         self.last = Some(scheduled.map_or(now, |at| at.max(now - self.catch_up)));
@@ -56,11 +59,7 @@ mod tests {
     #[test]
     fn a_late_wake_does_not_lower_the_rate_and_a_stall_does_not_end_in_a_burst() {
         let mut pacer = Pacer::new(MS * 2, MS * 5);
-        assert_eq!(
-            pacer.next(MS),
-            None,
-            "the link has not said that it takes one"
-        );
+        assert_eq!(pacer.next(MS), None, "the link is not writable yet");
         pacer.on_writable();
         let start = Time::ZERO + MS * 100;
         pacer.on_sent(start, MS);
@@ -70,7 +69,7 @@ mod tests {
         assert_eq!(
             pacer.next(MS * 7),
             Some(start + MS * 9),
-            "a change holds at once"
+            "a change applies at once"
         );
         pacer.on_sent(start + MS * 4, MS);
         pacer.on_writable();

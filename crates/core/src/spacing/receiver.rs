@@ -1,11 +1,12 @@
-//! The receiving side: counts what comes, and says so once a round-trip time.
+//! The receiving side: counts packets and reports them once per round-trip time.
 //!
-//! A feedback is about the sequence numbers from the end of the last one's range to the newest that came. A missing
-//! number is lost once the newest is `reordering` ahead (RFC 9002, 6.1.1, recommends 3); until then the range ends
-//! before it, and a later feedback decides. With 0 whatever is missing is lost at once, as in the paper.
+//! A feedback covers the sequence numbers from the end of the last reported range to the newest one
+//! received. A missing number is lost once the newest is `reordering` ahead (RFC 9002, section
+//! 6.1.1, recommends 3); until then the range ends before it, and a later feedback decides. With 0
+//! a missing packet is lost at once, as in the paper.
 //!
-//! The first feedback comes a round-trip time after the first packet; the round-trip time is the one in the newest
-//! packet. While nothing comes no feedback is sent.
+//! The first feedback is sent one round-trip time after the first packet; the newest packet carries
+//! the round-trip time. While no packets arrive, no feedback is sent.
 
 use super::message::{Arrivals, Feedback, SpacedHeader};
 use super::round_trip::bounded;
@@ -13,7 +14,7 @@ use crate::machine::{Deadline, Machine};
 use crate::time::{Duration, Time};
 use crate::window::{SlidingWindow, Verdict};
 
-/// So many of the newest sequence numbers, at least, a receiver knows one by one: 8 KiB of memory.
+/// The minimum number of newest sequence numbers that a receiver tracks individually, in 8 KiB.
 pub(super) const WINDOW: u32 = (1 << 16) - 64;
 
 /// Counts packets and sends feedback.
@@ -21,16 +22,16 @@ pub(super) const WINDOW: u32 = (1 << 16) - 64;
 pub struct SpacedReceiver {
     seen: SlidingWindow,
     reordering: u64,
-    /// What was said last.
-    said: Feedback,
+    /// The last feedback sent.
+    last_feedback: Feedback,
     arrivals: Arrivals,
-    /// Distinct packets of the range that begins at the end of the last one.
+    /// Distinct packets of the range after the last reported one.
     pending: u64,
     newest: Option<Newest>,
-    /// When feedback is due; `None` while nothing comes.
+    /// The time of the next feedback; `None` while no packets arrive.
     next_feedback: Option<Time>,
-    /// Whether anything came since the last feedback.
-    heard: bool,
+    /// Whether a packet arrived since the last feedback.
+    received_packet: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -39,45 +40,46 @@ struct Newest {
     at: Time,
 }
 
-/// What becomes of a packet that came.
+/// The classification of a received packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum Arrival {
-    /// It came before its range was reported.
+    /// It arrived before its range was reported.
     InTime,
-    /// It was reported lost, or is too old for the window to know.
+    /// It was reported lost, or is older than the window.
     Late,
-    /// It came before.
+    /// It had already arrived.
     Duplicate,
 }
 
-/// What a receiver says.
+/// An output of a receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReceiverOutput {
-    /// What the packet was.
+    /// A packet arrived.
     Arrived(Arrival),
     /// Send this feedback.
     Feedback(Feedback),
 }
 
 impl SpacedReceiver {
-    /// A receiver that takes a missing packet for lost once the newest is `reordering` packets ahead; at most 64.
+    /// A receiver that reports a missing packet as lost once the newest is `reordering` packets
+    /// ahead, at most 64.
     #[must_use]
     pub fn new(reordering: u32) -> Self {
         Self {
             seen: SlidingWindow::new(WINDOW),
             reordering: u64::from(reordering.min(64)),
-            said: Feedback::default(),
+            last_feedback: Feedback::default(),
             arrivals: Arrivals::default(),
             pending: 0,
             newest: None,
             next_feedback: None,
-            heard: false,
+            received_packet: false,
         }
     }
 
-    /// What came so far.
+    /// The arrivals so far.
     #[must_use]
     pub fn arrivals(&self) -> Arrivals {
         self.arrivals
@@ -89,9 +91,9 @@ impl SpacedReceiver {
             self.arrivals.duplicates += 1;
             return Arrival::Duplicate;
         }
-        // Of what is behind the window nobody knows whether it came before: it is not counted as distinct.
+        // A packet behind the window may be a duplicate, so it does not count as distinct.
         self.arrivals.distinct += u64::from(verdict == Verdict::Fresh);
-        if verdict == Verdict::Fresh && sequence >= self.said.end {
+        if verdict == Verdict::Fresh && sequence >= self.last_feedback.end {
             self.pending += 1;
             return Arrival::InTime;
         }
@@ -99,45 +101,51 @@ impl SpacedReceiver {
         Arrival::Late
     }
 
-    /// Ends the range, and says what is known of it.
+    /// Ends the range and returns its feedback.
     fn report(&mut self, now: Time, newest: Newest) -> Feedback {
-        let (first, end) = (self.said.end, self.settled());
-        let undecided = (end..self.seen.end()).filter(|&s| self.came(s)).count() as u64;
+        let (first, end) = (self.last_feedback.end, self.settled());
+        let undecided = (end..self.seen.end())
+            .filter(|&s| self.has_arrived(s))
+            .count() as u64;
         let received = self.pending.saturating_sub(undecided);
         self.pending = undecided;
         let lost = end - first > received;
-        self.said = Feedback {
-            number: self.said.number + 1,
+        self.last_feedback = Feedback {
+            number: self.last_feedback.number + 1,
             end,
-            received: self.said.received + received,
+            received: self.last_feedback.received + received,
             lost_end: if lost {
                 self.newest_missing(first, end) + 1
             } else {
-                self.said.lost_end
+                self.last_feedback.lost_end
             },
             arrivals: self.arrivals,
             echo: newest.header.sent,
             hold: now.since(newest.at),
         };
-        self.said
+        self.last_feedback
     }
 
-    /// One past the newest sequence number that it is decided of whether it is lost.
+    /// One past the newest sequence number that has arrived or is lost.
     fn settled(&self) -> u64 {
         let past = self.seen.end();
-        let earliest = past.saturating_sub(self.reordering).max(self.said.end);
-        (earliest..past).find(|&s| !self.came(s)).unwrap_or(past)
+        let earliest = past
+            .saturating_sub(self.reordering)
+            .max(self.last_feedback.end);
+        (earliest..past)
+            .find(|&s| !self.has_arrived(s))
+            .unwrap_or(past)
     }
 
-    /// The newest sequence number in `first..end` that did not come, if the window reaches so far back; else the
-    /// newest behind it.
+    /// The newest sequence number in `first..end` that has not arrived; if it is behind the window,
+    /// the newest one there.
     fn newest_missing(&self, first: u64, end: u64) -> u64 {
         let known = self.seen.end().saturating_sub(self.seen.span()).max(first);
-        let missing = (known..end).rev().find(|&s| !self.came(s));
+        let missing = (known..end).rev().find(|&s| !self.has_arrived(s));
         missing.unwrap_or(known.saturating_sub(1).max(first))
     }
 
-    fn came(&self, sequence: u64) -> bool {
+    fn has_arrived(&self, sequence: u64) -> bool {
         self.seen.classify(sequence) == Verdict::Duplicate
     }
 }
@@ -157,14 +165,14 @@ impl Machine for SpacedReceiver {
         if self.newest.as_ref().is_none_or(newer) {
             self.newest = Some(Newest { header, at: now });
         }
-        self.heard = true;
+        self.received_packet = true;
         if header.rtt == Duration::ZERO {
             return;
         }
         self.next_feedback.get_or_insert(now + bounded(header.rtt));
     }
 
-    /// Sends feedback if anything came since the last one; else falls silent until a packet comes.
+    /// Sends feedback if packets arrived since the last one; otherwise stops until the next packet.
     fn handle_timeout(&mut self, now: Time, out: &mut impl FnMut(ReceiverOutput)) {
         let (Some(due), Some(newest)) = (self.next_feedback, self.newest) else {
             return;
@@ -172,8 +180,8 @@ impl Machine for SpacedReceiver {
         if due > now {
             return;
         }
-        let heard = core::mem::take(&mut self.heard);
-        if !heard || newest.header.rtt == Duration::ZERO {
+        let received_packet = core::mem::take(&mut self.received_packet);
+        if !received_packet || newest.header.rtt == Duration::ZERO {
             self.next_feedback = None;
             return;
         }

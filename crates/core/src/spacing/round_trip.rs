@@ -1,4 +1,4 @@
-//! The round-trip time: measured once at set-up, smoothed from feedback if wanted.
+//! The round-trip time: measured once at set-up, and optionally smoothed from feedback.
 
 use super::config::RttSource;
 use super::message::Feedback;
@@ -6,30 +6,30 @@ use crate::estimate::Srtt;
 use crate::machine::Deadline;
 use crate::time::{Duration, Time};
 
-/// The least round-trip time that is used: below it feedback would be most of the traffic.
+/// The minimum round-trip time in use; with less, feedback would dominate the traffic.
 pub const MIN_RTT: Duration = Duration::from_micros(10);
-/// The greatest round-trip time that is used: above it feedback would come too late to be any.
+/// The maximum round-trip time in use; with more, feedback would be too late to be useful.
 pub const MAX_RTT: Duration = Duration::from_secs(10);
-/// After how long a ping is repeated (RFC 6298, 2.1).
+/// The interval at which an unanswered ping is repeated (RFC 6298, section 2.1).
 const PING_INTERVAL: Duration = Duration::from_secs(1);
 
-/// A round-trip time within what feedback makes sense for: 10 us to 10 s.
+/// The round-trip time limited to [`MIN_RTT`] and [`MAX_RTT`].
 pub(super) fn bounded(rtt: Duration) -> Duration {
     rtt.clamp(MIN_RTT, MAX_RTT)
 }
 
-/// What a sender knows of the round-trip time.
+/// A sender's measurements of the round-trip time.
 #[derive(Clone, Debug)]
 pub(super) struct RoundTrip {
     base: Option<Duration>,
     smoothed: Option<Srtt>,
     source: RttSource,
-    /// When a ping is due while the base is not known; `None` where nobody asks for it.
+    /// The time of the next ping while the base is unknown; `None` if it is not measured.
     next_ping: Option<Time>,
 }
 
 impl RoundTrip {
-    /// Known from the start, or measured from `first_ping` on, or neither.
+    /// A round-trip time with a known base, or one measured from `first_ping` on, or neither.
     pub(super) fn new(base: Option<Duration>, source: RttSource, first_ping: Option<Time>) -> Self {
         Self {
             base: base.map(bounded),
@@ -39,12 +39,12 @@ impl RoundTrip {
         }
     }
 
-    /// The time without queues; `None` until it is measured.
+    /// The round-trip time without queueing; `None` until it is measured.
     pub(super) fn base(&self) -> Option<Duration> {
         self.base
     }
 
-    /// Whether packets need not wait for a measurement.
+    /// Whether packets can be sent without waiting for a measurement.
     pub(super) fn is_settled(&self) -> bool {
         self.base.is_some() || self.next_ping.is_none()
     }
@@ -58,7 +58,7 @@ impl RoundTrip {
         }
     }
 
-    /// Whether a ping is due; the next one is a second later.
+    /// Returns whether a ping is due, and schedules the next one.
     pub(super) fn take_ping(&mut self, now: Time) -> bool {
         let due = self.deadline().is_some_and(|ping| ping.at <= now);
         if due {
@@ -67,14 +67,14 @@ impl RoundTrip {
         due
     }
 
-    /// The answer to the ping sent at `sent`; the first one counts.
+    /// Handles the answer to the ping sent at `sent`; only the first answer sets the base.
     pub(super) fn on_pong(&mut self, now: Time, sent: Time) {
         if !self.is_settled() && sent <= now {
             self.base = Some(bounded(now.since(sent)));
         }
     }
 
-    /// Measures with the time stamp that the feedback echoes, less what the receiver held it.
+    /// Updates the smoothed time from the echoed send time, less the receiver's hold time.
     pub(super) fn on_feedback(&mut self, now: Time, feedback: &Feedback) {
         if feedback.echo > now {
             return;

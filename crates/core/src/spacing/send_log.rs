@@ -1,37 +1,39 @@
-//! How many packets were sent by a time that is a round-trip time ago.
+//! The number of packets sent until a round-trip time ago.
 
 use alloc::collections::VecDeque;
 
 use crate::time::{Duration, Time};
 
-/// The send times of the last `span`, and how many were sent before.
+/// The send times of the last `span`, and the number of earlier packets.
 #[derive(Clone, Debug, Default)]
 pub(super) struct SendLog {
     recent: VecDeque<Time>,
-    before: u64,
+    earlier: u64,
 }
 
 impl SendLog {
-    /// 65 536 send times are 512 KiB: a base round-trip time of 100 ms at 7.8 Gbit/s in packets of 1500 B.
-    pub(super) const MOST: usize = 1 << 16;
+    /// 65 536 send times are 512 KiB: a base round-trip time of 100 ms at 7.8 Gbit/s in packets of
+    /// 1500 B.
+    pub(super) const CAPACITY: usize = 1 << 16;
 
-    /// Notes a packet; beyond the bound the oldest times are given up, and count as longer ago than they are.
+    /// Records a packet. Beyond the capacity the oldest send time is discarded and its packet
+    /// counts as earlier.
     pub(super) fn on_sent(&mut self, now: Time, span: Duration) {
         self.sent_by(now - span);
-        if self.recent.len() == Self::MOST {
+        if self.recent.len() == Self::CAPACITY {
             self.recent.pop_front();
-            self.before += 1;
+            self.earlier += 1;
         }
         self.recent.push_back(now);
     }
 
-    /// How many packets were sent at or before `at`, which must not be earlier than in the last call.
+    /// The number of packets sent at or before `at`, which must not decrease from call to call.
     pub(super) fn sent_by(&mut self, at: Time) -> u64 {
         while self.recent.front().is_some_and(|&sent| sent <= at) {
             self.recent.pop_front();
-            self.before += 1;
+            self.earlier += 1;
         }
-        self.before
+        self.earlier
     }
 }
 
@@ -50,9 +52,9 @@ mod tests {
         assert_eq!(log.sent_by(Time::ZERO + ms(989)), 990);
         assert_eq!(log.sent_by(Time::ZERO + ms(995)), 996);
         assert_eq!(log.sent_by(Time::ZERO + ms(2000)), 1000);
-        for _ in 0..2 * SendLog::MOST {
+        for _ in 0..2 * SendLog::CAPACITY {
             log.on_sent(Time::ZERO + ms(3000), ms(10));
         }
-        assert_eq!(log.recent.len(), SendLog::MOST);
+        assert_eq!(log.recent.len(), SendLog::CAPACITY);
     }
 }

@@ -1,9 +1,9 @@
-//! The sending side: set-up, pacing, and what feedback does to the spacing.
+//! The sending side: set-up, pacing and the reaction to feedback.
 
 use alloc::boxed::Box;
 
-use super::account::{Account, FeedbackCounts, IgnoreReason};
-use super::config::{Counting, SenderConfig};
+use super::accounting::{Counting, FeedbackAccounting, FeedbackCounts, IgnoreReason};
+use super::config::SenderConfig;
 use super::controller::{RateController, SpacingChange};
 use super::message::{Feedback, SpacedHeader};
 use super::pacer::Pacer;
@@ -11,57 +11,57 @@ use super::round_trip::RoundTrip;
 use crate::machine::{Deadline, Machine};
 use crate::time::{Duration, Time};
 
-/// Sends packets, spaced as its controller says.
+/// Sends packets at the spacing that its controller sets.
 ///
-/// A driver says [`SenderInput::Writable`] at the start and after each packet, as soon as the link or socket takes
-/// the next one. The first packet goes as soon as the base round-trip time is known; a sender of fixed spacing needs none,
-/// and without it asks for no feedback.
+/// A driver passes [`SenderInput::Writable`] at the start and after each packet, as soon as the
+/// link or socket accepts the next one. The first packet is sent once the base round-trip time is
+/// known. A sender with fixed spacing does not need it, and without it requests no feedback.
 #[derive(Clone, Debug)]
 pub struct SpacedSender {
     control: Box<dyn RateController>,
     counting: Counting,
     pacer: Pacer,
     round_trip: RoundTrip,
-    account: Account,
+    accounting: FeedbackAccounting,
     start: Time,
     next_sequence: u64,
-    /// What the controller said last: a deadline is read without a clock.
+    /// The controller's last spacing, because `deadline` has no clock.
     spacing: Duration,
 }
 
-/// What arrives at a sender.
+/// An input of a sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SenderInput {
-    /// The link or socket takes a packet.
+    /// The link or socket accepts a packet.
     Writable,
-    /// The receiver reports.
+    /// A report of the receiver.
     Feedback(Feedback),
-    /// The receiver answers the ping that carried this time.
+    /// The receiver's answer to the ping with this time.
     Pong(Time),
 }
 
-/// What a sender says.
+/// An output of a sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SenderOutput {
     /// Send a ping with this time.
     Ping(Time),
     /// Send a packet with this header.
     Transmit(SpacedHeader),
-    /// A feedback was taken.
+    /// A feedback was applied.
     FeedbackApplied {
-        /// What became of the spacing.
+        /// The change of the spacing.
         adjustment: SpacingChange,
-        /// The spacing from now on.
+        /// The new spacing.
         spacing: Duration,
-        /// The counts, in both readings.
+        /// The counts by sequence range and by time.
         readings: FeedbackCounts,
     },
-    /// A feedback changed nothing.
+    /// A feedback had no effect.
     FeedbackIgnored(IgnoreReason),
 }
 
 impl SpacedSender {
-    /// A sender that begins at `start`.
+    /// A sender that starts at `start`.
     #[must_use]
     pub fn new(config: &SenderConfig, start: Time) -> Self {
         let transmission = config
@@ -78,13 +78,13 @@ impl SpacedSender {
                 config.rtt,
                 config.control.is_adaptive().then_some(start),
             ),
-            account: Account::default(),
+            accounting: FeedbackAccounting::default(),
             start,
             next_sequence: 0,
         }
     }
 
-    /// How many packets were sent.
+    /// The number of packets sent.
     #[must_use]
     pub fn sent(&self) -> u64 {
         self.next_sequence
@@ -96,25 +96,26 @@ impl SpacedSender {
         self.spacing
     }
 
-    /// The round-trip time in use; `None` until it is measured, or if it is not.
+    /// The round-trip time in use; `None` until it is measured.
     #[must_use]
     pub fn rtt(&self) -> Option<Duration> {
         self.round_trip.value()
     }
 
-    /// Takes a feedback; one that comes before the round-trip time is known is about packets never sent.
+    /// Handles feedback; before the round-trip time is known, it can only cover packets that were
+    /// never sent.
     fn on_feedback(&mut self, now: Time, feedback: &Feedback) -> SenderOutput {
         let Some(base) = self.round_trip.base() else {
             return SenderOutput::FeedbackIgnored(IgnoreReason::Impossible);
         };
         let sent = self.next_sequence;
-        let readings = match self.account.take(now, base, feedback, sent) {
+        let readings = match self.accounting.apply(now, base, feedback, sent) {
             Ok(readings) => readings,
             Err(reason) => return SenderOutput::FeedbackIgnored(reason),
         };
         self.round_trip.on_feedback(now, feedback);
         let rtt = self.round_trip.value().unwrap_or(base);
-        let report = self.account.report(&readings, self.counting, sent, rtt);
+        let report = self.accounting.report(&readings, self.counting, sent, rtt);
         let adjustment = self.control.handle_feedback(now, &report);
         self.spacing = self.control.spacing(now);
         SenderOutput::FeedbackApplied {
@@ -137,7 +138,7 @@ impl SpacedSender {
         self.next_sequence += 1;
         self.pacer.on_sent(now, self.spacing);
         if let Some(base) = self.round_trip.base() {
-            self.account.on_sent(now, base);
+            self.accounting.on_sent(now, base);
         }
         let rtt = self.round_trip.value().unwrap_or(Duration::ZERO);
         let sent = now;

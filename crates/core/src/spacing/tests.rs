@@ -1,4 +1,4 @@
-//! Sender and receiver over scripted networks; the controllers by themselves.
+//! Sender and receiver over scripted networks, and the controllers alone.
 
 use alloc::format;
 use alloc::string::String;
@@ -20,7 +20,7 @@ mod receiver;
 
 const US: Duration = Duration::from_micros(1);
 const MS: Duration = Duration::from_millis(1);
-/// The paper's: 2 ms and 40 ms each way.
+/// The paper's round-trip time: 2 ms and 40 ms each way.
 const RTT: Duration = Duration::from_millis(84);
 const ONE_WAY: Duration = Duration::from_millis(42);
 
@@ -54,9 +54,9 @@ fn at(rtts: u64) -> Time {
     Time::ZERO + RTT * rtts
 }
 
-/// The feedback that was taken: when, the adjustment, the spacing then, and both readings.
-fn taken(network: &Loopback<'_>) -> Vec<(Time, SpacingChange, Duration, FeedbackCounts)> {
-    let taken = |&(now, said): &(Time, SenderOutput)| match said {
+/// The applied feedback: its time, the change, the new spacing and the counts.
+fn applied(network: &Loopback<'_>) -> Vec<(Time, SpacingChange, Duration, FeedbackCounts)> {
+    let applied = |&(now, output): &(Time, SenderOutput)| match output {
         SenderOutput::FeedbackApplied {
             adjustment,
             spacing,
@@ -64,5 +64,5 @@ fn taken(network: &Loopback<'_>) -> Vec<(Time, SpacingChange, Duration, Feedback
         } => Some((now, adjustment, spacing, readings)),
         _ => None,
     };
-    network.said.iter().filter_map(taken).collect()
+    network.outputs.iter().filter_map(applied).collect()
 }

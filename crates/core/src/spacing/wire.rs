@@ -1,4 +1,4 @@
-//! The form of the messages.
+//! The wire format of the messages.
 //!
 //! | bytes | packet | feedback | ping, pong |
 //! | --- | --- | --- | --- |
@@ -14,7 +14,7 @@
 //! | 8 | | hold | |
 //! | rest | payload | | |
 //!
-//! Numbers are big-endian, times in nanoseconds. A message of any other form is refused whole.
+//! Numbers are big-endian, and times are in nanoseconds. A message of any other form is rejected.
 
 use alloc::vec::Vec;
 
@@ -22,12 +22,12 @@ use super::message::{Arrivals, Feedback, Message, SpacedHeader};
 use crate::time::{Duration, Time};
 use crate::wire::WireError;
 
-/// Length of a packet's header in bytes.
+/// The length of a packet's header in bytes.
 pub const HEADER_LEN: usize = 1 + 3 * 8;
-/// Length of a feedback in bytes.
+/// The length of a feedback in bytes.
 pub const FEEDBACK_LEN: usize = 1 + 9 * 8;
 
-/// Appends the message to `to`; the payload of a packet is the caller's to append.
+/// Appends the message to `to`; the caller appends the payload of a packet.
 pub fn encode(message: &Message, to: &mut Vec<u8>) {
     let mut write = |kind: u8, numbers: &[u64]| {
         to.push(kind);
@@ -52,7 +52,10 @@ pub fn encode(message: &Message, to: &mut Vec<u8>) {
     }
 }
 
-/// Reads a message, and what follows it: a packet's payload.
+/// Decodes a message and returns it with the rest: the payload of a packet.
+///
+/// # Errors
+/// The message has an unknown kind or the wrong length.
 pub fn decode(bytes: &[u8]) -> Result<(Message, &[u8]), WireError> {
     let (&kind, rest) = bytes.split_first().ok_or(WireError::Short(0))?;
     let short = WireError::Short(bytes.len());
@@ -139,7 +142,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_is_read_again(message in messages(), payload in any::<[u8; 3]>()) {
+        fn an_encoded_message_decodes_to_itself(message in messages(), payload in any::<[u8; 3]>()) {
             let mut bytes = Vec::new();
             encode(&message, &mut bytes);
             prop_assert_eq!(decode(&bytes), Ok((message, &[][..])));
@@ -147,15 +150,15 @@ mod tests {
                 prop_assert_eq!(decode(&bytes[..keep]), Err(WireError::Short(keep)));
             }
             bytes.extend(payload);
-            let followed = match message {
+            let expected = match message {
                 Message::Packet(_) => Ok((message, &payload[..])),
                 _ => Err(WireError::Long(bytes.len())),
             };
-            prop_assert_eq!(decode(&bytes), followed);
+            prop_assert_eq!(decode(&bytes), expected);
         }
 
         #[test]
-        fn no_bytes_make_it_panic(bytes in prop::collection::vec(any::<u8>(), 0..100)) {
+        fn decoding_never_panics(bytes in prop::collection::vec(any::<u8>(), 0..100)) {
             if let Ok((message, payload)) = decode(&bytes) {
                 let mut again = Vec::new();
                 encode(&message, &mut again);
@@ -166,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn the_lengths_are_those_of_the_table() {
+    fn the_lengths_match_the_table() {
         let mut bytes = Vec::new();
         encode(&Message::Feedback(Feedback::default()), &mut bytes);
         assert_eq!(bytes.len(), FEEDBACK_LEN);

@@ -14,7 +14,7 @@ fn report(lost: bool, packets: core::ops::Range<u64>, next_sequence: u64) -> Fee
     }
 }
 
-/// Each report is about packets sent since the one before was taken: nothing is in flight.
+/// The spacing in us after each report; each covers the packets sent since the one before.
 fn spacings(control: ControlConfig, losses: &[bool]) -> Vec<u64> {
     let mut control = control.build();
     let step = |(i, &lost): (usize, &bool)| {
@@ -26,15 +26,15 @@ fn spacings(control: ControlConfig, losses: &[bool]) -> Vec<u64> {
 }
 
 #[test]
-fn fig_4_word_for_word() {
+fn spacings_follow_fig_4() {
     let losses = [true, true, true, false, false, true];
     let spacings = spacings(ad_hoc(Attribution::WhenSent), &losses);
     assert_eq!(spacings, [50, 100, 200, 198, 196, 392]);
 }
 
-/// Claim `psp.seven_rtts`, in reports on losses at the spacing in force.
+/// Claim `psp.seven_rtts`, counted in reports of losses at the spacing in force.
 #[test]
-fn seven_losses_pass_2000_us() {
+fn seven_losses_raise_the_spacing_above_2000_us() {
     for control in [ad_hoc(Attribution::WhenSent), damped(Attribution::WhenSent)] {
         let spacings = spacings(control, &[true; 13]);
         assert_eq!(spacings[5], 1600);
@@ -44,7 +44,7 @@ fn seven_losses_pass_2000_us() {
 }
 
 #[test]
-fn never_falls_below_zero() {
+fn the_spacing_never_falls_below_zero() {
     let mut losses = vec![true];
     losses.extend([false; 40]);
     for control in [ad_hoc(Attribution::WhenSent), damped(Attribution::Latest)] {
@@ -73,14 +73,14 @@ fn a_loss_belongs_to_the_spacing_in_force_when_the_packet_was_sent() {
 }
 
 #[test]
-fn several_decreases_are_reverted_to_the_one_that_held() {
+fn several_decreases_are_reverted_to_the_last_spacing_without_loss() {
     let mut control = damped(Attribution::WhenSent).build();
     control.handle_feedback(Time::ZERO, &report(true, 0..10, 20));
     for i in 2..6 {
         control.handle_feedback(Time::ZERO, &report(false, i * 10..i * 10 + 10, i * 10 + 20));
     }
     assert_eq!(control.spacing(Time::ZERO), US * 42);
-    // Packets 60 to 69 were sent at 44 us, which packet 60 began; before it was 46 us.
+    // Packets 60 to 69 were sent at 44 us; the earlier ones at 46 us.
     let adjustment = control.handle_feedback(Time::ZERO, &report(true, 60..70, 90));
     assert_eq!(control.spacing(Time::ZERO), US * 46);
     assert_eq!(adjustment, SpacingChange::Reverted);
@@ -94,14 +94,14 @@ fn several_decreases_are_reverted_to_the_one_that_held() {
 }
 
 #[test]
-fn what_damping_remembers_is_bounded() {
+fn remembered_decreases_are_bounded() {
     let config = AdaptiveConfig {
         initial: MS * 80,
         ..AdaptiveConfig::default()
     };
     let mut damped = Damped::new(config);
     for i in 0..1000 {
-        // As many round-trip times behind as it takes: no report is about the latest decreases.
+        // Reports lag so far behind that none covers the latest decreases.
         damped.handle_feedback(Time::ZERO, &report(false, i..i + 1, 1_000_000 + i));
         assert!(damped.remembered() <= 64);
     }

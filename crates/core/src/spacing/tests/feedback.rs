@@ -1,4 +1,4 @@
-//! What set-up, loss, delay and order of feedback do.
+//! The effects of set-up, loss, delay and order of feedback.
 
 use super::*;
 use crate::machine::{Wake, step};
@@ -7,7 +7,8 @@ fn constant(delay: Duration) -> impl FnMut(loopback::State) -> Vec<Duration> {
     move |_| vec![delay]
 }
 
-/// Losing a packet in four while the spacing is at most 2000 us; the feedback taken until it passed that.
+/// Loses one packet in four while the spacing is at most 2000 us. Returns the number of feedback
+/// messages until the spacing exceeds that, and the time since the first loss.
 fn until_2000_us(control: ControlConfig) -> (u64, Duration) {
     let lossy = |state: loopback::State, header: &SpacedHeader| {
         let lost = state.spacing <= MS * 2 && header.sequence % 4 == 1;
@@ -16,17 +17,18 @@ fn until_2000_us(control: ControlConfig) -> (u64, Duration) {
     let receiver = SpacedReceiver::new(0);
     let mut network = Loopback::new(sender(control), receiver, lossy, constant(ONE_WAY));
     network.run(at(30));
-    let taken = taken(&network);
-    let passed = taken.iter().position(|t| t.2 > MS * 2).unwrap();
-    let first_loss = taken.iter().find(|t| t.3.range.lost() > 0).unwrap().0;
-    (passed as u64 + 1, taken[passed].0.since(first_loss))
+    let applied = applied(&network);
+    let passed = applied.iter().position(|t| t.2 > MS * 2).unwrap();
+    let first_loss = applied.iter().find(|t| t.3.range.lost() > 0).unwrap().0;
+    (passed as u64 + 1, applied[passed].0.since(first_loss))
 }
 
-/// Claim `psp.seven_rtts` over a network with a round-trip time of packets in flight: the paper's seven holds where
-/// each feedback counts, whatever spacing it is about. Where a loss belongs to the spacing that the packet was sent
-/// with, the effect of a reaction is seen two feedbacks later, and six more reactions take twelve round-trip times.
+/// Claim `psp.seven_rtts` over a network with a round-trip time of packets in flight. The paper's
+/// seven holds if each feedback changes the spacing. If a loss is attributed to the spacing with
+/// which the packet was sent, the effect of a reaction shows two feedback messages later, and six
+/// more reactions take twelve round-trip times.
 #[test]
-fn seven_round_trip_times_of_feedback_pass_2000_us() {
+fn the_spacing_exceeds_2000_us_after_seven_feedback_messages() {
     let (reports, since_loss) = until_2000_us(ad_hoc(Attribution::Latest));
     assert_eq!((reports, since_loss), (7, RTT * 6));
     let (reports, since_loss) = until_2000_us(ad_hoc(Attribution::WhenSent));
@@ -34,7 +36,7 @@ fn seven_round_trip_times_of_feedback_pass_2000_us() {
 }
 
 #[test]
-fn both_readings_are_equal_without_queues_and_differ_with_them() {
+fn both_counts_are_equal_without_queues_and_differ_with_them() {
     for queue in [false, true] {
         let delay = move |state: loopback::State, _: &SpacedHeader| {
             let waited = if queue {
@@ -48,9 +50,9 @@ fn both_readings_are_equal_without_queues_and_differ_with_them() {
         let fixed = ControlConfig::Fixed { spacing: US * 100 };
         let mut network = Loopback::new(sender(fixed), receiver, delay, constant(ONE_WAY));
         network.run(at(20));
-        let taken = taken(&network);
-        assert!(taken.len() > 15, "{}", taken.len());
-        for (now, _, _, readings) in taken {
+        let applied = applied(&network);
+        assert!(applied.len() > 15, "{}", applied.len());
+        for (now, _, _, readings) in applied {
             assert_eq!(readings.range.lost(), 0, "{now}: nothing was lost");
             assert!(readings.range.received > 0);
             assert_eq!(
@@ -63,9 +65,9 @@ fn both_readings_are_equal_without_queues_and_differ_with_them() {
     }
 }
 
-/// A queue that grows and loses nothing: only the reading by the clock raises the spacing.
+/// A growing queue without losses: only counting by time raises the spacing.
 #[test]
-fn counting_by_the_clock_takes_queueing_for_loss() {
+fn counting_by_time_treats_queueing_as_loss() {
     for (counting, raised) in [(Counting::Range, false), (Counting::Clock, true)] {
         let delay = |state: loopback::State, _: &SpacedHeader| {
             vec![ONE_WAY + state.now.since(Time::ZERO).scale(1, 10)]
@@ -102,7 +104,7 @@ fn a_ping_measures_the_base_round_trip_time_and_is_repeated_until_answered() {
     network.run(at(20));
     assert_eq!(network.sender.rtt(), Some(RTT));
     let pings = [at(1), at(1) + MS * 1000];
-    let said: Vec<_> = network.said.iter().take(3).copied().collect();
+    let first: Vec<_> = network.outputs.iter().take(3).copied().collect();
     let header = SpacedHeader {
         sequence: 0,
         sent: pings[1] + RTT,
@@ -114,21 +116,21 @@ fn a_ping_measures_the_base_round_trip_time_and_is_repeated_until_answered() {
         (header.sent, SenderOutput::Transmit(header)),
     ];
     assert_eq!(
-        said, expected,
+        first, expected,
         "no packet before the round-trip time is known"
     );
 }
 
 /// The paper's agents without feedback (3.2).
 #[test]
-fn a_fixed_spacing_without_a_round_trip_time_asks_for_no_feedback() {
+fn a_fixed_spacing_without_a_round_trip_time_requests_no_feedback() {
     let config = SenderConfig {
         base_rtt: None,
         ..config(ControlConfig::Fixed { spacing: US * 920 })
     };
     let sender = SpacedSender::new(&config, at(1));
     let receiver = SpacedReceiver::new(0);
-    let back = |_: loopback::State| -> Vec<Duration> { panic!("something came back") };
+    let back = |_: loopback::State| -> Vec<Duration> { panic!("unexpected reverse message") };
     let mut network = Loopback::new(sender, receiver, |_, _| vec![ONE_WAY], back);
     network.run(at(1) + MS * 1000);
     assert_eq!(
@@ -139,7 +141,7 @@ fn a_fixed_spacing_without_a_round_trip_time_asks_for_no_feedback() {
 }
 
 #[test]
-fn the_smoothed_round_trip_time_bounds_the_spacing_if_wanted() {
+fn the_configured_round_trip_time_bounds_the_spacing() {
     for (rtt, expected) in [(RttSource::Base, RTT), (RttSource::Smoothed, RTT * 2)] {
         let config = SenderConfig {
             rtt,
@@ -176,7 +178,7 @@ fn feedback(number: u64, end: u64, received: u64) -> Feedback {
 }
 
 #[test]
-fn lost_repeated_reordered_and_impossible_feedback() {
+fn repeated_older_and_impossible_feedback_is_ignored() {
     let mut sender = sender(ad_hoc(Attribution::WhenSent));
     let now = Time::ZERO + MS * 200;
     for i in 0..100 {
@@ -191,35 +193,35 @@ fn lost_repeated_reordered_and_impossible_feedback() {
         writable(Time::ZERO + US * (100 * i));
     }
     assert_eq!(sender.sent(), 100);
-    let mut take = |f| {
-        let mut said = Vec::new();
+    let mut apply = |f| {
+        let mut outputs = Vec::new();
         step(
             &mut sender,
             now,
             Wake::Input(SenderInput::Feedback(f)),
-            &mut |o| said.push(o),
+            &mut |o| outputs.push(o),
         );
-        match said[..] {
+        match outputs[..] {
             [
                 SenderOutput::FeedbackApplied {
                     readings, spacing, ..
                 },
             ] => Ok((readings.range, spacing)),
             [SenderOutput::FeedbackIgnored(reason)] => Err(reason),
-            _ => panic!("{said:?}"),
+            _ => panic!("{outputs:?}"),
         }
     };
-    // The first was lost on the way: the second tells of both ranges.
+    // The first feedback was lost; the second covers both ranges.
     let reading = PacketCounts {
         sent: 60,
         received: 50,
     };
-    assert_eq!(take(feedback(2, 60, 50)), Ok((reading, US * 50)));
-    assert_eq!(take(feedback(2, 60, 50)), Err(IgnoreReason::NotNewer));
-    assert_eq!(take(feedback(1, 30, 30)), Err(IgnoreReason::NotNewer));
+    assert_eq!(apply(feedback(2, 60, 50)), Ok((reading, US * 50)));
+    assert_eq!(apply(feedback(2, 60, 50)), Err(IgnoreReason::NotNewer));
+    assert_eq!(apply(feedback(1, 30, 30)), Err(IgnoreReason::NotNewer));
     for (end, received) in [(101, 90), (50, 50), (70, 40), (61, 60)] {
         assert_eq!(
-            take(feedback(3, end, received)),
+            apply(feedback(3, end, received)),
             Err(IgnoreReason::Impossible),
             "{end} {received}"
         );
@@ -229,7 +231,7 @@ fn lost_repeated_reordered_and_impossible_feedback() {
         received: 35,
     };
     assert_eq!(
-        take(feedback(3, 100, 85)),
+        apply(feedback(3, 100, 85)),
         Ok((reading, US * 50)),
         "sent before the reaction"
     );

@@ -1,10 +1,10 @@
-//! Golden tables: what both protocols make of one pattern of losses.
+//! Golden tables of both protocols under the same pattern of losses.
 
 use core::fmt::Write;
 
 use super::*;
 
-/// Drops each tenth packet that is sent with a spacing below 90 us.
+/// Loses each tenth packet sent with a spacing below 90 us.
 fn pattern(state: loopback::State, header: &SpacedHeader) -> Vec<Duration> {
     let lost = state.spacing < US * 90 && header.sequence % 10 == 9;
     if lost { vec![] } else { vec![ONE_WAY] }
@@ -16,7 +16,7 @@ fn table(control: ControlConfig) -> String {
     let mut network = Loopback::new(sender(control), receiver, pattern, back);
     network.run(at(30));
     let mut text = String::from("      RTT  sent  rcvd  by clock     spacing\n");
-    for (now, adjustment, spacing, readings) in taken(&network) {
+    for (now, adjustment, spacing, readings) in applied(&network) {
         let rtts = now.as_secs_f64() / RTT.as_secs_f64();
         let (range, clock) = (readings.range, readings.clock);
         let by_clock = format!("{}/{}", clock.sent, clock.received);
@@ -32,7 +32,7 @@ fn table(control: ControlConfig) -> String {
 }
 
 #[test]
-fn ad_hoc_and_damped_through_the_same_losses() {
+fn ad_hoc_and_damped_under_the_same_losses() {
     let literal = AdaptiveConfig {
         step: US * 10,
         attribution: Attribution::Latest,

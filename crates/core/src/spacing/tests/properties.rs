@@ -1,7 +1,7 @@
 use super::*;
 use crate::machine::{Wake, step};
 
-/// Short ones, so that feedback falls due, and any.
+/// Short round-trip times, for which feedback falls due, and arbitrary ones.
 fn round_trips() -> impl Strategy<Value = u64> {
     prop_oneof![0..20_000_000_u64, any::<u64>()]
 }
@@ -44,7 +44,7 @@ fn feedbacks() -> impl Strategy<Value = Feedback> {
     )
 }
 
-/// What the network does with each message: delays of up to two copies, in milliseconds; none loses it.
+/// The delays of up to two copies of each message in milliseconds; an empty list loses it.
 fn delays() -> impl Strategy<Value = Vec<Vec<u64>>> {
     prop::collection::vec(prop::collection::vec(1_u64..300, 0..3), 1..20)
 }
@@ -63,9 +63,9 @@ fn cycle(delays: &[Vec<u64>]) -> impl FnMut() -> Vec<Duration> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Any loss, order and duplication of packets and feedback, on both ways.
+    /// Arbitrary loss, order and duplication of packets and feedback in both directions.
     #[test]
-    fn any_network_leaves_spacing_in_bounds(
+    fn the_spacing_stays_within_bounds_on_any_network(
         control in controls(), there in delays(), back in delays(), reordering in 0_u32..5,
         smoothed in any::<bool>(), by_clock in any::<bool>(),
     ) {
@@ -80,10 +80,10 @@ proptest! {
         let receiver = SpacedReceiver::new(reordering);
         let mut network = Loopback::new(sender, receiver, |_, _| there(), |_| back());
         network.run(Time::ZERO + MS * 3000);
-        // The longest round trip is 600 ms, and feedback waits for nobody.
+        // The longest round trip is 600 ms, and feedback is never delayed further.
         let bound = if smoothed { MS * 600 } else { RTT };
         let fixed = matches!(control, ControlConfig::Fixed { .. });
-        for (now, _, spacing, readings) in taken(&network) {
+        for (now, _, spacing, readings) in applied(&network) {
             prop_assert!(readings.range.received <= readings.range.sent);
             prop_assert!(fixed || spacing <= bound, "{spacing} at {now}");
         }
@@ -91,9 +91,9 @@ proptest! {
         prop_assert!(arrivals.distinct <= network.sender.sent());
     }
 
-    /// Feedback of any content, in any order, between packets.
+    /// Arbitrary feedback in any order, between packets.
     #[test]
-    fn no_feedback_makes_a_sender_panic(
+    fn arbitrary_feedback_never_makes_a_sender_panic(
         control in controls(), feedbacks in prop::collection::vec(feedbacks(), 0..60),
     ) {
         let mut sender = sender(control);
@@ -113,9 +113,9 @@ proptest! {
         }
     }
 
-    /// Packets with any header, in any order.
+    /// Packets with arbitrary headers in any order.
     #[test]
-    fn no_packets_make_a_receiver_panic(
+    fn arbitrary_packets_never_make_a_receiver_panic(
         headers in prop::collection::vec((any::<u64>(), any::<u64>(), round_trips()), 0..60), narrow in any::<bool>(),
     ) {
         let mut receiver = SpacedReceiver::new(3);
@@ -137,7 +137,7 @@ proptest! {
         }
     }
 
-    /// A loss never lowers the spacing, its absence never raises it.
+    /// A loss never lowers the spacing, and its absence never raises it.
     #[test]
     fn the_reaction_is_monotone(control in controls(), losses in prop::collection::vec(0_u64..12, 1..200)) {
         let mut control = control.build();
@@ -159,7 +159,8 @@ proptest! {
         }
     }
 
-    /// Without loss the spacing falls by a step each round-trip time until it is 0, and stays there.
+    /// Without loss the spacing falls by a step each round-trip time until it is 0, and stays
+    /// there.
     #[test]
     fn without_loss_the_spacing_falls_to_zero(damping in any::<bool>(), initial in 0_u64..60) {
         let adaptive = AdaptiveConfig { initial: US * initial, ..AdaptiveConfig::default() };
@@ -169,15 +170,16 @@ proptest! {
         let mut network =
             Loopback::new(sender(control), receiver, |_, _| vec![ONE_WAY], |_| vec![ONE_WAY]);
         network.run(at(35));
-        for (i, (_, _, spacing, readings)) in taken(&network).into_iter().enumerate() {
+        for (i, (_, _, spacing, readings)) in applied(&network).into_iter().enumerate() {
             prop_assert_eq!(spacing, US * initial.saturating_sub(2 * (i as u64 + 1)));
             prop_assert_eq!(readings.range, readings.clock);
         }
         prop_assert_eq!(network.sender.spacing(), Duration::ZERO);
     }
 
-    /// Two senders that always see the same losses: equal ones stay equal, and unequal ones never come nearer to each
-    /// other before one is at 0. Doubling keeps the ratio of their spacings and a step widens it (Chiu and Jain 1989).
+    /// Of two senders with the same losses, equal spacings stay equal and unequal ones do not
+    /// converge before one is 0: doubling keeps their ratio, and a step widens it (Chiu and Jain
+    /// 1989).
     #[test]
     fn the_rule_of_fig_4_does_not_converge_to_fairness(
         slower in 100_u64..400, faster in 100_u64..400,

@@ -1,4 +1,4 @@
-//! What the receiver says of what came.
+//! The receiver's reports.
 
 use super::*;
 use crate::machine::{Machine, Wake, step};
@@ -23,17 +23,17 @@ fn receive(receiver: &mut SpacedReceiver, now: Time, sequences: &[u64]) -> Vec<A
 }
 
 fn report(receiver: &mut SpacedReceiver) -> Option<Feedback> {
-    let mut said = None;
+    let mut sent = None;
     let due = receiver.deadline()?.at;
     step(receiver, due, Wake::Timeout, &mut |output| match output {
-        ReceiverOutput::Feedback(feedback) => said = Some(feedback),
+        ReceiverOutput::Feedback(feedback) => sent = Some(feedback),
         ReceiverOutput::Arrived(_) => {}
     });
-    said
+    sent
 }
 
 #[test]
-fn late_and_duplicate_packets_have_counts_of_their_own() {
+fn late_and_duplicate_packets_are_counted_separately() {
     let mut receiver = SpacedReceiver::new(0);
     receive(&mut receiver, at(1), &[0, 1, 3, 3, 5]);
     let first = report(&mut receiver).unwrap();
@@ -59,13 +59,13 @@ fn late_and_duplicate_packets_have_counts_of_their_own() {
         duplicates: 2,
     };
     assert_eq!(second.arrivals, expected);
-    assert_eq!(report(&mut receiver), None, "nothing came");
+    assert_eq!(report(&mut receiver), None, "no packet arrived");
     assert_eq!(report(&mut receiver), None, "and no timer runs");
     receive(&mut receiver, at(9), &[8]);
     assert_eq!(
         report(&mut receiver).map(|f| f.end),
         Some(9),
-        "until a packet comes"
+        "until a packet arrives"
     );
 }
 
@@ -77,18 +77,18 @@ fn a_number_is_lost_once_the_newest_is_three_ahead() {
     assert_eq!(
         report(&mut receiver).map(counts),
         Some((2, 2, 0)),
-        "2 may come yet"
+        "2 may still arrive"
     );
     receive(&mut receiver, at(2), &[2, 6, 7, 8]);
     assert_eq!(
         report(&mut receiver).map(counts),
         Some((9, 8, 6)),
-        "5 will not"
+        "5 is lost"
     );
 }
 
 #[test]
-fn a_gap_wider_than_the_window_is_counted_whole() {
+fn a_gap_wider_than_the_window_is_counted_completely() {
     let mut receiver = SpacedReceiver::new(3);
     receive(&mut receiver, at(1), &[0, 10_000_000]);
     let counts = |f: Feedback| (f.end, f.received, f.lost_end);
@@ -103,16 +103,16 @@ fn a_gap_wider_than_the_window_is_counted_whole() {
     );
 }
 
-/// A whole window came after the loss: which number was lost is no longer known, only that it is behind.
+/// A whole window arrived after the loss: the lost number is unknown, but it is behind the window.
 #[test]
-fn a_loss_behind_the_window_is_the_newest_there() {
+fn a_loss_behind_the_window_is_reported_as_the_newest_there() {
     let mut receiver = SpacedReceiver::new(0);
     let sequences: Vec<_> = (1..200_000).collect();
     receive(&mut receiver, at(1), &sequences);
-    let said = report(&mut receiver).unwrap();
-    assert_eq!((said.end, said.received), (200_000, 199_999));
+    let last = report(&mut receiver).unwrap();
+    assert_eq!((last.end, last.received), (200_000, 199_999));
     assert!(
-        said.lost_end > 0 && said.lost_end <= 200_000 - u64::from(crate::spacing::receiver::WINDOW),
-        "{said:?}"
+        last.lost_end > 0 && last.lost_end <= 200_000 - u64::from(crate::spacing::receiver::WINDOW),
+        "{last:?}"
     );
 }

@@ -1,64 +1,62 @@
-//! What the sender makes of a feedback: packets sent against packets received, in both readings.
+//! Packets sent and received in the interval of a feedback, by sequence range and by time.
 
-use super::config::Counting;
-use super::controller::FeedbackReport;
+use super::controller::{FeedbackReport, PacketCounts};
 use super::message::Feedback;
 use super::send_log::SendLog;
 use crate::time::{Duration, Time};
 
-/// Packets sent against packets received.
+/// How the sender counts the packets that a feedback covers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct PacketCounts {
-    /// The paper's `p_sent`.
-    pub sent: u64,
-    /// The paper's `p_rcvd`.
-    pub received: u64,
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema)
+)]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
+pub enum Counting {
+    /// By the sequence numbers that the feedback covers.
+    #[default]
+    Range,
+    /// By send time: packets sent early enough to have arrived without queueing. A packet in a
+    /// queue counts as lost.
+    Clock,
 }
 
-impl PacketCounts {
-    /// How many more were sent than received.
-    #[must_use]
-    pub fn lost(self) -> u64 {
-        self.sent.saturating_sub(self.received)
-    }
-}
-
-/// Both readings of a feedback, since the last one that was taken.
+/// The counts since the last applied feedback, by sequence range and by time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FeedbackCounts {
-    /// Over the sequence numbers that the feedback is about; what was late is not received.
+    /// Over the sequence numbers that the feedback covers; late packets count as lost.
     pub range: PacketCounts,
-    /// Sent by the clock: between one and the next feedback, less a base round-trip time; received is whatever came.
-    /// It is that of `range` without queues, loss and reordering.
+    /// Packets sent between the two feedback messages, each less a base round-trip time, and all
+    /// packets received. Equal to `range` without queues, loss and reordering.
     pub clock: PacketCounts,
 }
 
-/// Why a feedback changed nothing.
+/// Why a feedback had no effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum IgnoreReason {
-    /// It is the last one again, or older.
+    /// It repeats the last applied feedback or is older.
     NotNewer,
-    /// It counts packets that were never sent, or fewer than before.
+    /// It counts packets that were never sent, or fewer packets than an earlier feedback.
     Impossible,
 }
 
-/// The counts of the last feedback that was taken, and what was sent.
+/// The last applied feedback, and the packets sent.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Account {
+pub(super) struct FeedbackAccounting {
     last: Feedback,
     sent_by_clock: u64,
     log: SendLog,
 }
 
-impl Account {
+impl FeedbackAccounting {
     pub(super) fn on_sent(&mut self, now: Time, base_rtt: Duration) {
         self.log.on_sent(now, base_rtt);
     }
 
-    /// Takes a feedback when `next_sequence` packets were sent.
-    pub(super) fn take(
+    /// Applies a feedback received after `next_sequence` packets were sent.
+    pub(super) fn apply(
         &mut self,
         now: Time,
         base_rtt: Duration,
@@ -71,17 +69,17 @@ impl Account {
         let range = self
             .range(feedback, next_sequence)
             .ok_or(IgnoreReason::Impossible)?;
-        let by_clock = self.log.sent_by(now - base_rtt);
-        let earlier = core::mem::replace(&mut self.sent_by_clock, by_clock);
+        let sent_by_clock = self.log.sent_by(now - base_rtt);
+        let earlier = core::mem::replace(&mut self.sent_by_clock, sent_by_clock);
         let clock = PacketCounts {
-            sent: by_clock - earlier,
+            sent: sent_by_clock - earlier,
             received: feedback.arrivals.distinct - self.last.arrivals.distinct,
         };
         self.last = *feedback;
         Ok(FeedbackCounts { range, clock })
     }
 
-    /// What the controller learns from a feedback that was taken.
+    /// The controller's report of the last applied feedback.
     pub(super) fn report(
         &self,
         readings: &FeedbackCounts,
@@ -91,7 +89,7 @@ impl Account {
     ) -> FeedbackReport {
         let (reading, end, lost_end) = match counting {
             Counting::Range => (readings.range, self.last.end, self.last.lost_end),
-            // Which packets are missing by the clock nobody knows: the newest of them at worst.
+            // Counts by time do not identify the lost packets; assume the newest ones.
             Counting::Clock => (readings.clock, self.sent_by_clock, self.sent_by_clock),
         };
         FeedbackReport {
@@ -103,7 +101,8 @@ impl Account {
         }
     }
 
-    /// The reading by range, unless the counts contradict each other, those before or what was sent.
+    /// The counts by sequence range; `None` if they contradict each other, earlier ones or the
+    /// packets sent.
     fn range(&self, feedback: &Feedback, next_sequence: u64) -> Option<PacketCounts> {
         let reading = PacketCounts {
             sent: feedback.end.checked_sub(self.last.end)?,
