@@ -40,7 +40,7 @@ pub(super) fn render(state: &Value) -> String {
         if count("misplaced") > count("authentic") {
             let _ = writeln!(
                 text,
-                "most datagrams received on {} belong to another path: compare the order of `[[path]]` in both nodes' files",
+                "most datagrams on {} belong to another path: the `[[path]]` tables of the nodes differ in order",
                 word(&path["name"])
             );
         }
@@ -244,7 +244,7 @@ mod tests {
             "packets dropped: duplicate 12\n",
             "\nusb waits for interface usb0\n",
             "datagrams rejected: none\n",
-            "most datagrams received on crossed belong to another path: ",
+            "most datagrams on crossed belong to another path: ",
             "the last reload was refused: restart the node[2J\n",
         ] {
             assert!(text.contains(part), "{part}: {text}");

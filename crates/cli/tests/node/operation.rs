@@ -144,7 +144,10 @@ fn status_without_a_node_names_the_remedy() {
     assert_eq!(names.map(is_listed), [true, true, false], "{stderr}");
     nodes = [None, None, None];
     let (code, stderr) = search();
-    assert!(code == Some(1) && stderr.contains("have ended"), "{stderr}");
+    assert!(
+        code == Some(1) && stderr.contains("have exited"),
+        "{stderr}"
+    );
     drop(nodes);
     for name in ["pp1.sock", "pp2.sock"] {
         fs::remove_file(run.join(name)).unwrap();
