@@ -16,7 +16,7 @@ const MAX_DELAY_EVIDENCE: f64 = 2.0;
 /// probability `spared`, else it drops each packet with a probability drawn per link from Beta(1,
 /// b) with mean `loss`; the number of losses is then beta-binomial. Links are independent, so their
 /// logarithms add up. For a link with losses and known queueing, ln(x / (1 - x)) is added, where x
-/// is the queueing delay as a share of its maximum. A CE mark adds -ln of [`STRAY_MARK`], which is
+/// is the queueing delay as a share of its maximum. A CE mark adds -ln(0.001), which is
 /// practically proof.
 ///
 /// Congestion lasts, so a positive score carries over to the next window with weight `memory`. A

@@ -233,7 +233,7 @@ fn a_control_unit_starts_at_the_first_round_trip_time_and_samples_each_interval(
         decisions.push(o);
     });
     step(&mut unit, deadline.at, Wake::Timeout, &mut |o| {
-        decisions.push(o)
+        decisions.push(o);
     });
     let expected = Sample {
         throughput: Rate(500_000),
