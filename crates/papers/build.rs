@@ -6,7 +6,7 @@ use std::hash::{Hash, Hasher};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The jobs and the crates that they use.
+/// The crates that jobs use.
 const FOLDERS: [&str; 7] = [
     "../batch/src",
     "../core/src",
@@ -16,8 +16,13 @@ const FOLDERS: [&str; 7] = [
     "../scenario/src",
     "../sim/src",
 ];
-/// The folder of the jobs, and the file that lists its modules.
-const JOBS: [&str; 2] = ["src/jobs", "src/jobs.rs"];
+/// The folder of the jobs, the file that lists its modules, and what jobs use of the engine.
+const JOBS: [&str; 4] = [
+    "src/jobs",
+    "src/jobs.rs",
+    "../claims/src/measurement.rs",
+    "../claims/src/study.rs",
+];
 
 fn main() -> io::Result<()> {
     let mut files = Vec::new();
@@ -41,7 +46,10 @@ fn list(path: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
         for entry in fs::read_dir(path)? {
             list(&entry?.path(), files)?;
         }
-    } else {
+    } else if path
+        .extension()
+        .is_some_and(|kind| kind == "rs" || kind == "toml")
+    {
         files.push(path.to_owned());
     }
     Ok(())

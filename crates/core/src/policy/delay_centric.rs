@@ -1,30 +1,39 @@
-//! Delay-centric path choice: all data on the path with the lowest round-trip time (delay-centric paper).
+//! Delay-centric path choice: all data on the path with the lowest round-trip time (delay-centric
+//! paper).
 //!
 //! # The model
 //!
-//! One path carries the data; each ACK updates its smoothed round-trip time. The others are measured by *heartbeats*,
-//! which the other end answers, at a random interval drawn after each. With every answer the paths are compared by the
-//! rule: smoothed times with a hysteresis (II.B), or averages and trends (II.C). Where another path is better, data
-//! goes there, or a *guard time* begins, in which that path has heartbeats at a short interval; at its end the rule
-//! is asked again, and either data goes to the path that it prefers then, or all stays as it was.
+//! One path carries the data; each ACK updates its smoothed round-trip time. The others are
+//! measured by *heartbeats*, which the other end answers, at a random interval drawn after each.
+//! With every answer the paths are compared by the rule: smoothed times with a hysteresis (II.B),
+//! or averages and trends (II.C). Where another path is better, data goes there, or a *guard time*
+//! begins, in which that path has heartbeats at a short interval; at its end the rule is asked
+//! again, and either data goes to the path that it prefers then, or all stays as it was.
 //!
-//! A guard time of the other kind *holds*: data goes to the better path at once, and the guard time begins with the
-//! switch. Until its end, at which the rule is asked again, all paths without data have heartbeats at the short interval.
+//! A guard time of the other kind *holds*: data goes to the better path at once, and the guard time
+//! begins with the switch. Until its end, at which the rule is asked again, all paths without data
+//! have heartbeats at the short interval.
 //!
 //! What the paper leaves open:
 //!
 //! * The whole rule, with hysteresis, threshold and trends, is asked again after a guard time.
-//! * The first heartbeat comes one interval after the first packet; with a switch the path that is left takes over the
-//!   schedule of the one that is entered, so that two paths have one schedule between them.
-//! * *Nothing stale attracts data.* A path that answers nothing for the time-out, from the first packet or heartbeat
-//!   after its last answer on, is *silent*: its estimate is forgotten. No estimate is older than an interval and the
-//!   time-out.
-//!   A silent path that carries data is left at once, without guard time, for the best that is not silent, or, where
-//!   none was ever measured, one that might answer. Heartbeats go on, so that it comes back with its first answer.
-//! * A path that cannot be sent on is left at once, too. With that, and with its return, what is known of it is forgotten:
-//!   it attracts data with its first answer after the return.
-//! * A path that carries the data has heartbeats, too, while there is none.
-//! * A packet that is too long for the current path takes the best of those that carry it, and no other packet follows.
+//! * The first heartbeat comes one interval after the first packet; with a switch the path that is
+//!   left takes over the schedule of the one that is entered, so that two paths have one schedule
+//!   between them.
+//! * *Nothing stale attracts data.* A path that answers nothing for the time-out, from the first
+//!   packet or heartbeat after its last answer on, is *silent*: its estimate is forgotten. No
+//!   estimate is older than an interval and the time-out. A silent path that carries data is left
+//!   at once, without guard time, for the best that is not silent, or, where none was ever
+//!   measured, one that might answer. Heartbeats go on, so that it comes back with its first
+//!   answer.
+//! * A path that cannot be sent on is left at once, too. With that, and with its return, what is
+//!   known of it is forgotten: it attracts data with its first answer after the return.
+//! * A path that carries the data has heartbeats, too, while there is none. Where data is not
+//!   acknowledged, as in the overlay, it has them always, and only heartbeats measure paths and
+//!   start the time-out; the current path then has fewer samples than the candidate in a guard
+//!   time.
+//! * A packet that is too long for the current path takes the best of those that carry it, and no
+//!   other packet follows.
 
 mod config;
 mod guard_time;
@@ -90,7 +99,7 @@ impl DelayCentric {
         let paths = context.paths.clamp(1, PathSet::CAPACITY);
         Self {
             config,
-            paths: vec![Monitored::new(); usize::from(paths)],
+            paths: vec![Monitored::new(context.epoch); usize::from(paths)],
             alive: PathSet::first(paths),
             current: PathId(context.start_on(0).0.min(paths - 1)),
             guard_time: None,
@@ -179,7 +188,8 @@ impl DelayCentric {
         best.map(|(path, _)| path).or_else(any)
     }
 
-    /// The path of a packet that only `usable` carry; none where the current one is gone and there is no fallback path.
+    /// The path of a packet that only `usable` carry; none where the current one is gone and there
+    /// is no fallback path.
     fn carrier(&self, usable: PathSet) -> PathSet {
         let usable = usable.and(self.alive);
         if usable.contains(self.current) || !self.alive.contains(self.current) {

@@ -19,7 +19,8 @@ pub(super) struct PolicyState {
     pair_interval: Duration,
     paths: u8,
     seed: Seed,
-    /// The epoch in which the current policy started: its epochs continue those of the policy before it.
+    /// The epoch in which the current policy started: its epochs continue those of the policy
+    /// before it.
     start_epoch: Epoch,
 }
 
@@ -61,19 +62,22 @@ impl PolicyState {
 
     /// Replaces the policy, and returns the switch of the data path that this causes, if any.
     ///
-    /// A different policy opens an epoch, so that switch requests for the policy before it have no effect. The same
-    /// policy with another pair interval continues on its active path.
+    /// A different policy opens an epoch, so that switch requests for the policy before it have no
+    /// effect. It starts on the path that it names, or on the active one. The same policy with
+    /// another pair interval continues on its active path; without probes the pair interval has no
+    /// effect.
     pub(super) fn adjust(
         &mut self,
         config: PolicyConfig,
         pair_interval: Duration,
     ) -> Option<PathSwitch> {
         let same = config == self.config;
-        if same && pair_interval == self.pair_interval {
+        if same && (pair_interval == self.pair_interval || !config.probes()) {
+            self.pair_interval = pair_interval;
             return None;
         }
         let from = self.current.active();
-        let start = from.filter(|_| same);
+        let start = from.filter(|_| same || config.named_path().is_none());
         self.start_epoch = if same {
             self.epoch()
         } else {

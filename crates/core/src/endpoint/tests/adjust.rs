@@ -3,6 +3,7 @@
 use super::*;
 use crate::frame::Purpose;
 use crate::liveness::{LivenessConfig, PathState};
+use crate::policy::delay_centric::ReactiveConfig;
 
 fn adjust(end: &mut Endpoint<Packet>, now: Time, to: &EndpointConfig) -> Vec<Output<Packet>> {
     let input = Input::Adjust(Adjustment::new(to).unwrap());
@@ -105,6 +106,36 @@ fn another_policy_opens_an_epoch_and_a_request_of_the_last_one_changes_nothing()
     let sent = data(&send(&mut a, at(8), 3, Kind::Data));
     assert_eq!(sent.len(), 2);
     assert!(sent.iter().all(|(_, _, epoch)| *epoch == Epoch(4)));
+}
+
+#[test]
+fn a_delay_centric_policy_starts_on_the_active_path_and_keeps_its_state() {
+    let reactive = |hysteresis| {
+        PolicyConfig::DelayCentric(ReactiveConfig {
+            hysteresis: MS * hysteresis,
+            ..ReactiveConfig::default()
+        })
+    };
+    let mut a = endpoint(PolicyConfig::SinglePath { path: 1 });
+    for (number, hysteresis) in [(0, 10), (1, 20)] {
+        let now = at(u64::from(number));
+        assert_eq!(adjust(&mut a, now, &config(reactive(hysteresis))), []);
+        assert_eq!((a.active(), a.switches()), (Some(SECOND), 0));
+        let sent = data(&send(&mut a, now, number, Kind::Data));
+        assert_eq!(sent, [(SECOND, u64::from(number), Epoch(number + 1))]);
+    }
+    let next = a.deadline();
+    assert!(next.is_some(), "heartbeats are scheduled");
+    let probing = ProbingConfig {
+        pair_interval: MS * 200,
+        ..ProbingConfig::default()
+    };
+    let to = EndpointConfig {
+        probing,
+        ..config(reactive(20))
+    };
+    assert_eq!(adjust(&mut a, at(2), &to), []);
+    assert_eq!(a.deadline(), next, "it sends no pairs");
 }
 
 #[test]

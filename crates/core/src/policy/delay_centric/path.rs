@@ -3,6 +3,7 @@
 use alloc::collections::VecDeque;
 
 use crate::estimate::{Macd, Srtt};
+use crate::frame::Epoch;
 use crate::time::{Duration, Time};
 
 /// Heartbeats that wait for an answer at most; of more, the oldest is forgotten.
@@ -27,20 +28,22 @@ pub(super) struct Monitored {
     last_data: Option<Time>,
     /// When the next heartbeat is due.
     pub(super) next: Time,
+    /// Numbers of each epoch start above those of earlier ones, so that a late answer to an earlier
+    /// policy matches none.
     next_id: u64,
     outstanding: VecDeque<(u64, Time)>,
 }
 
 impl Monitored {
     /// A path of which nothing is known.
-    pub(super) fn new() -> Self {
+    pub(super) fn new(epoch: Epoch) -> Self {
         Self {
             estimates: None,
             unanswered: None,
             silent: false,
             last_data: None,
             next: Time::MAX,
-            next_id: 0,
+            next_id: u64::from(epoch.0) << 32,
             outstanding: VecDeque::new(),
         }
     }
@@ -50,7 +53,7 @@ impl Monitored {
         *self = Self {
             next: self.next,
             next_id: self.next_id,
-            ..Self::new()
+            ..Self::new(Epoch::default())
         };
     }
 
