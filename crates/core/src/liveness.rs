@@ -1,27 +1,30 @@
-//! The liveness of paths: a silent path is no longer used, and a path that answers again is used again without flapping.
+//! The liveness of paths: a silent path is no longer used, and a path that answers again is used
+//! again without flapping.
 //!
-//! Each endpoint sends numbered heartbeats on every path, and the peer answers each at once on the path that it arrived
-//! on, so an answer proves both directions. No other frame counts as a sign of life, because a path may work in one
-//! direction only.
+//! Each endpoint sends numbered heartbeats on every path, and the peer answers each at once on the
+//! path that it arrived on, so an answer proves both directions. No other frame counts as a sign of
+//! life, because a path may work in one direction only.
 //!
-//! **States.** A path is *unproven* until its first answer, then *live*. It is *silent* when so many consecutive
-//! heartbeats are overdue that its losses hardly explain them, at least [`LivenessConfig::misses`]. An answer on a silent
-//! path makes it *returning*: it is not used until it has answered several consecutive heartbeats and its hold is over.
-//! The hold doubles with each return that does not last, so that an unstable path is used less and less often.
+//! **States.** A path is *unproven* until its first answer, then *live*. It is *silent* when more
+//! consecutive heartbeats are overdue than its losses make plausible, at least
+//! [`LivenessConfig::misses`]. An answer on a silent path makes it *returning*: it is not used
+//! until it has answered several consecutive heartbeats and its hold is over. The hold doubles with
+//! each return that does not last, so that an unstable path is used less and less often.
 //!
-//! **Overdue** is an answer after SRTT + 4 RTTVAR (RFC 6298), the second term at least [`LivenessConfig::margin`]. Two
-//! bounds follow, where `k` is the required number of misses:
+//! **Overdue** is an answer after SRTT + 4 RTTVAR (RFC 6298), the second term at least
+//! [`LivenessConfig::margin`]. Two bounds follow, where `k` is the required number of misses:
 //!
 //! * A path that answers every heartbeat stays live while its round-trip times are less than
-//!   `margin + (k - 1) interval` above the minimum: the oldest answer arrives before the k-th is overdue.
-//! * A path that carries packets and stops answering is silent within `k interval + SRTT + max(margin, 4 RTTVAR)`. An
-//!   idle path is silent within `standby + (k - 1) interval + 2 (SRTT + max(margin, 4 RTTVAR))`, because the first
-//!   overdue heartbeat starts the faster schedule.
+//!   `margin + (k - 1) interval` above the minimum: the oldest answer arrives before the k-th is
+//!   overdue.
+//! * A path that carries packets and stops answering is silent within `k interval + SRTT +
+//!   max(margin, 4 RTTVAR)`. An idle path is silent within `standby + (k - 1) interval + 2 (SRTT +
+//!   max(margin, 4 RTTVAR))`, because the first overdue heartbeat starts the faster schedule.
 //!
-//! **Use.** Live paths carry packets. If no path is live, or no live path is wide enough for a packet ([`crate::pmtu`]),
-//! the returning paths do; if no path returns, every path does, since an attempt on an unknown path is better than a
-//! drop. Copies that go on all paths also go on returning paths: otherwise no copy would arrive if the live paths fall
-//! silent during the hold.
+//! **Use.** Live paths carry packets. If no path is live, or no live path is wide enough for a
+//! packet ([`crate::pmtu`]), the returning paths do; if no path returns, every path does, since an
+//! attempt on an unknown path is better than a drop. Copies that go on all paths also go on
+//! returning paths: otherwise no copy would arrive if the live paths fall silent during the hold.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -87,7 +90,8 @@ pub struct PathHealth {
     pub rtt: Option<Duration>,
     /// The mean deviation of its round-trip time: RTTVAR of RFC 6298.
     pub rttvar: Option<Duration>,
-    /// The fraction of heartbeats lost while it was live, 0 to 1; `None` before the first was counted.
+    /// The fraction of heartbeats lost while it was live, 0 to 1; `None` before the first was
+    /// counted.
     pub loss: Option<f64>,
     /// The number of times that it became silent.
     pub silences: u64,
@@ -129,7 +133,8 @@ pub enum LivenessOutput {
 }
 
 impl Liveness {
-    /// A monitor of `paths` paths with a checked configuration; the first heartbeats are due at once.
+    /// A monitor of `paths` paths with a checked configuration; the first heartbeats are due at
+    /// once.
     pub(crate) fn new(config: &LivenessConfig, paths: u8) -> Self {
         Self {
             config: *config,
@@ -201,8 +206,8 @@ impl Liveness {
         was_idle
     }
 
-    /// Notes that frames on `paths` can reach the peer from now on, as after a handshake: those that are not live are
-    /// probed at once.
+    /// Notes that frames on `paths` can reach the peer from now on, as after a handshake: those
+    /// that are not live are probed at once.
     pub fn on_reachable(&mut self, now: Time, paths: PathSet) {
         self.now = now;
         for path in paths {
@@ -212,8 +217,8 @@ impl Liveness {
         }
     }
 
-    /// Notes that the driver is behind and catches up to `present`. A heartbeat that is due before is sent at `present`
-    /// at the earliest, and must not count as sent earlier.
+    /// Notes that the driver is behind and catches up to `present`. A heartbeat that is due before
+    /// is sent at `present` at the earliest, and must not count as sent earlier.
     pub fn on_driver_behind(&mut self, present: Time) {
         self.present = present;
     }

@@ -1,27 +1,30 @@
 //! Packetization-layer path MTU discovery for datagrams (RFC 8899).
 //!
-//! Small heartbeats do not detect a path that loses long datagrams. The endpoint therefore sends padded heartbeats
-//! ([`Purpose::Size`]), which the peer answers with small ones: an answer proves that the path carries a packet of that
-//! length. ICMP messages are not needed and not read.
+//! Small heartbeats do not detect a path that loses long datagrams. The endpoint therefore sends
+//! padded heartbeats ([`Purpose::Size`]), which the peer answers with small ones: an answer proves
+//! that the path carries a packet of that length. ICMP messages are not needed and not read.
 //!
-//! **Sizes** are those of packets, in bytes, without frames and outer headers. The driver reports the MTU of each path's
-//! interface; a path without one is not probed.
+//! **Sizes** are those of packets, in bytes, without frames and outer headers. The driver reports
+//! the MTU of each path's interface; a path without one is not probed.
 //!
-//! **States** are those of RFC 8899 (5.2). In *base* a small size is probed, and the minimum size if that fails. In
-//! *search* the interface MTU is tried first, which completes the search on most paths; then the interval between the
-//! largest answered and the smallest failed size is halved until it is at most [`STEP`]. In *complete* the size found is
-//! confirmed periodically; if that fails, a black hole has opened, and base follows. The search after that probes the
-//! failed size once more before it settles for less, since a burst of losses may be the cause. After [`RAISE_INTERVAL`] a
-//! path narrower than its interface MTU is searched again. In *error* the minimum size fails: the peer does not know
-//! these heartbeats, or nothing is known of the path.
+//! **States** are those of RFC 8899 (5.2). In *base* a small size is probed, and the minimum size
+//! if that fails. In *search* the interface MTU is tried first, which completes the search on most
+//! paths; then the interval between the largest answered and the smallest failed size is halved
+//! until it is at most [`STEP`]. In *complete* the size found is confirmed periodically; if that
+//! fails, a black hole has opened, and base follows. The search after that probes the failed size
+//! once more before it settles for less, since a burst of losses may be the cause. After
+//! [`RAISE_INTERVAL`] a path narrower than its interface MTU is searched again. In *error* the
+//! minimum size fails: the peer does not know these heartbeats, or nothing is known of the path.
 //!
-//! **A size fails** when so many consecutive probes are overdue that the losses of the path hardly explain them, at least
-//! [`MAX_PROBES`]. A probe is overdue only after a plain heartbeat that was sent later is answered, so a dead path fails
-//! no size. The timeout of a probe is twice that of a heartbeat ([`crate::liveness`]): RFC 8899 (5.1.1) allows deriving
-//! it from measured round-trip times.
+//! **A size fails** when more consecutive probes are overdue than the losses of the path make
+//! plausible, at least [`MAX_PROBES`]. A probe is overdue only after a plain heartbeat that was
+//! sent later is answered, so a dead path fails no size. The timeout of a probe is twice that of a
+//! heartbeat ([`crate::liveness`]): RFC 8899 (5.1.1) allows deriving it from measured round-trip
+//! times.
 //!
-//! **Packets** up to the interface MTU are sent on a path on which no size has failed. From the first failure until the
-//! interface MTU is confirmed, only packets within the confirmed size are; in base, within the base size.
+//! **Packets** up to the interface MTU are sent on a path on which no size has failed. From the
+//! first failure until the interface MTU is confirmed, only packets within the confirmed size are;
+//! in base, within the base size.
 
 use alloc::vec::Vec;
 
@@ -38,16 +41,18 @@ pub use state::MtuState;
 mod search;
 pub(crate) mod state;
 
-/// The minimum number of unanswered probes after which a size fails (`MAX_PROBES` of RFC 8899, 5.1.2).
+/// The minimum number of unanswered probes after which a size fails (`MAX_PROBES` of RFC 8899,
+/// 5.1.2).
 pub const MAX_PROBES: u32 = 3;
 /// The packet of a datagram of 1200 bytes (`BASE_PLPMTU` of RFC 8899, 5.1.2), in bytes.
 pub const BASE_PACKET: u16 = packet_in(1200);
-/// The packet in the smallest datagram that every IPv4 host takes (576 bytes, RFC 791), by a relay; in bytes.
+/// The packet in the smallest datagram that every IPv4 host takes (576 bytes, RFC 791), by a relay;
+/// in bytes.
 pub const MIN_PACKET: u16 = packet_in(576 - OVER_IPV4 - SEAL_LEN);
 /// A search ends when the size that it found is less than this below the path MTU, in bytes.
 pub const STEP: u16 = 8;
-/// The time after which a path whose MTU is below that of its interface is searched again (`PMTU_RAISE_TIMER` of
-/// RFC 8899, 5.1.1).
+/// The time after which a path whose MTU is below that of its interface is searched again
+/// (`PMTU_RAISE_TIMER` of RFC 8899, 5.1.1).
 pub const RAISE_INTERVAL: Duration = Duration::from_secs(600);
 /// The interval at which the size found is confirmed on a path that carries packets.
 pub const CONFIRM_INTERVAL: Duration = Duration::from_secs(5);
@@ -70,7 +75,8 @@ const fn packet_in(len: u32) -> u16 {
 pub struct PathMtu {
     /// The state of the discovery.
     pub state: MtuState,
-    /// The length of the longest packet that was answered, in bytes; `None` before the first answer.
+    /// The length of the longest packet that was answered, in bytes; `None` before the first
+    /// answer.
     pub confirmed: Option<u16>,
 }
 
@@ -96,7 +102,8 @@ pub struct Discovery {
 }
 
 impl Discovery {
-    /// Sets the MTU of the interface of `path`; 0 disables discovery. `rerouted` discards the MTU found so far.
+    /// Sets the MTU of the interface of `path`; 0 disables discovery. `rerouted` discards the MTU
+    /// found so far.
     pub(crate) fn set_interface_mtu(
         &mut self,
         now: Time,
@@ -181,8 +188,8 @@ impl Discovery {
         }
     }
 
-    /// Updates the deadline. Must be called after every change here or in the liveness monitor, except if an idle path
-    /// stays idle or a busy path becomes idle.
+    /// Updates the deadline. Must be called after every change here or in the liveness monitor,
+    /// except if an idle path stays idle or a busy path becomes idle.
     pub(crate) fn refresh(&mut self, now: Time, watch: &Liveness) {
         self.now = now;
         self.due = self.first_due(watch);
@@ -210,11 +217,12 @@ impl Discovery {
         due.min()
     }
 
-    /// The paths that are wide enough for the packet; if no usable path is, the returning paths that are.
+    /// The paths that are wide enough for the packet; if no usable path is, the returning paths
+    /// that are.
     ///
     /// # Errors
-    /// If no path is. An IPv6 packet within the minimum link MTU is tried anyway, since its sender would not make it
-    /// shorter (RFC 8201, section 4).
+    /// If no path is. An IPv6 packet within the minimum link MTU is tried anyway, since its sender
+    /// would not make it shorter (RFC 8201, section 4).
     pub(crate) fn carriers(&self, paths: Paths, meta: &PacketMeta) -> Result<Paths, TooLong> {
         let usable = self.wide(paths.usable, meta);
         let copies = self.wide(paths.copies, meta);

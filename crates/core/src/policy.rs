@@ -1,11 +1,11 @@
 //! Policies: which paths carry a packet, as a full copy or as a probe.
 //!
-//! A policy sees the kind of a packet ([`PacketMeta`](crate::packet::PacketMeta)), never its content, and answers with
-//! a [`Plan`]. A policy that acts over time has a deadline, and answers feedback with [`Action`]s. All policies are
-//! written for n paths; the papers use two.
+//! A policy sees the kind of a packet ([`PacketMeta`](crate::packet::PacketMeta)), never its
+//! content, and answers with a [`Plan`]. A policy that acts over time has a deadline, and answers
+//! feedback with [`Action`]s. All policies are written for n paths; the papers use two.
 //!
-//! A new policy is a file in this folder and a variant of [`PolicyConfig`]: files and statistics use its name from
-//! there, and other code asks for its [`PolicyProperties`].
+//! A new policy is a file in this folder and a variant of [`PolicyConfig`]: files and statistics
+//! use its name from there, and other code asks for its [`PolicyProperties`].
 
 mod context;
 pub mod delay_centric;
@@ -54,8 +54,8 @@ pub enum PolicyConfig {
     },
     /// Everything on all paths (PPD-TCP2, PPD paper 3.2).
     DuplicateAll {},
-    /// Pure ACKs and control segments on all paths, data on the active path, probes on the others, and
-    /// a switch where a probe wins (PPD-TCP3, PPD paper 3.3).
+    /// Pure ACKs and control segments on all paths, data on the active path, probes on the others,
+    /// and a switch where a probe wins (PPD-TCP3, PPD paper 3.3).
     ProbeAndSwitch {
         /// The position in the file of the path that is active first, from 0.
         #[cfg_attr(feature = "serde", serde(default))]
@@ -63,7 +63,8 @@ pub enum PolicyConfig {
     },
     /// All data on the path with the lower smoothed round-trip time (delay-centric paper, II.B).
     DelayCentric(ReactiveConfig),
-    /// All data on the path with the lower short-term average, if the trends agree (delay-centric paper, II.C).
+    /// All data on the path with the lower short-term average, if the trends agree (delay-centric
+    /// paper, II.C).
     PredictiveDelayCentric(PredictiveConfig),
 }
 
@@ -153,7 +154,8 @@ impl PolicyConfig {
         self.properties().copies.includes(kind)
     }
 
-    /// Whether the policy sends probes and compares arrival times: each packet then needs its own time.
+    /// Whether the policy sends probes and compares arrival times: each packet then needs its own
+    /// time.
     #[must_use]
     pub const fn probes(self) -> bool {
         self.properties().probes

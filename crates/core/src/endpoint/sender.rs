@@ -275,7 +275,12 @@ impl Sender {
     /// The path that carries data now.
     pub(super) fn active(&self) -> Option<PathId> {
         let active = self.policy.current.active()?;
-        self.link.paths.usable.one(active).into_iter().next()
+        self.link
+            .paths
+            .usable
+            .preferred_or_lowest(active)
+            .into_iter()
+            .next()
     }
 
     /// The number of times that the policy moved data to another path.

@@ -25,7 +25,7 @@ const MS: Duration = Duration::from_millis(1);
 const FIRST: PathId = PathId(0);
 const SECOND: PathId = PathId(1);
 
-/// A payload that tells packets apart: number and length.
+/// A payload that identifies packets: number and length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Packet(u32, usize);
 
@@ -60,13 +60,13 @@ fn endpoint(policy: PolicyConfig) -> Endpoint<Packet> {
 /// Wakes the endpoint as drivers do, and checks what they rely on.
 fn wake(end: &mut Endpoint<Packet>, now: Time, what: Wake<Input<Packet>>) -> Vec<Output<Packet>> {
     let timeout = what == Wake::Timeout;
-    let mut said = Vec::new();
-    let deadline = step(end, now, what, &mut |output| said.push(output));
+    let mut outputs = Vec::new();
+    let deadline = step(end, now, what, &mut |output| outputs.push(output));
     assert!(
         !timeout || deadline.is_none_or(|d| d.at > now),
         "{deadline:?} at {now}"
     );
-    said
+    outputs
 }
 
 fn meta(kind: Kind, size: u32) -> PacketMeta {
@@ -95,8 +95,9 @@ fn receive(end: &mut Endpoint<Packet>, now: Time, frame: Frame<Packet>) -> Vec<O
     wake(end, now, Wake::Input(Input::Frame(frame)))
 }
 
-fn frames(said: &[Output<Packet>]) -> Vec<Frame<Packet>> {
-    said.iter()
+fn frames(outputs: &[Output<Packet>]) -> Vec<Frame<Packet>> {
+    outputs
+        .iter()
         .filter_map(|o| {
             if let Output::Transmit(f) = o {
                 Some(*f)
@@ -107,8 +108,9 @@ fn frames(said: &[Output<Packet>]) -> Vec<Frame<Packet>> {
         .collect()
 }
 
-fn delivered(said: &[Output<Packet>]) -> Vec<u32> {
-    said.iter()
+fn delivered(outputs: &[Output<Packet>]) -> Vec<u32> {
+    outputs
+        .iter()
         .filter_map(|o| {
             if let Output::Deliver(p) = o {
                 Some(p.0)
@@ -182,22 +184,22 @@ fn a_probe_that_wins_switches_the_path() {
         requests.iter().map(|f| f.path).collect::<Vec<_>>(),
         [SECOND, FIRST]
     );
-    let said = receive(&mut a, at(40), requests[0]);
+    let outputs = receive(&mut a, at(40), requests[0]);
     let switched = Event::Switched {
         from: FIRST,
         to: SECOND,
         epoch: Epoch(1),
     };
-    assert!(said.contains(&Output::Event(switched)), "{said:?}");
+    assert!(outputs.contains(&Output::Event(switched)), "{outputs:?}");
     let next = send(&mut a, at(41), 2, Kind::Data);
     assert_eq!(of_kind(&next, FrameKind::Data)[0].path, SECOND);
     assert_eq!(of_kind(&next, FrameKind::Probe)[0].path, FIRST);
     receive(&mut b, at(50), of_kind(&next, FrameKind::Data)[0]);
-    assert_eq!(b.deadline(), None, "the request is heard: no repetition");
+    assert_eq!(b.deadline(), None, "the request is received: no repetition");
 }
 
 #[test]
-fn a_switch_request_repeats_until_it_is_heard_and_meanwhile_nobody_votes() {
+fn a_switch_request_repeats_until_it_is_answered_and_suspends_votes() {
     let (mut a, mut b) = measured_pair();
     let late = send(&mut a, at(10), 1, Kind::Data);
     let other = send(&mut a, at(10), 2, Kind::Data);
@@ -205,10 +207,10 @@ fn a_switch_request_repeats_until_it_is_heard_and_meanwhile_nobody_votes() {
     wake(&mut b, at(36), Wake::Timeout);
     assert_eq!(b.deadline().map(|d| d.at), Some(at(56)));
     receive(&mut b, at(50), of_kind(&other, FrameKind::Probe)[0]);
-    let said = wake(&mut b, at(56), Wake::Timeout);
-    assert_eq!(frames(&said).len(), 2, "repeated on both paths");
+    let outputs = wake(&mut b, at(56), Wake::Timeout);
+    assert_eq!(frames(&outputs).len(), 2, "repeated on both paths");
     assert!(
-        !said
+        !outputs
             .iter()
             .any(|o| matches!(o, Output::Event(Event::SwitchWanted { .. })))
     );
@@ -261,15 +263,16 @@ fn a_restarted_sender_is_believed_about_its_epoch() {
     receive(&mut b, at(120), of_kind(&next, FrameKind::Probe)[0]);
     assert!(b.deadline().is_some(), "its probes vote");
     let pairs = of_kind(&first, FrameKind::Pair);
-    let said: Vec<_> = pairs
+    let outputs: Vec<_> = pairs
         .iter()
         .enumerate()
         .flat_map(|(n, pair)| receive(&mut b, at(130 + n as u64), *pair))
         .collect();
     assert!(
-        said.iter()
+        outputs
+            .iter()
             .any(|o| matches!(o, Output::Event(Event::DeltaT { .. }))),
-        "{said:?}"
+        "{outputs:?}"
     );
 }
 
@@ -380,7 +383,7 @@ fn of_three_paths_the_one_with_the_least_virtual_delay_is_asked_for() {
 }
 
 #[test]
-fn what_is_not_of_this_overlay_is_dropped_with_its_reason() {
+fn foreign_frames_are_dropped_with_their_reason() {
     let deployed = Encapsulation::deployed(crate::frame::OVER_IPV4);
     let all = EndpointConfig {
         encapsulation: deployed,
@@ -394,9 +397,12 @@ fn what_is_not_of_this_overlay_is_dropped_with_its_reason() {
         sent: at(0),
         body: Body::Data(Packet(1, 100)),
     };
-    let said = receive(&mut end, at(0), stray);
+    let outputs = receive(&mut end, at(0), stray);
     let reason = DropReason::UnknownPath;
-    assert_eq!(said, [Output::Event(Event::Dropped { reason, len: 100 })]);
+    assert_eq!(
+        outputs,
+        [Output::Event(Event::Dropped { reason, len: 100 })]
+    );
 }
 
 fn policies() -> impl Strategy<Value = PolicyConfig> {
@@ -433,15 +439,15 @@ fn converse(policy: PolicyConfig, fates: &[u8], lossless: Option<PathId>) -> Vec
                 continue;
             }
             for _ in 0..=(fate >> 6 & 1) {
-                let said = receive(&mut ends[to], now, frame);
-                arrived.extend(delivered(&said));
-                flying.extend(frames(&said).into_iter().map(|f| (1 - to, f)));
+                let outputs = receive(&mut ends[to], now, frame);
+                arrived.extend(delivered(&outputs));
+                flying.extend(frames(&outputs).into_iter().map(|f| (1 - to, f)));
             }
         }
         for from in [0, 1] {
             if ends[from].deadline().is_some_and(|d| d.at <= now) {
-                let said = wake(&mut ends[from], now, Wake::Timeout);
-                flying.extend(frames(&said).into_iter().map(|f| (1 - from, f)));
+                let outputs = wake(&mut ends[from], now, Wake::Timeout);
+                flying.extend(frames(&outputs).into_iter().map(|f| (1 - from, f)));
             }
         }
     }

@@ -1,4 +1,4 @@
-//! What a policy is built from, and what others may ask about it.
+//! The inputs and the properties of a policy.
 
 use super::PathSet;
 use crate::frame::{Epoch, PathId};
@@ -6,26 +6,27 @@ use crate::packet::Kind;
 use crate::rng::Stream;
 use crate::time::Duration;
 
-/// The surroundings in which a policy is built: the same for every policy.
+/// The inputs from which every policy is built.
 #[derive(Clone, Debug)]
 pub struct PolicyContext {
     /// The number of paths, 1 to [`PathSet::CAPACITY`].
     pub paths: u8,
-    /// The path on which data starts; `None` for the path that the configuration names, or the first.
+    /// The path on which data starts; `None` for the path that the configuration names, or the
+    /// first.
     pub start: Option<PathId>,
     /// The interval at which packet pairs repeat while data flows.
     pub pair_interval: Duration,
     /// The epoch in which the policy starts: later than those of the policy before it.
     pub epoch: Epoch,
-    /// Whether the policy receives [`Feedback::Acknowledged`](super::Feedback) for data; else only heartbeats measure
-    /// round-trip times.
+    /// Whether the policy receives [`Feedback::Acknowledged`](super::Feedback) for data; else only
+    /// heartbeats measure round-trip times.
     pub acknowledges: bool,
     /// The random stream of the policy.
     pub stream: Stream,
 }
 
 impl PolicyContext {
-    /// The path on which data starts, where the configuration names `named`.
+    /// The path on which data starts if the configuration names `named`.
     pub(super) fn start_on(&self, named: u8) -> PathId {
         self.start.unwrap_or(PathId(named))
     }
@@ -38,7 +39,8 @@ pub struct PolicyProperties {
     pub name: &'static str,
     /// The packets of which every usable path carries a copy.
     pub copies: CopiedPackets,
-    /// Whether the policy sends probes and compares arrival times, so that each packet needs its own time.
+    /// Whether the policy sends probes and compares arrival times, so that each packet needs its
+    /// own time.
     pub probes: bool,
     /// Whether data moves to another path by a decision of the policy.
     pub switches: bool,

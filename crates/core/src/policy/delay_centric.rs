@@ -1,39 +1,37 @@
-//! Delay-centric path choice: all data on the path with the lowest round-trip time (delay-centric
-//! paper).
+//! Delay-centric path selection: all data on the path with the lowest round-trip time
+//! (delay-centric paper).
 //!
-//! # The model
+//! # Model
 //!
-//! One path carries the data; each ACK updates its smoothed round-trip time. The others are
-//! measured by *heartbeats*, which the other end answers, at a random interval drawn after each.
-//! With every answer the paths are compared by the rule: smoothed times with a hysteresis (II.B),
-//! or averages and trends (II.C). Where another path is better, data goes there, or a *guard time*
-//! begins, in which that path has heartbeats at a short interval; at its end the rule is asked
-//! again, and either data goes to the path that it prefers then, or all stays as it was.
+//! One path carries the data; each ACK updates its smoothed round-trip time. *Heartbeats*, which
+//! the peer answers, measure the others, at a random interval drawn after each. Every answer
+//! triggers a comparison by the selection rule: smoothed times with a hysteresis (II.B), or
+//! averages and trends (II.C). If another path is better, data moves to it at once, or after a
+//! *guard time*, in which that path has heartbeats at a short interval. At the end of the guard
+//! time the rule is evaluated again, and data moves to the path that it then prefers, or stays.
 //!
-//! A guard time of the other kind *holds*: data goes to the better path at once, and the guard time
-//! begins with the switch. Until its end, at which the rule is asked again, all paths without data
-//! have heartbeats at the short interval.
+//! A guard time of kind [`GuardKind::Hold`] follows the switch instead of preceding it: data moves
+//! at once, and the rule is not evaluated before the guard time ends. Until then all paths without
+//! data have heartbeats at the short interval.
 //!
-//! What the paper leaves open:
+//! Decisions that the paper leaves open:
 //!
-//! * The whole rule, with hysteresis, threshold and trends, is asked again after a guard time.
-//! * The first heartbeat comes one interval after the first packet; with a switch the path that is
-//!   left takes over the schedule of the one that is entered, so that two paths have one schedule
-//!   between them.
-//! * *Nothing stale attracts data.* A path that answers nothing for the time-out, from the first
-//!   packet or heartbeat after its last answer on, is *silent*: its estimate is forgotten. No
-//!   estimate is older than an interval and the time-out. A silent path that carries data is left
-//!   at once, without guard time, for the best that is not silent, or, where none was ever
-//!   measured, one that might answer. Heartbeats go on, so that it comes back with its first
-//!   answer.
-//! * A path that cannot be sent on is left at once, too. With that, and with its return, what is
-//!   known of it is forgotten: it attracts data with its first answer after the return.
-//! * A path that carries the data has heartbeats, too, while there is none. Where data is not
-//!   acknowledged, as in the overlay, it has them always, and only heartbeats measure paths and
-//!   start the time-out; the current path then has fewer samples than the candidate in a guard
-//!   time.
-//! * A packet that is too long for the current path takes the best of those that carry it, and no
-//!   other packet follows.
+//! * After a guard time the whole rule applies, with hysteresis, threshold and trends.
+//! * The first heartbeat is sent one interval after the first packet. At a switch the old and the
+//!   new path exchange their heartbeat schedules, so that two paths share one schedule.
+//! * *Stale estimates attract no data.* A path is *silent* if nothing has been answered for the
+//!   timeout, counted from the first packet or heartbeat after its last answer. Its estimate is
+//!   then discarded, so no estimate is older than an interval plus the timeout. Data leaves a
+//!   silent path at once, without a guard time, for the best path that is not silent, or, if none
+//!   has been measured, for one that may answer. Heartbeats continue, so the first answer restores
+//!   it.
+//! * Data leaves a path that is not live at once, too. Its estimates are discarded when it stops
+//!   and when it returns; the first answer after the return makes it a candidate again.
+//! * The data path has heartbeats, too, while it carries no data. Where data is not acknowledged, as
+//!   in the overlay, it always has them, and only heartbeats measure paths and start the timeout; in
+//!   a guard time the current path then has fewer samples than the candidate.
+//! * A packet that is too long for the current path takes the best path that is wide enough; data
+//!   does not follow it.
 
 mod config;
 mod guard_time;
@@ -50,7 +48,7 @@ pub use config::{
     PredictiveConfig, ReactiveConfig, TrendRule,
 };
 use guard_time::GuardTime;
-use path::{Estimates, Monitored};
+use path::{Estimates, MonitoredPath};
 
 use super::{
     Action, CopiedPackets, Feedback, PathPolicy, PathSet, Paths, Plan, PolicyContext,
@@ -62,17 +60,17 @@ use crate::packet::PacketMeta;
 use crate::rng::Stream;
 use crate::time::{Duration, Time};
 
-/// Delay-centric path choice on the sending side.
+/// Delay-centric path selection on the sending side.
 #[derive(Clone, Debug)]
 pub struct DelayCentric {
     config: DelayCentricConfig,
-    paths: Vec<Monitored>,
-    /// Those that can be sent on.
+    paths: Vec<MonitoredPath>,
+    /// The live paths.
     alive: PathSet,
     current: PathId,
     guard_time: Option<GuardTime>,
     epoch: Epoch,
-    /// Whether acknowledgements measure the current path while it carries data.
+    /// Whether acknowledgments measure the current path while it carries data.
     acknowledges: bool,
     stream: Stream,
 }
@@ -93,13 +91,13 @@ impl DelayCentric {
         ..Self::PROPERTIES
     };
 
-    /// Data starts on the first path unless the context names another.
+    /// A policy whose data starts on the first path unless the context names another.
     #[must_use]
     pub fn new(config: DelayCentricConfig, context: PolicyContext) -> Self {
         let paths = context.paths.clamp(1, PathSet::CAPACITY);
         Self {
             config,
-            paths: vec![Monitored::new(context.epoch); usize::from(paths)],
+            paths: vec![MonitoredPath::new(context.epoch); usize::from(paths)],
             alive: PathSet::first(paths),
             current: PathId(context.start_on(0).0.min(paths - 1)),
             guard_time: None,
@@ -115,7 +113,7 @@ impl DelayCentric {
         self.current
     }
 
-    /// The smoothed round-trip time by which a path is compared, if one is known.
+    /// The delay by which the rule compares a path; `None` if it is not measured.
     #[must_use]
     pub fn delay(&self, path: PathId) -> Option<Duration> {
         let estimates = self.paths.get(path.index())?.estimates()?;
@@ -132,29 +130,29 @@ impl DelayCentric {
         self.config.heartbeats().timeout.max(MIN_INTERVAL)
     }
 
-    fn take_alive(&mut self, paths: Paths) {
+    fn update_alive(&mut self, paths: Paths) {
         let known = u8::try_from(self.paths.len()).unwrap_or(PathSet::CAPACITY);
         let alive = paths.alive.and(PathSet::first(known));
         let before = core::mem::replace(&mut self.alive, alive);
         for changed in [before.without(alive), alive.without(before)] {
             for path in changed {
-                self.paths[path.index()].forget();
+                self.paths[path.index()].discard_measurements();
             }
         }
     }
 
-    /// Draws the times of the first heartbeats; nothing once they have begun.
-    fn begin(&mut self, now: Time) {
+    /// Draws the times of the first heartbeats unless they are already scheduled.
+    fn schedule_first_heartbeats(&mut self, now: Time) {
         let heartbeats = self.config.heartbeats();
         for path in &mut self.paths {
-            if path.next == Time::MAX {
-                path.next = now + heartbeats.draw(&mut self.stream);
+            if path.next_heartbeat == Time::MAX {
+                path.next_heartbeat = now + heartbeats.draw(&mut self.stream);
             }
         }
     }
 
-    /// Paths besides the current one that can be sent on and are not silent.
-    fn others(&self) -> impl Iterator<Item = (PathId, &Monitored)> {
+    /// The live paths other than the current one that are not silent.
+    fn candidates(&self) -> impl Iterator<Item = (PathId, &MonitoredPath)> {
         let others = self.alive.without(PathSet::only(self.current));
         let others = others
             .into_iter()
@@ -162,47 +160,47 @@ impl DelayCentric {
         others.filter(|(_, path)| !path.is_silent())
     }
 
-    fn measured(&self) -> impl Iterator<Item = (PathId, &Estimates)> {
-        self.others()
+    fn measured_candidates(&self) -> impl Iterator<Item = (PathId, &Estimates)> {
+        self.candidates()
             .filter_map(|(number, path)| Some((number, path.estimates()?)))
     }
 
     fn preferred(&self) -> Option<PathId> {
         let current = self.paths[self.current.index()].estimates()?;
-        self.config.better(current, self.measured())
+        self.config.better(current, self.measured_candidates())
     }
 
-    /// Whether the current path is of no use, whatever its estimate.
-    fn is_lost(&self) -> bool {
+    /// Whether the current path is silent or not live.
+    fn has_failed(&self) -> bool {
         self.paths[self.current.index()].is_silent() || !self.alive.contains(self.current)
     }
 
-    /// Where to go, of the paths `among`, instead of the current path.
+    /// The best measured candidate in `among`, or any candidate there if none is measured.
     fn fallback_path(&self, among: PathSet) -> Option<PathId> {
         let best = self
-            .measured()
+            .measured_candidates()
             .filter(|(path, _)| among.contains(*path))
             .min_by_key(|(_, estimates)| self.config.delay(estimates));
-        let mut others = self.others().map(|(path, _)| path);
+        let mut others = self.candidates().map(|(path, _)| path);
         let any = || others.find(|path| among.contains(*path));
         best.map(|(path, _)| path).or_else(any)
     }
 
-    /// The path of a packet that only `usable` carry; none where the current one is gone and there
-    /// is no fallback path.
-    fn carrier(&self, usable: PathSet) -> PathSet {
+    /// The path of a packet for which only `usable` are wide enough; empty if the current path is
+    /// not live.
+    fn packet_path(&self, usable: PathSet) -> PathSet {
         let usable = usable.and(self.alive);
         if usable.contains(self.current) || !self.alive.contains(self.current) {
             return usable.and(PathSet::only(self.current));
         }
         let fallback = self.fallback_path(usable).unwrap_or(self.current);
-        // A silent path may carry the packet, and a narrow one does not.
-        usable.one(fallback)
+        // A silent path may still carry the packet; one that is too narrow never does.
+        usable.preferred_or_lowest(fallback)
     }
 
-    /// Leaves the current path if it is lost, or asks the rule.
-    fn decide(&mut self, now: Time, act: &mut dyn FnMut(Action)) {
-        if self.is_lost() {
+    /// Leaves the current path if it has failed; otherwise evaluates the rule.
+    fn evaluate(&mut self, now: Time, act: &mut dyn FnMut(Action)) {
+        if self.has_failed() {
             if let Some(to) = self.fallback_path(self.alive) {
                 self.end_guard_time(now);
                 self.switch(now, to, act);
@@ -216,45 +214,48 @@ impl DelayCentric {
             return;
         };
         if self.config.guard().is_of(GuardKind::Confirm) {
-            self.begin_guard_time(now, Some(to));
+            self.start_guard_time(now, Some(to));
         } else {
             self.switch(now, to, act);
         }
     }
 
-    fn begin_guard_time(&mut self, now: Time, to: Option<PathId>) {
+    fn start_guard_time(&mut self, now: Time, to: Option<PathId>) {
         let end = now + self.config.guard().draw(&mut self.stream);
-        let wait = GuardTime { to, end };
-        self.guard_time = Some(wait);
-        let soon = now + fast(self.config.heartbeats());
+        let guard_time = GuardTime { to, end };
+        self.guard_time = Some(guard_time);
+        let soon = now + guard_interval(self.config.heartbeats());
         for (number, path) in (0..).map(PathId).zip(&mut self.paths) {
-            if wait.watches(number, self.current) {
-                path.next = path.next.min(soon);
+            if guard_time.has_fast_heartbeats(number, self.current) {
+                path.next_heartbeat = path.next_heartbeat.min(soon);
             }
         }
     }
 
-    /// Ends the guard time, if one is running, and its short intervals.
+    /// Ends the running guard time, if any, and its short heartbeat intervals.
     fn end_guard_time(&mut self, now: Time) {
-        let Some(wait) = self.guard_time.take() else {
+        let Some(guard_time) = self.guard_time.take() else {
             return;
         };
         let heartbeats = self.config.heartbeats();
         for (number, path) in (0..).map(PathId).zip(&mut self.paths) {
-            if wait.watches(number, self.current) {
-                path.next = now + heartbeats.draw(&mut self.stream);
+            if guard_time.has_fast_heartbeats(number, self.current) {
+                path.next_heartbeat = now + heartbeats.draw(&mut self.stream);
             }
         }
     }
 
     fn switch(&mut self, now: Time, to: PathId, act: &mut dyn FnMut(Action)) {
         let from = core::mem::replace(&mut self.current, to);
-        let (left, entered) = (self.paths[from.index()].next, self.paths[to.index()].next);
-        self.paths[from.index()].next = entered;
-        self.paths[to.index()].next = left;
+        let (left, entered) = (
+            self.paths[from.index()].next_heartbeat,
+            self.paths[to.index()].next_heartbeat,
+        );
+        self.paths[from.index()].next_heartbeat = entered;
+        self.paths[to.index()].next_heartbeat = left;
         self.epoch = self.epoch.next();
         if self.config.guard().is_of(GuardKind::Hold) {
-            self.begin_guard_time(now, None);
+            self.start_guard_time(now, None);
         }
         act(Action::Switched { from, to });
     }
@@ -262,21 +263,21 @@ impl DelayCentric {
     fn send_heartbeats(&mut self, now: Time, act: &mut dyn FnMut(Action)) {
         let heartbeats = self.config.heartbeats();
         for (number, path) in (0..).map(PathId).zip(&mut self.paths) {
-            if path.next > now {
+            if path.next_heartbeat > now {
                 continue;
             }
             let in_guard = self
                 .guard_time
-                .is_some_and(|w| w.watches(number, self.current));
-            path.next = if in_guard {
-                now + fast(heartbeats)
+                .is_some_and(|guard| guard.has_fast_heartbeats(number, self.current));
+            path.next_heartbeat = if in_guard {
+                now + guard_interval(heartbeats)
             } else {
                 now + heartbeats.draw(&mut self.stream)
             };
-            let is_measured = self.acknowledges
+            let is_measured_by_data = self.acknowledges
                 && number == self.current
                 && path.carries_data(now, heartbeats.least);
-            if !is_measured && self.alive.contains(number) {
+            if !is_measured_by_data && self.alive.contains(number) {
                 let id = path.send_heartbeat(now);
                 act(Action::Heartbeat { path: number, id });
             }
@@ -284,7 +285,7 @@ impl DelayCentric {
     }
 }
 
-fn fast(heartbeats: Heartbeats) -> Duration {
+fn guard_interval(heartbeats: Heartbeats) -> Duration {
     heartbeats.in_guard.max(MIN_INTERVAL)
 }
 
@@ -296,12 +297,12 @@ impl PathPolicy for DelayCentric {
         paths: &Paths,
         act: &mut dyn FnMut(Action),
     ) -> Plan {
-        self.take_alive(*paths);
-        self.begin(now);
-        if self.is_lost() {
-            self.decide(now, act);
+        self.update_alive(*paths);
+        self.schedule_first_heartbeats(now);
+        if self.has_failed() {
+            self.evaluate(now, act);
         }
-        let copies = self.carrier(paths.usable);
+        let copies = self.packet_path(paths.usable);
         for path in copies {
             self.paths[path.index()].send_data(now, self.acknowledges);
         }
@@ -321,37 +322,40 @@ impl PathPolicy for DelayCentric {
             return;
         };
         match feedback {
-            Feedback::Acknowledged { rtt, .. } => monitored.answer(rtt),
-            Feedback::HeartbeatReply { id, .. } if monitored.reply(now, id) => {}
+            Feedback::Acknowledged { rtt, .. } => monitored.handle_answer(rtt),
+            Feedback::HeartbeatReply { id, .. } if monitored.handle_reply(now, id) => {}
             Feedback::HeartbeatReply { .. } | Feedback::Switch { .. } => return,
         }
-        self.decide(now, act);
+        self.evaluate(now, act);
     }
 
     fn deadline(&self) -> Option<Deadline> {
         let timeout = self.timeout();
         let of = |at, why| Some(Deadline { at, why });
-        let heartbeat = self.paths.iter().map(|path| path.next).min();
-        let silence = self.paths.iter().filter_map(|p| p.falls_silent(timeout));
+        let heartbeat = self.paths.iter().map(|path| path.next_heartbeat).min();
+        let silence = self
+            .paths
+            .iter()
+            .filter_map(|p| p.silence_deadline(timeout));
         let heartbeat = heartbeat.filter(|at| *at < Time::MAX);
         let heartbeat = heartbeat.and_then(|at| of(at, "heartbeat"));
         let silence = silence.min().and_then(|at| of(at, "silent path"));
         let guard = self
             .guard_time
-            .and_then(|wait| of(wait.end, "end of the guard time"));
+            .and_then(|guard| of(guard.end, "end of the guard time"));
         Deadline::earlier(Deadline::earlier(heartbeat, silence), guard)
     }
 
     fn handle_timeout(&mut self, now: Time, paths: &Paths, act: &mut dyn FnMut(Action)) {
-        self.take_alive(*paths);
+        self.update_alive(*paths);
         let timeout = self.timeout();
         for path in &mut self.paths {
-            path.expire(now, timeout);
+            path.handle_timeout(now, timeout);
         }
-        if self.is_lost() {
-            self.decide(now, act);
+        if self.has_failed() {
+            self.evaluate(now, act);
         }
-        if self.guard_time.is_some_and(|wait| wait.end <= now) {
+        if self.guard_time.is_some_and(|guard| guard.end <= now) {
             self.end_guard_time(now);
             if let Some(to) = self.preferred() {
                 self.switch(now, to, act);

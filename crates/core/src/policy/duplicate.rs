@@ -1,4 +1,4 @@
-//! Copies on every path: of ACKs and control segments (PPD-TCP1), or of everything (PPD-TCP2).
+//! Copies on every path: of ACKs and control segments (PPD-TCP1), or of all packets (PPD-TCP2).
 
 use super::{
     Action, CopiedPackets, PathPolicy, PathSet, Paths, Plan, PolicyContext, PolicyProperties,
@@ -7,7 +7,8 @@ use crate::frame::PathId;
 use crate::packet::PacketMeta;
 use crate::time::Time;
 
-/// PPD-TCP1: pure ACKs and control segments on all paths, all other packets on one (PPD paper, 3.1).
+/// PPD-TCP1: pure ACKs and control segments on all paths, all other packets on one (PPD paper,
+/// 3.1).
 #[derive(Clone, Debug)]
 pub struct DuplicateAcks {
     data_path: PathId,
@@ -23,7 +24,8 @@ impl DuplicateAcks {
         available_in_nodes: true,
     };
 
-    /// Data travels on path `path`, or on the lowest usable path while `path` is not usable.
+    /// A policy that sends data on path `path`, or on the lowest usable path while `path` is
+    /// unusable.
     #[must_use]
     pub fn new(path: u8, context: &PolicyContext) -> Self {
         Self {
@@ -43,7 +45,7 @@ impl PathPolicy for DuplicateAcks {
         let copies = if Self::PROPERTIES.copies.includes(meta.kind) {
             paths.copies
         } else {
-            paths.usable.one(self.data_path)
+            paths.usable.preferred_or_lowest(self.data_path)
         };
         Plan {
             copies,
@@ -56,7 +58,8 @@ impl PathPolicy for DuplicateAcks {
     }
 }
 
-/// PPD-TCP2: every packet on all paths, the upper bound of the gain of path diversity (PPD paper, 3.2).
+/// PPD-TCP2: every packet on all paths, the upper bound of the gain of path diversity (PPD paper,
+/// 3.2).
 #[derive(Clone, Debug)]
 pub struct DuplicateAll;
 

@@ -20,11 +20,11 @@ pub struct Plan {
 pub struct Paths {
     /// The live paths that are wide enough for the packet ([`crate::pmtu`]).
     pub usable: PathSet,
-    /// The paths that carry copies of a packet that goes on all paths: the usable paths, and those that answer again
-    /// but may not yet carry a packet alone ([`crate::liveness`]).
+    /// The paths that carry copies of a packet that goes on all paths: the usable paths, and those
+    /// that answer again but may not yet carry a packet alone ([`crate::liveness`]).
     pub copies: PathSet,
-    /// The paths that can be sent on, whatever the length of this packet. A policy leaves an active path that is not
-    /// among them.
+    /// The live paths, including those too narrow for this packet. A policy leaves an active path
+    /// that is not live.
     pub alive: PathSet,
 }
 
@@ -66,7 +66,7 @@ pub enum Feedback {
     },
 }
 
-/// What a policy asks its endpoint to do.
+/// A request of a policy to its endpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     /// Send a packet pair on this path, to measure delta T.
@@ -89,7 +89,8 @@ pub enum Action {
 
 /// Selects the paths of each packet.
 pub trait PathPolicy: core::fmt::Debug + Send {
-    /// Returns the paths that carry the packet. The first packet of a session may also cause actions.
+    /// Returns the paths that carry the packet. The first packet of a session may also cause
+    /// actions.
     fn route(
         &mut self,
         now: Time,
@@ -109,7 +110,8 @@ pub trait PathPolicy: core::fmt::Debug + Send {
         None
     }
 
-    /// The path that carries data while it is usable; `None` if several do, or if it differs from packet to packet.
+    /// The path that carries data while it is usable; `None` if several do, or if it differs from
+    /// packet to packet.
     fn active(&self) -> Option<PathId> {
         None
     }

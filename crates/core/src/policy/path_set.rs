@@ -9,7 +9,7 @@ pub struct PathSet(u64);
 impl PathSet {
     /// No path.
     pub const EMPTY: Self = Self(0);
-    /// How many paths a set can tell apart; paths are numbered below it.
+    /// The maximum number of paths; path numbers are below it.
     pub const CAPACITY: u8 = 64;
 
     /// The first `n` paths, at most [`Self::CAPACITY`].
@@ -22,7 +22,7 @@ impl PathSet {
         }
     }
 
-    /// One path; none if its number is beyond the capacity.
+    /// The set of one path; empty if its number is not below the capacity.
     #[must_use]
     pub const fn only(path: PathId) -> Self {
         if path.0 >= Self::CAPACITY {
@@ -38,19 +38,19 @@ impl PathSet {
         Self(self.0 | Self::only(path).0)
     }
 
-    /// Those that are in either set.
+    /// The union of both sets.
     #[must_use]
     pub const fn or(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
-    /// Those that are in both sets.
+    /// The intersection of both sets.
     #[must_use]
     pub const fn and(self, other: Self) -> Self {
         Self(self.0 & other.0)
     }
 
-    /// Those of `self` that are not in `other`.
+    /// The paths of `self` that are not in `other`.
     #[must_use]
     pub const fn without(self, other: Self) -> Self {
         Self(self.0 & !other.0)
@@ -62,23 +62,24 @@ impl PathSet {
         self.0 & Self::only(path).0 != 0
     }
 
-    /// `wanted` alone where it is in the set, else the lowest that is.
+    /// The set of `preferred` alone if it is a member, otherwise of the lowest member; empty if
+    /// there is none.
     #[must_use]
-    pub const fn one(self, wanted: PathId) -> Self {
-        if self.contains(wanted) {
-            Self::only(wanted)
+    pub const fn preferred_or_lowest(self, preferred: PathId) -> Self {
+        if self.contains(preferred) {
+            Self::only(preferred)
         } else {
             Self(self.0 & self.0.wrapping_neg())
         }
     }
 
-    /// Whether there is no path in the set.
+    /// Whether the set is empty.
     #[must_use]
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    /// How many paths are in the set.
+    /// The number of paths in the set.
     #[must_use]
     pub const fn len(self) -> u32 {
         self.0.count_ones()

@@ -1,16 +1,19 @@
-//! PPD-TCP3: duplicate ACKs, data on the active path, probes on the others (PPD paper, 3.3 and 5.2).
+//! PPD-TCP3: duplicate ACKs, data on the active path, probes on the others (PPD paper, 3.3 and
+//! 5.2).
 //!
-//! The receiver compares the arrival of each data packet with the arrivals of its probes, allows for delta T (the extra
-//! time that a data packet takes compared with a probe), and requests a switch if a probe wins. Packet pairs measure
-//! delta T: on all paths when data starts to flow, so that the first active path has an estimate before the policy
-//! leaves it, and on the inactive paths at an interval while data flows.
+//! The receiver compares the arrival of each data packet with the arrivals of its probes, allows
+//! for delta T (the extra time that a data packet takes compared with a probe), and requests a
+//! switch if a probe wins. Packet pairs measure delta T: on all paths when data starts to flow, so
+//! that the first active path has an estimate before the policy leaves it, and on the inactive
+//! paths at an interval while data flows.
 //!
-//! The policy leaves an unusable active path without a request when the next packet is sent. A live active path that is
-//! too narrow for a packet stays active: only that packet takes the first path that is wide enough, and without probes,
-//! because probes compare with the active path, and the best of the other paths may be worse.
+//! The policy leaves an unusable active path without a request when the next packet is sent. A live
+//! active path that is too narrow for a packet stays active: only that packet takes the first path
+//! that is wide enough, and without probes, because probes compare with the active path, and the
+//! best of the other paths may be worse.
 //!
-//! A switch opens an epoch, which every frame carries. A request whose epoch is not newer has no effect, so requests may
-//! be repeated and reordered.
+//! A switch opens an epoch, which every frame carries. A request whose epoch is not newer has no
+//! effect, so requests may be repeated and reordered.
 
 use super::{
     Action, CopiedPackets, Feedback, PathPolicy, PathSet, Paths, Plan, PolicyContext,
@@ -43,7 +46,8 @@ impl ProbeAndSwitch {
         available_in_nodes: true,
     };
 
-    /// Path `path` is active first; pairs repeat while data flows, at least 1 ms apart.
+    /// A policy whose first active path is `path`; pairs repeat while data flows, at least 1 ms
+    /// apart.
     #[must_use]
     pub fn new(path: u8, context: &PolicyContext) -> Self {
         Self {
@@ -56,7 +60,12 @@ impl ProbeAndSwitch {
     }
 
     fn leave_unusable(&mut self, paths: Paths, act: &mut dyn FnMut(Action)) {
-        let Some(to) = paths.alive.one(self.active).into_iter().next() else {
+        let Some(to) = paths
+            .alive
+            .preferred_or_lowest(self.active)
+            .into_iter()
+            .next()
+        else {
             return;
         };
         let from = core::mem::replace(&mut self.active, to);
@@ -97,7 +106,7 @@ impl PathPolicy for ProbeAndSwitch {
             PathSet::EMPTY
         };
         Plan {
-            copies: paths.usable.one(self.active),
+            copies: paths.usable.preferred_or_lowest(self.active),
             probes,
         }
     }

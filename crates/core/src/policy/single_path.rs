@@ -1,4 +1,4 @@
-//! All packets on one path, or on another while it is not usable.
+//! All packets on one path, or on another while it is unusable.
 
 use super::{
     Action, CopiedPackets, PathPolicy, PathSet, Paths, Plan, PolicyContext, PolicyProperties,
@@ -23,7 +23,8 @@ impl SinglePath {
         available_in_nodes: true,
     };
 
-    /// All packets travel on path `path`, or on the lowest usable path while `path` is not usable.
+    /// A policy that sends all packets on path `path`, or on the lowest usable path while `path` is
+    /// unusable.
     #[must_use]
     pub fn new(path: u8, context: &PolicyContext) -> Self {
         Self {
@@ -35,7 +36,7 @@ impl SinglePath {
 impl PathPolicy for SinglePath {
     fn route(&mut self, _: Time, _: &PacketMeta, paths: &Paths, _: &mut dyn FnMut(Action)) -> Plan {
         Plan {
-            copies: paths.usable.one(self.path),
+            copies: paths.usable.preferred_or_lowest(self.path),
             probes: PathSet::EMPTY,
         }
     }

@@ -247,7 +247,8 @@ fn a_packet_too_long_for_the_active_path_takes_another_and_leaves_it_active() {
             })
         };
         let long = data_over(policy.as_mut(), others);
-        // Probes would compare the other paths, and a switch to the best of them would leave a better one.
+        // Probes would compare the other paths, and a switch to the best of them would leave a
+        // better one.
         let expected = Plan {
             copies: PathSet::only(PathId(1)),
             probes: PathSet::EMPTY,

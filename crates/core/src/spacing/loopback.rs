@@ -105,7 +105,7 @@ impl<'a> Loopback<'a> {
         let timeout = wake == Wake::Timeout;
         let mut outputs = Vec::new();
         let deadline = step(&mut self.sender, now, wake, &mut |output| {
-            outputs.push(output)
+            outputs.push(output);
         });
         check(timeout, now, deadline);
         for output in outputs {

@@ -7,20 +7,21 @@ use crate::policy::delay_centric::ReactiveConfig;
 
 fn adjust(end: &mut Endpoint<Packet>, now: Time, to: &EndpointConfig) -> Vec<Output<Packet>> {
     let input = Input::Adjust(Adjustment::new(to).unwrap());
-    let said = wake(end, now, Wake::Input(input));
+    let outputs = wake(end, now, Wake::Input(input));
     assert!(
         end.deadline().is_none_or(|due| due.at > now),
         "nothing is left over"
     );
-    said
+    outputs
 }
 
-/// What the other end of `end` would ask: that data goes to `to`, in the epoch after that of `heard`.
-fn request(heard: &Frame<Packet>, to: PathId) -> Frame<Packet> {
-    let epoch = heard.epoch.next();
+/// What the other end of `end` would ask: that data goes to `to`, in the epoch after that of
+/// `received`.
+fn request(received: &Frame<Packet>, to: PathId) -> Frame<Packet> {
+    let epoch = received.epoch.next();
     Frame {
         epoch,
-        ..heard.carrying(FIRST, Body::Switch { to })
+        ..received.carrying(FIRST, Body::Switch { to })
     }
 }
 
@@ -30,7 +31,7 @@ fn data(sent: &[Frame<Packet>]) -> Vec<(PathId, u64, Epoch)> {
 }
 
 #[test]
-fn packets_keep_their_numbers_and_arrive_once_each_under_one_policy_after_the_other() {
+fn packets_keep_their_numbers_and_arrive_once_across_policies() {
     let policies = [
         PolicyConfig::ProbeAndSwitch { path: 1 },
         PolicyConfig::DuplicateAll {},
@@ -76,27 +77,27 @@ fn packets_keep_their_numbers_and_arrive_once_each_under_one_policy_after_the_ot
 }
 
 #[test]
-fn another_policy_opens_an_epoch_and_a_request_of_the_last_one_changes_nothing() {
+fn another_policy_opens_an_epoch_and_ignores_requests_for_the_last_one() {
     let mut a = endpoint(PolicyConfig::ProbeAndSwitch { path: 0 });
     let first = send(&mut a, at(0), 0, Kind::Data);
     receive(&mut a, at(1), request(&first[0], SECOND));
     assert_eq!((a.active(), a.switches()), (Some(SECOND), 1));
     let second = send(&mut a, at(2), 1, Kind::Data);
     let late = request(&second[0], FIRST);
-    let said = adjust(
+    let outputs = adjust(
         &mut a,
         at(3),
         &config(PolicyConfig::ProbeAndSwitch { path: 1 }),
     );
-    assert_eq!(said, [], "data stays where it is");
+    assert_eq!(outputs, [], "data stays where it is");
     receive(&mut a, at(4), late);
     assert_eq!((a.active(), a.switches()), (Some(SECOND), 1));
     let sent = data(&send(&mut a, at(5), 2, Kind::Data));
     assert_eq!(sent, [(SECOND, 2, Epoch(2))]);
-    let said = adjust(&mut a, at(6), &config(PolicyConfig::SinglePath { path: 0 }));
+    let outputs = adjust(&mut a, at(6), &config(PolicyConfig::SinglePath { path: 0 }));
     let (from, to, epoch) = (SECOND, FIRST, Epoch(3));
     assert_eq!(
-        said,
+        outputs,
         [Output::Event(Event::Switched { from, to, epoch })],
         "the file takes data elsewhere"
     );
@@ -139,7 +140,7 @@ fn a_delay_centric_policy_starts_on_the_active_path_and_keeps_its_state() {
 }
 
 #[test]
-fn another_interval_of_pairs_leaves_data_where_it_went() {
+fn another_pair_interval_keeps_the_active_path() {
     let policy = PolicyConfig::ProbeAndSwitch { path: 0 };
     let mut a = endpoint(policy);
     let first = send(&mut a, at(0), 0, Kind::Data);
@@ -191,9 +192,9 @@ fn another_threshold_holds_for_the_next_probe() {
     assert_eq!(b.deadline().map(|due| due.at), four_delta_t);
 }
 
-/// Answers the heartbeats among what `end` says.
-fn answer(end: &mut Endpoint<Packet>, now: Time, said: &[Output<Packet>]) -> usize {
-    let heartbeats = of_kind(&frames(said), FrameKind::Heartbeat);
+/// Answers the heartbeats among the outputs of `end`.
+fn answer(end: &mut Endpoint<Packet>, now: Time, outputs: &[Output<Packet>]) -> usize {
+    let heartbeats = of_kind(&frames(outputs), FrameKind::Heartbeat);
     for heartbeat in &heartbeats {
         let body = Body::HeartbeatReply(Purpose::Liveness);
         receive(end, now, heartbeat.carrying(heartbeat.path, body));
@@ -212,8 +213,12 @@ fn paths_are_watched_from_the_change_on_and_what_is_known_of_them_stays() {
         ..config(policy)
     };
     let mut a = endpoint(policy);
-    let said = adjust(&mut a, at(10), &watched(3));
-    assert_eq!(answer(&mut a, at(30), &said), 2, "the first leave at once");
+    let outputs = adjust(&mut a, at(10), &watched(3));
+    assert_eq!(
+        answer(&mut a, at(30), &outputs),
+        2,
+        "the first leave at once"
+    );
     let before = a.health(FIRST).unwrap();
     assert_eq!((before.state, before.rtt), (PathState::Live, Some(MS * 20)));
     adjust(&mut a, at(31), &watched(20));
@@ -232,7 +237,7 @@ fn paths_are_watched_from_the_change_on_and_what_is_known_of_them_stays() {
 }
 
 #[test]
-fn what_contradicts_itself_is_refused_before_it_changes_anything() {
+fn a_contradictory_adjustment_is_refused_without_effect() {
     let broken = config(PolicyConfig::SinglePath { path: 2 });
     let error = ConfigError::NoSuchPath { named: 2, last: 1 };
     assert_eq!(Adjustment::new(&broken), Err(error));

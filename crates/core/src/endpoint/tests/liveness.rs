@@ -70,8 +70,8 @@ impl Failover {
 
     fn wake(&mut self, end: usize, what: Wake<Input<Packet>>) {
         let now = self.now;
-        for said in wake(&mut self.ends[end], now, what) {
-            match said {
+        for outputs in wake(&mut self.ends[end], now, what) {
+            match outputs {
                 Output::Transmit(frame) => {
                     let time = now.0 / 1_000_000;
                     let cuts = |(path, span): &(_, core::ops::Range<_>)| {
@@ -164,7 +164,8 @@ fn copies_go_on_paths_that_come_and_go_in_turn() {
     assert!(health.silences > 1, "{health:?}");
 }
 
-/// The outages of a flow of 50 packets a second whose path is cut, in turn at each of 200 ms, sorted, in ms.
+/// The outages of a flow of 50 packets a second whose path is cut, in turn at each of 200 ms,
+/// sorted, in ms.
 fn outages(delay: Duration) -> Vec<u64> {
     let mut outages: Vec<u64> = (0..200)
         .map(|ms| {
@@ -179,8 +180,8 @@ fn outages(delay: Duration) -> Vec<u64> {
     outages
 }
 
-/// The gap between two packets, 20 ms, is part of each. The round trip counts half: the answers to heartbeats that
-/// were on their way are lost, too.
+/// The gap between two packets, 20 ms, is part of each. The round trip counts half: the answers to
+/// heartbeats that were on their way are lost, too.
 #[test]
 fn an_outage_is_as_short_as_the_round_trip_allows() {
     let of = |delay: u64| {
@@ -215,7 +216,7 @@ fn a_path_that_is_left_without_a_request_opens_an_epoch() {
 }
 
 #[test]
-fn without_any_answer_packets_go_on_as_if_nothing_were_known() {
+fn without_any_answer_all_paths_are_used() {
     for policy in [
         PolicyConfig::SinglePath { path: 1 },
         PolicyConfig::ProbeAndSwitch { path: 1 },
@@ -231,7 +232,7 @@ fn without_any_answer_packets_go_on_as_if_nothing_were_known() {
 }
 
 #[test]
-fn a_heartbeat_is_answered_at_once_where_it_came_by_whoever_it_reaches() {
+fn a_heartbeat_is_answered_at_once_on_its_path_by_any_endpoint() {
     for mut end in [
         watched(PolicyConfig::SinglePath { path: 0 }),
         endpoint(PolicyConfig::SinglePath { path: 0 }),

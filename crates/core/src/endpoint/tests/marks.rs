@@ -3,7 +3,7 @@
 use super::*;
 
 const PATHS: u8 = 4;
-/// So many flows take turns.
+/// The number of flows that take turns.
 const FLOWS: u64 = 997;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,8 +27,8 @@ impl Payload for Capable {
     }
 }
 
-/// How many of 2000 packets, one each ms, are delivered, and how many of them with a mark, where `is_lost` says which
-/// copies are lost.
+/// The number of delivered packets out of 2000, one per ms, and the number of marked ones, where
+/// `is_lost` says which copies are lost.
 fn carry(ecn: Ecn, is_lost: impl Fn(u64, u8) -> bool) -> (usize, usize) {
     let delivered = delivered(2000, |_| ecn, is_lost);
     (delivered.len(), marked(&delivered))
@@ -38,7 +38,7 @@ fn marked(delivered: &[Ecn]) -> usize {
     delivered.iter().filter(|ecn| **ecn == Ecn::Ce).count()
 }
 
-/// The ECN fields of what is delivered of so many packets, one each ms, that leave with `ecn`.
+/// The ECN fields of the delivered packets, sent with `ecn`, one per ms.
 fn delivered(
     packets: u64,
     ecn: impl Fn(u64) -> Ecn,
@@ -104,12 +104,12 @@ fn a_dropout_stays_masked() {
 }
 
 #[test]
-fn what_is_not_capable_is_not_marked() {
+fn packets_without_ecn_are_not_marked() {
     assert_eq!(carry(Ecn::NotEct, some), (2000, 0));
 }
 
 #[test]
-fn what_is_capable_does_not_answer_for_a_minute_of_what_is_not() {
+fn capable_packets_are_not_marked_for_earlier_losses_of_others() {
     let ecn = |ms| if ms < 60_000 { Ecn::NotEct } else { Ecn::Ect0 };
     let congested = |ms, path| ms < 60_100 && some(ms, path);
     let delivered = delivered(62_000, ecn, congested);
@@ -119,7 +119,7 @@ fn what_is_capable_does_not_answer_for_a_minute_of_what_is_not() {
 }
 
 #[test]
-fn of_flows_that_take_turns_the_capable_ones_get_their_part_of_the_marks() {
+fn capable_flows_get_their_share_of_the_marks() {
     let turns = |ms| if ms % 4 == 0 { Ecn::Ect0 } else { Ecn::NotEct };
     let all = marked(&delivered(20_000, |_| Ecn::Ect0, some));
     let part = marked(&delivered(20_000, turns, some));

@@ -1,28 +1,33 @@
-//! The other end starts anew, and numbers its packets from the first again.
+//! Restarts of the peer, which numbers its packets from the first again.
 
 use super::*;
 
-/// The data frames of `count` packets that an end sends from its start, the first of which is number `first`.
+/// The data frames of `count` packets that an end sends from its start, the first of which is
+/// number `first`.
 fn from_its_start(first: u32, count: u32) -> Vec<Frame<Packet>> {
     let mut end = endpoint(PolicyConfig::SinglePath { path: 0 });
     let numbers = first..first + count;
     let sent = numbers.map(|number| send(&mut end, at(1), number, Kind::Data));
-    sent.flat_map(|said| of_kind(&said, FrameKind::Data))
+    sent.flat_map(|outputs| of_kind(&outputs, FrameKind::Data))
         .collect()
 }
 
 fn got(end: &mut Endpoint<Packet>, now: Time, frames: &[Frame<Packet>]) -> Vec<u32> {
-    let said = frames.iter().map(|frame| receive(end, now, *frame));
-    said.flat_map(|said| delivered(&said)).collect()
+    let outputs = frames.iter().map(|frame| receive(end, now, *frame));
+    outputs.flat_map(|outputs| delivered(&outputs)).collect()
 }
 
 #[test]
-fn packets_of_an_end_that_started_anew_are_no_copies_of_those_before() {
+fn packets_of_a_restarted_peer_are_not_duplicates_of_earlier_ones() {
     let (before, after) = (from_its_start(0, 5), from_its_start(100, 5));
     let mut end = endpoint(PolicyConfig::SinglePath { path: 0 });
     assert_eq!(got(&mut end, at(10), &before), [0, 1, 2, 3, 4]);
     let nothing: [u32; 0] = [];
-    assert_eq!(got(&mut end, at(20), &after), nothing, "nobody told it");
+    assert_eq!(
+        got(&mut end, at(20), &after),
+        nothing,
+        "it does not know of the restart"
+    );
     assert_eq!(
         wake(&mut end, at(30), Wake::Input(Input::PeerRestarted)),
         []
@@ -32,9 +37,10 @@ fn packets_of_an_end_that_started_anew_are_no_copies_of_those_before() {
     assert_eq!(got(&mut end, at(50), &after), nothing, "once");
 }
 
-/// Timers of probes and a switch that was asked for concern packets of before; what a reload set stays.
+/// Timers of probes and a switch that was asked for concern packets of before; what a reload set
+/// stays.
 #[test]
-fn what_waited_for_the_end_before_is_forgotten_and_settings_are_kept() {
+fn a_restart_of_the_peer_discards_its_state_and_keeps_settings() {
     let (mut a, mut b) = measured_pair();
     let lazy = ProbingConfig {
         threshold: 1000.0,
@@ -46,8 +52,8 @@ fn what_waited_for_the_end_before_is_forgotten_and_settings_are_kept() {
     };
     let adjust = Input::Adjust(Adjustment::new(&to).unwrap());
     wake(&mut b, at(5), Wake::Input(adjust));
-    let said = send(&mut a, at(10), 1, Kind::Data);
-    receive(&mut b, at(20), of_kind(&said, FrameKind::Probe)[0]);
+    let outputs = send(&mut a, at(10), 1, Kind::Data);
+    receive(&mut b, at(20), of_kind(&outputs, FrameKind::Probe)[0]);
     let lasts = |b: &Endpoint<Packet>| b.deadline().map(|due| due.at);
     let first = lasts(&b).unwrap();
     assert!(first > at(1000), "{first:?}");
@@ -59,7 +65,7 @@ fn what_waited_for_the_end_before_is_forgotten_and_settings_are_kept() {
         let is_trailing = matches!(pair.body, Body::Pair { trailing: true, .. });
         receive(&mut b, at(if is_trailing { 5018 } else { 5010 }), pair);
     }
-    let said = send(&mut a, at(5030), 2, Kind::Data);
-    receive(&mut b, at(5040), of_kind(&said, FrameKind::Probe)[0]);
+    let outputs = send(&mut a, at(5030), 2, Kind::Data);
+    receive(&mut b, at(5040), of_kind(&outputs, FrameKind::Probe)[0]);
     assert!(lasts(&b).unwrap() > at(6000));
 }

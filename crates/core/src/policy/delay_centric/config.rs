@@ -15,11 +15,13 @@ use crate::time::Duration;
 pub enum DelayCentricConfig {
     /// All data on the path with the lower smoothed round-trip time (delay-centric paper, II.B).
     DelayCentric(ReactiveConfig),
-    /// All data on the path with the lower short-term average, if the trends agree (delay-centric paper, II.C).
+    /// All data on the path with the lower short-term average, if the trends agree (delay-centric
+    /// paper, II.C).
     PredictiveDelayCentric(PredictiveConfig),
 }
 
-/// The parameters of the policy that compares smoothed round-trip times (delay-centric paper, II.B).
+/// The parameters of the policy that compares smoothed round-trip times (delay-centric paper,
+/// II.B).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[cfg_attr(
     feature = "serde",
@@ -27,7 +29,8 @@ pub enum DelayCentricConfig {
 )]
 #[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 pub struct ReactiveConfig {
-    /// A path is better if its round-trip time is lower by more than this; 10 ms in the paper's experiments.
+    /// A path is better if its round-trip time is lower by more than this; 10 ms in the paper's
+    /// experiments.
     pub hysteresis: Duration,
     /// The time between the decision to switch and the switch.
     pub guard: Guard,
@@ -43,8 +46,8 @@ pub struct ReactiveConfig {
 )]
 #[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 pub struct PredictiveConfig {
-    /// The policy leaves a path only if its short-term average is above this; 150 ms in the paper's text, 70 ms in its
-    /// experiments.
+    /// The policy leaves a path only if its short-term average is above this; 150 ms in the paper's
+    /// text, 70 ms in its experiments.
     pub threshold: Duration,
     /// The condition on the trends.
     pub trend: TrendRule,
@@ -90,7 +93,8 @@ pub enum TrendRule {
     Modified,
 }
 
-/// The guard time, drawn uniformly from `[least, most]` each time; none if both are 0, fixed if they are equal.
+/// The guard time, drawn uniformly from `[least, most]` each time; none if both are 0, fixed if
+/// they are equal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 #[cfg_attr(
     feature = "serde",
@@ -115,10 +119,12 @@ pub struct Guard {
 )]
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum GuardKind {
-    /// Every switch: the rule confirms or cancels it at the end of the guard time (delay-centric paper, II.B).
+    /// Every switch: the rule confirms or cancels it at the end of the guard time (delay-centric
+    /// paper, II.B).
     #[default]
     Confirm,
-    /// The switch after this one: the rule is not evaluated before the end of the guard time. Not in the paper's text.
+    /// The switch after this one: the rule is not evaluated before the end of the guard time. Not
+    /// in the paper's text.
     Hold,
 }
 
@@ -130,19 +136,22 @@ pub enum GuardKind {
 )]
 #[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 pub struct Heartbeats {
-    /// The minimum interval between heartbeats on a path, drawn uniformly from `[least, most]` each time.
+    /// The minimum interval between heartbeats on a path, drawn uniformly from `[least, most]` each
+    /// time.
     pub least: Duration,
     /// The maximum interval.
     pub most: Duration,
-    /// The interval during a guard time: on the path that the pending switch leads to, or, after a switch, on all paths
-    /// without data.
+    /// The interval during a guard time: on the path that the pending switch leads to, or, after a
+    /// switch, on all paths without data.
     pub in_guard: Duration,
-    /// After this time without an answer the estimate of a path is discarded, and the policy leaves the path.
+    /// After this time without an answer the estimate of a path is discarded, and the policy leaves
+    /// the path.
     pub timeout: Duration,
 }
 
 impl Default for Heartbeats {
-    /// The paper's experiments (III); the timeout is the minimum of SCTP (`RTO.Min`, RFC 9260, section 16).
+    /// The paper's experiments (III); the timeout is the minimum of SCTP (`RTO.Min`, RFC 9260,
+    /// section 16).
     fn default() -> Self {
         Self {
             least: Duration::from_millis(500),

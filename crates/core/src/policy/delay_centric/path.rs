@@ -1,4 +1,4 @@
-//! What is known of one path.
+//! The measurements of one path.
 
 use alloc::collections::VecDeque;
 
@@ -6,7 +6,7 @@ use crate::estimate::{Macd, Srtt};
 use crate::frame::Epoch;
 use crate::time::{Duration, Time};
 
-/// Heartbeats that wait for an answer at most; of more, the oldest is forgotten.
+/// The maximum number of unanswered heartbeats; beyond it the oldest is discarded.
 const MAX_OUTSTANDING: usize = 1024;
 
 /// The round-trip time of a path, smoothed in each of the ways that the rules use.
@@ -16,42 +16,42 @@ pub(super) struct Estimates {
     pub(super) macd: Macd,
 }
 
-/// A path with its heartbeats.
+/// A path with its heartbeats and estimates.
 #[derive(Clone, Debug)]
-pub(super) struct Monitored {
-    /// Nothing as long as nothing was answered, and once the path is silent.
+pub(super) struct MonitoredPath {
+    /// `None` before the first answer and while the path is silent.
     estimates: Option<Estimates>,
-    /// When the first of what was sent since the last answer was sent.
+    /// The send time of the first packet or heartbeat since the last answer.
     unanswered: Option<Time>,
-    /// Whether it answered nothing for the time-out.
+    /// Whether nothing was answered for the timeout.
     silent: bool,
     last_data: Option<Time>,
-    /// When the next heartbeat is due.
-    pub(super) next: Time,
-    /// Numbers of each epoch start above those of earlier ones, so that a late answer to an earlier
-    /// policy matches none.
+    /// The time of the next heartbeat; `Time::MAX` before the first packet.
+    pub(super) next_heartbeat: Time,
+    /// The numbers of an epoch start above those of earlier ones, so that a late answer to an
+    /// earlier policy matches none.
     next_id: u64,
     outstanding: VecDeque<(u64, Time)>,
 }
 
-impl Monitored {
-    /// A path of which nothing is known.
+impl MonitoredPath {
+    /// A path without measurements.
     pub(super) fn new(epoch: Epoch) -> Self {
         Self {
             estimates: None,
             unanswered: None,
             silent: false,
             last_data: None,
-            next: Time::MAX,
+            next_heartbeat: Time::MAX,
             next_id: u64::from(epoch.0) << 32,
             outstanding: VecDeque::new(),
         }
     }
 
-    /// Forgets what was measured, and what waits for an answer; heartbeats keep their times.
-    pub(super) fn forget(&mut self) {
+    /// Discards the estimates and the unanswered heartbeats, and keeps the heartbeat schedule.
+    pub(super) fn discard_measurements(&mut self) {
         *self = Self {
-            next: self.next,
+            next_heartbeat: self.next_heartbeat,
             next_id: self.next_id,
             ..Self::new(Epoch::default())
         };
@@ -65,13 +65,13 @@ impl Monitored {
         self.silent
     }
 
-    /// Whether it carried data within `span` before `now`.
+    /// Whether the path carried data within `span` before `now`.
     pub(super) fn carries_data(&self, now: Time, span: Duration) -> bool {
         self.last_data
             .is_some_and(|sent| now.since(sent) < span || sent > now)
     }
 
-    /// Notes a data packet; if data is acknowledged, an answer is expected.
+    /// Records a data packet, which expects an answer if data is acknowledged.
     pub(super) fn send_data(&mut self, now: Time, acknowledges: bool) {
         self.last_data = Some(now);
         if acknowledges {
@@ -79,7 +79,7 @@ impl Monitored {
         }
     }
 
-    /// The number of a heartbeat that is sent now.
+    /// Records a heartbeat sent at `now` and returns its number.
     pub(super) fn send_heartbeat(&mut self, now: Time) -> u64 {
         self.unanswered.get_or_insert(now);
         if self.outstanding.len() == MAX_OUTSTANDING {
@@ -91,8 +91,8 @@ impl Monitored {
         id
     }
 
-    /// Takes an answer that came after `rtt`.
-    pub(super) fn answer(&mut self, rtt: Duration) {
+    /// Updates the estimates with an answer that arrived after `rtt`.
+    pub(super) fn handle_answer(&mut self, rtt: Duration) {
         self.unanswered = None;
         self.silent = false;
         match &mut self.estimates {
@@ -109,27 +109,27 @@ impl Monitored {
         }
     }
 
-    /// Takes the answer to a heartbeat; false if none of this number waits for one.
-    pub(super) fn reply(&mut self, now: Time, id: u64) -> bool {
+    /// Handles the answer to a heartbeat; returns false if no unanswered heartbeat has this number.
+    pub(super) fn handle_reply(&mut self, now: Time, id: u64) -> bool {
         let Ok(position) = self.outstanding.binary_search_by_key(&id, |(id, _)| *id) else {
             return false;
         };
         let Some((_, sent)) = self.outstanding.remove(position) else {
             return false;
         };
-        self.answer(now.since(sent));
+        self.handle_answer(now.since(sent));
         true
     }
 
-    /// When it falls silent, unless something is answered before.
-    pub(super) fn falls_silent(&self, timeout: Duration) -> Option<Time> {
+    /// The time at which the path becomes silent without an answer before.
+    pub(super) fn silence_deadline(&self, timeout: Duration) -> Option<Time> {
         let since = self.unanswered.filter(|_| !self.silent)?;
         Some(since + timeout)
     }
 
-    /// Forgets what was measured if nothing was answered for the time-out.
-    pub(super) fn expire(&mut self, now: Time, timeout: Duration) {
-        if self.falls_silent(timeout).is_some_and(|at| at <= now) {
+    /// Marks the path silent and discards its estimates if nothing was answered for `timeout`.
+    pub(super) fn handle_timeout(&mut self, now: Time, timeout: Duration) {
+        if self.silence_deadline(timeout).is_some_and(|at| at <= now) {
             self.silent = true;
             self.estimates = None;
         }

@@ -1,4 +1,4 @@
-//! The rule by which a path is better than the current one.
+//! The rule that selects a better path than the current one.
 
 use super::config::{DelayCentricConfig, TrendRule};
 use super::path::Estimates;
@@ -6,7 +6,7 @@ use crate::frame::PathId;
 use crate::time::Duration;
 
 impl DelayCentricConfig {
-    /// The delay by which paths are compared.
+    /// The delay by which the rule compares paths.
     pub(super) fn delay(self, of: &Estimates) -> Duration {
         match self {
             Self::DelayCentric(_) => of.srtt.value(),
@@ -31,7 +31,7 @@ impl DelayCentricConfig {
         }
     }
 
-    /// The best path of those that the rule prefers to `current`; the first of equal ones.
+    /// The best path that the rule prefers to `current`; of equal ones the first.
     pub(super) fn better<'a>(
         self,
         current: &Estimates,

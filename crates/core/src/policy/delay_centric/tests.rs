@@ -16,7 +16,7 @@ mod rules;
 use network::Network;
 
 const MS: Duration = Duration::from_millis(1);
-/// From one data packet to the next.
+/// The interval between data packets.
 const INTERVAL: Duration = Duration::from_millis(10);
 
 fn pure(hysteresis: u64) -> DelayCentricConfig {
@@ -87,16 +87,16 @@ fn packet() -> PacketMeta {
     }
 }
 
-/// What happens where the first path becomes slow after 3 s and fast again after 6 s.
-fn course(config: DelayCentricConfig) -> String {
+/// The switches if the first path becomes slow after 3 s and fast again after 6 s.
+fn switch_history(config: DelayCentricConfig) -> String {
     let mut network = Network::new(policy(config, 2), &[20, 25]);
     network.run(at(3000));
     network.round_trips[0] = Some(MS * 120);
     network.run(at(6000));
     network.round_trips[0] = Some(MS * 12);
     network.run(at(60_000));
-    let said = network.said.iter();
-    let lines = said.filter_map(|(at, action)| match action {
+    let actions = network.actions.iter();
+    let lines = actions.filter_map(|(at, action)| match action {
         Action::Switched { from, to } => {
             Some(format!("{} ms: {} to {}\n", at.0 / 1_000_000, from.0, to.0))
         }
@@ -105,9 +105,9 @@ fn course(config: DelayCentricConfig) -> String {
     lines.collect()
 }
 
-/// The same seed gives the same course on every platform.
+/// The same seed gives the same switches on every platform.
 #[test]
-fn the_course_is_golden() {
+fn switch_times_are_golden() {
     let kinds = [
         ("pure", pure(10)),
         ("guard time of 1 s", guarded(1000, 1000)),
@@ -115,8 +115,8 @@ fn the_course_is_golden() {
         ("held for 1 s", holding(1000, 1000)),
         ("predictive", predictive(TrendRule::Modified)),
     ];
-    let courses = kinds.map(|(name, config)| format!("{name}\n{}", course(config)));
-    insta::assert_snapshot!(courses.concat(), @"
+    let histories = kinds.map(|(name, config)| format!("{name}\n{}", switch_history(config)));
+    insta::assert_snapshot!(histories.concat(), @"
     pure
     3140 ms: 0 to 1
     33629 ms: 1 to 0
@@ -152,7 +152,7 @@ fn heartbeats_measure_the_path_without_data_at_random_intervals() {
 }
 
 #[test]
-fn heartbeats_are_fast_in_guard_time_on_the_path_to_which_it_leads() {
+fn the_destination_of_a_pending_switch_has_fast_heartbeats() {
     let mut network = Network::new(policy(guarded(2000, 2000), 3), &[120, 20, 115]);
     network.run(at(8000));
     let (_, switched) = network.switches()[0];
@@ -166,9 +166,9 @@ fn heartbeats_are_fast_in_guard_time_on_the_path_to_which_it_leads() {
     assert_eq!(fast(PathId(2)), 0);
 }
 
-/// The path that was entered becomes the worse one at once.
+/// The new path becomes worse immediately after the switch.
 #[test]
-fn a_guard_time_that_holds_lets_the_first_switch_pass_and_keeps_the_next_one_back() {
+fn a_holding_guard_time_permits_the_first_switch_and_delays_the_next() {
     let mut network = Network::new(policy(holding(2000, 2000), 3), &[120, 20, 115]);
     while network.switches().is_empty() {
         network.run(network.now + MS);
@@ -195,9 +195,9 @@ fn a_guard_time_that_holds_lets_the_first_switch_pass_and_keeps_the_next_one_bac
     assert_eq!(network.switches()[1], (first + MS * 2000, PathId(0)));
 }
 
-/// The second path is better for as long as the guard time has not ended.
+/// The second path stops being better before the guard time ends.
 #[test]
-fn a_guard_time_is_cancelled_by_what_its_end_finds() {
+fn a_switch_is_cancelled_if_the_rule_no_longer_holds_after_the_guard_time() {
     let mut network = Network::new(policy(guarded(1000, 1000), 2), &[100, 20]);
     while !network.policy.is_in_guard_time() {
         network.run(network.now + MS * 10);
@@ -210,14 +210,18 @@ fn a_guard_time_is_cancelled_by_what_its_end_finds() {
     assert_eq!(network.policy.current(), PathId(0));
 }
 
-/// Its last answer said 5 ms; then it answers nothing.
+/// The last answer took 5 ms; then the path stops answering.
 #[test]
-fn what_is_stale_attracts_nothing() {
+fn a_stale_estimate_attracts_no_data() {
     let mut network = Network::new(policy(guarded(4000, 4000), 2), &[20, 5]);
     network.run(at(4000));
     network.round_trips[1] = None;
     network.run(at(7000));
-    assert_eq!(network.policy.delay(PathId(1)), None, "it is forgotten");
+    assert_eq!(
+        network.policy.delay(PathId(1)),
+        None,
+        "the estimate is discarded"
+    );
     network.round_trips[0] = Some(MS * 900);
     network.run(at(30_000));
     assert_eq!(network.switches(), []);
@@ -227,7 +231,7 @@ fn what_is_stale_attracts_nothing() {
 }
 
 #[test]
-fn a_path_that_cannot_be_sent_on_is_left_with_the_next_packet() {
+fn data_leaves_an_unusable_path_with_the_next_packet() {
     let mut policy = policy(pure(10), 3);
     let usable = PathSet::first(3).without(PathSet::only(PathId(0)));
     let plan = policy.route(Time::ZERO, &packet(), &Paths::trusted(usable), &mut |_| {});
@@ -238,8 +242,7 @@ fn a_path_that_cannot_be_sent_on_is_left_with_the_next_packet() {
 }
 
 #[test]
-fn a_packet_too_long_for_the_current_path_takes_the_best_that_is_wide_enough_and_costs_no_estimate()
-{
+fn a_packet_too_long_for_the_current_path_takes_the_best_wide_path_and_keeps_estimates() {
     let mut network = Network::new(policy(pure(10), 3), &[10, 40, 20]);
     network.run(at(20_000));
     let policy = &mut network.policy;
@@ -251,10 +254,10 @@ fn a_packet_too_long_for_the_current_path_takes_the_best_that_is_wide_enough_and
         copies: usable,
         ..Paths::trusted(PathSet::first(3))
     };
-    let mut said = Vec::new();
-    let plan = policy.route(network.now, &packet(), &narrowed, &mut |a| said.push(a));
+    let mut actions = Vec::new();
+    let plan = policy.route(network.now, &packet(), &narrowed, &mut |a| actions.push(a));
     assert_eq!(plan.copies, PathSet::only(PathId(2)));
-    assert_eq!((policy.current(), said), (PathId(0), Vec::new()));
+    assert_eq!((policy.current(), actions), (PathId(0), Vec::new()));
     assert_eq!([0, 1, 2].map(|path| policy.delay(PathId(path))), before);
     let all = Paths::trusted(PathSet::first(3));
     let plan = policy.route(network.now, &packet(), &all, &mut |_| {});
@@ -262,7 +265,7 @@ fn a_packet_too_long_for_the_current_path_takes_the_best_that_is_wide_enough_and
 }
 
 #[test]
-fn what_was_known_of_a_path_before_it_was_gone_attracts_no_data_afterwards() {
+fn estimates_from_before_an_outage_attract_no_data_afterwards() {
     let mut network = Network::new(policy(pure(10), 2), &[20, 15]);
     network.run(at(5000));
     assert!(network.policy.delay(PathId(1)).is_some());

@@ -1,4 +1,4 @@
-//! Paths whose round-trip times are set from outside, and a source of data at even intervals.
+//! Paths with scripted round-trip times, and a source of packets at constant intervals.
 
 use std::collections::BTreeMap;
 
@@ -8,18 +8,18 @@ use super::*;
 pub(super) struct Network {
     pub(super) policy: DelayCentric,
     pub(super) now: Time,
-    /// The round-trip time of each path; a dead one has none.
+    /// The round-trip time of each path; `None` for a dead path.
     pub(super) round_trips: Vec<Option<Duration>>,
-    /// The paths that can be sent on.
+    /// The live paths.
     pub(super) usable: PathSet,
-    /// From one packet to the next, while there are any.
+    /// The interval between packets; `None` while there are none.
     pub(super) interval: Option<Duration>,
-    /// What the policy said.
-    pub(super) said: Vec<(Time, Action)>,
-    /// The paths of the packets.
+    /// The actions of the policy.
+    pub(super) actions: Vec<(Time, Action)>,
+    /// The send time and path of each packet.
     pub(super) sent: Vec<(Time, PathId)>,
     next_packet: Time,
-    /// Answers under way, by their times and an order among equal ones.
+    /// The answers in flight, by arrival time and then by order of sending.
     answers: BTreeMap<(Time, u64), Feedback>,
     order: u64,
 }
@@ -33,7 +33,7 @@ impl Network {
             now: Time::ZERO,
             round_trips: round_trips_ms.iter().map(|&ms| Some(MS * ms)).collect(),
             interval: Some(INTERVAL),
-            said: Vec::new(),
+            actions: Vec::new(),
             sent: Vec::new(),
             next_packet: Time::ZERO,
             answers: BTreeMap::new(),
@@ -41,7 +41,7 @@ impl Network {
         }
     }
 
-    /// Does all that falls due until `end`.
+    /// Processes all events until `end`.
     pub(super) fn run(&mut self, end: Time) {
         while let Some(next) = self.next().filter(|next| *next <= end) {
             self.now = next;
@@ -64,7 +64,7 @@ impl Network {
             Action::Switched { to, .. } => Some((*at, *to)),
             _ => None,
         };
-        self.said.iter().filter_map(to).collect()
+        self.actions.iter().filter_map(to).collect()
     }
 
     pub(super) fn heartbeats(&self, of: PathId) -> Vec<Time> {
@@ -72,7 +72,7 @@ impl Network {
             Action::Heartbeat { path, .. } if *path == of => Some(*at),
             _ => None,
         };
-        self.said.iter().filter_map(sent).collect()
+        self.actions.iter().filter_map(sent).collect()
     }
 
     fn next(&self) -> Option<Time> {
@@ -83,44 +83,46 @@ impl Network {
     }
 
     fn packet(&mut self) {
-        let mut said = Vec::new();
+        let mut actions = Vec::new();
         let paths = self.paths();
         let plan = self
             .policy
-            .route(self.now, &packet(), &paths, &mut |action| said.push(action));
+            .route(self.now, &packet(), &paths, &mut |action| {
+                actions.push(action);
+            });
         for path in plan.copies {
             self.sent.push((self.now, path));
             let rtt = self.round_trips[path.index()];
             self.answer(rtt, |rtt| Feedback::Acknowledged { path, rtt });
         }
         self.next_packet = self.now + self.interval.unwrap_or_default();
-        self.note(said);
+        self.handle_actions(actions);
     }
 
     fn feedback(&mut self, feedback: Feedback) {
-        let mut said = Vec::new();
+        let mut actions = Vec::new();
         self.policy
-            .handle_feedback(self.now, feedback, &mut |action| said.push(action));
-        self.note(said);
+            .handle_feedback(self.now, feedback, &mut |action| actions.push(action));
+        self.handle_actions(actions);
     }
 
     fn deadline(&mut self) {
-        let mut said = Vec::new();
+        let mut actions = Vec::new();
         let paths = self.paths();
         self.policy
-            .handle_timeout(self.now, &paths, &mut |action| said.push(action));
-        self.note(said);
+            .handle_timeout(self.now, &paths, &mut |action| actions.push(action));
+        self.handle_actions(actions);
         let next = self.policy.deadline();
         assert!(next.is_none_or(|next| next.at > self.now), "{next:?}");
     }
 
-    fn note(&mut self, said: Vec<Action>) {
-        for action in said {
+    fn handle_actions(&mut self, actions: Vec<Action>) {
+        for action in actions {
             if let Action::Heartbeat { path, id } = action {
                 let rtt = self.round_trips[path.index()];
                 self.answer(rtt, |_| Feedback::HeartbeatReply { path, id });
             }
-            self.said.push((self.now, action));
+            self.actions.push((self.now, action));
         }
     }
 

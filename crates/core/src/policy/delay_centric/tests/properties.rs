@@ -13,7 +13,7 @@ fn configs() -> impl Strategy<Value = DelayCentricConfig> {
     ]
 }
 
-/// Round-trip times of two to five paths in milliseconds, a course of them by seconds; 0 is a dead path.
+/// The round-trip times of two to five paths in milliseconds, second by second; 0 is a dead path.
 fn courses() -> impl Strategy<Value = Vec<Vec<u64>>> {
     let time = prop_oneof![1 => Just(0_u64), 6 => 1_u64..900];
     (2_usize..6).prop_flat_map(move |paths| {
@@ -36,15 +36,15 @@ fn drive(config: DelayCentricConfig, course: &[Vec<u64>], seed: u64) -> Network 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
 
-    /// Whatever the paths do: deadlines are later than now (the network checks it), data goes on one path at a time, and
-    /// each switch says where it was and where it goes.
+    /// On arbitrary paths, deadlines are in the future (the network checks this), data uses one
+    /// path at a time, and each switch reports its old and new path.
     #[test]
-    fn data_is_on_one_path_and_every_switch_is_told(
+    fn data_uses_one_path_and_every_switch_is_reported(
         config in configs(), course in courses(), seed in any::<u64>(),
     ) {
         let network = drive(config, &course, seed);
         let mut current = PathId(0);
-        for (_, action) in &network.said {
+        for (_, action) in &network.actions {
             if let Action::Switched { from, to } = *action {
                 prop_assert_eq!(from, current);
                 prop_assert_ne!(from, to);
@@ -58,7 +58,7 @@ proptest! {
         prop_assert_eq!(network.policy.epoch(), Epoch(switches));
     }
 
-    /// While no path is more than the hysteresis better than another, all stays.
+    /// While no path is better than another by more than the hysteresis, data stays on its path.
     #[test]
     fn within_the_hysteresis_nothing_switches(
         low in 10_u64..500, course in prop::collection::vec(prop::collection::vec(0_u64..=10, 3), 1..15),
@@ -70,8 +70,8 @@ proptest! {
         prop_assert_eq!(drive(config, &course, seed).switches(), []);
     }
 
-    /// A path with data that dies is left for one that lives by the time-out after the first packet that it does not
-    /// answer, and a dead one never has data for longer.
+    /// Data leaves a dead path for a live one at most the timeout after the first unanswered
+    /// packet.
     #[test]
     fn no_dead_path_has_data_for_longer_than_the_timeout(
         config in configs(), paths in 2_usize..5, rtt in 1_u64..400, seed in any::<u64>(),
@@ -81,14 +81,15 @@ proptest! {
         network.round_trips[dead.index()] = None;
         let died = network.now;
         network.run(died + MS * 20_000);
-        // What was under way when it died is still answered; the packet after the last answer is the first that counts.
+        // Packets in flight at its death are still answered; the timeout counts from the packet
+        // after the last answer.
         let last = died + MS * rtt + INTERVAL + Heartbeats::default().timeout;
         let late = network.sent.iter().filter(|(at, path)| *path == dead && *at > last);
         prop_assert_eq!(late.count(), 0);
         prop_assert_ne!(network.policy.current(), dead);
     }
 
-    /// Guard times last as long as they are said to: a switch is never sooner after the one before.
+    /// Consecutive switches are at least the minimum guard time apart.
     #[test]
     fn switches_are_a_guard_time_apart(course in courses(), holds in any::<bool>(), seed in any::<u64>()) {
         let alive: Vec<Vec<u64>> =

@@ -1,9 +1,9 @@
-//! The rules of II.B and II.C, by themselves.
+//! The rules of II.B and II.C alone.
 
 use super::*;
 use crate::estimate::{Macd, Srtt};
 
-/// The estimates of a path that was measured so, in milliseconds.
+/// The estimates of a path after these round-trip times in milliseconds.
 fn measured(times: &[u64]) -> Estimates {
     let first = MS * times[0];
     let mut estimates = Estimates {
@@ -24,18 +24,18 @@ fn leaves(config: DelayCentricConfig, current: &[u64], other: &[u64]) -> bool {
 }
 
 #[test]
-fn the_reactive_rule_wants_more_than_the_hysteresis() {
+fn the_reactive_rule_requires_more_than_the_hysteresis() {
     assert!(leaves(pure(10), &[31], &[20]));
     assert!(!leaves(pure(10), &[30], &[20]));
     assert!(leaves(pure(0), &[21], &[20]));
     assert!(!leaves(pure(0), &[20], &[20]));
-    // An eighth of 100 ms more is 12.5 ms.
+    // One eighth of 100 ms is 12.5 ms.
     assert!(leaves(pure(10), &[20, 120], &[20]));
     assert!(!leaves(pure(10), &[20, 90], &[20]));
 }
 
 #[test]
-fn the_predictive_rule_wants_its_three_conditions() {
+fn the_predictive_rule_requires_its_three_conditions() {
     let rules = [TrendRule::Original, TrendRule::Modified].map(predictive);
     for rule in rules {
         assert!(leaves(rule, &[80, 90], &[20, 20]));
@@ -53,7 +53,7 @@ fn the_predictive_rule_wants_its_three_conditions() {
 }
 
 #[test]
-fn of_several_better_paths_the_best_is_taken() {
+fn the_best_of_several_better_paths_is_selected() {
     let others = [60, 20, 20, 40].map(|time| measured(&[time]));
     let others = others.iter().enumerate();
     let others = others.map(|(number, path)| (PathId(u8::try_from(number).unwrap()), path));
