@@ -58,7 +58,7 @@ fn the_status_is_a_table_or_json() {
     let status = await_status(&testbed.files.a, is_up);
     assert_eq!(
         (&status["version"], &status["tun_name"]),
-        (&1.into(), &"pp0".into())
+        (&2.into(), &"pp0".into())
     );
     assert_eq!(status["policy"]["kind"], "probe-and-switch");
     let by_file = run_status(&[testbed.files.a.as_os_str(), "--format=json".as_ref()]);
