@@ -12,8 +12,8 @@ const CHECKSUM: std::ops::Range<usize> = 10..12;
 const DONT_FRAGMENT: u8 = 0x40;
 
 /// Splits superpackets of the fuzzer into packets of one flow; loses, duplicates, corrupts and
-/// swaps some; and merges the rest. Splitting the result returns all of them, bit for bit except for
-/// the identification of IPv4 packets with the don't-fragment bit.
+/// swaps some; and merges the rest. Splitting the result returns all of them, bit for bit except
+/// for the identification of IPv4 packets with the don't-fragment bit.
 pub fn check(bytes: &[u8]) {
     let mut packets = Vec::new();
     let mut rest = bytes;

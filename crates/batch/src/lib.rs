@@ -1,9 +1,10 @@
 //! Many simulations on several threads.
 //!
-//! [`polypath_sim::run_network`] performs one run on one thread. [`parallel_map`] performs many runs on several threads
-//! and returns their results in the order of their indices; [`replica_seeds`] gives each replica its own seed. The
-//! results therefore do not depend on the number of threads. A [`Sweep`] runs every combination of parameters and
-//! stores each finished point in a [`ResultCache`].
+//! [`polypath_sim::run_network`] performs one run on one thread. [`parallel_map`] performs many
+//! runs on several threads and returns their results in the order of their indices;
+//! [`replica_seeds`] gives each replica its own seed. The results therefore do not depend on the
+//! number of threads. A [`Sweep`] runs every combination of parameters and stores each finished
+//! point in a [`ResultCache`].
 
 mod digest;
 mod parallel_map;

@@ -10,12 +10,13 @@ use std::time::Duration;
 /// The longest time between two calls of a progress callback.
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Runs `work` for each index below `count` on `threads` threads (default: one per core). The results are in the order
-/// of their indices for any number of threads. `on_progress` is called on this thread after each result and at least
-/// every 100 ms.
+/// Runs `work` for each index below `count` on `threads` threads (default: one per core). The
+/// results are in the order of their indices for any number of threads. `on_progress` is called on
+/// this thread after each result and at least every 100 ms.
 ///
 /// # Errors
-/// The error of the lowest index that failed, for any number of threads. After an error no further task starts.
+/// The error of the lowest index that failed, for any number of threads. After an error no further
+/// task starts.
 pub fn parallel_map<T: Send, E: Send>(
     count: usize,
     threads: Option<u16>,
@@ -37,9 +38,9 @@ pub struct Groups {
     pub size: u32,
 }
 
-/// Runs all tasks of all groups in parallel, like [`parallel_map`]. `work` receives the group and the index within it.
-/// The thread that completes the last task of a group calls `finish` with the group's results in the order of their
-/// indices.
+/// Runs all tasks of all groups in parallel, like [`parallel_map`]. `work` receives the group and
+/// the index within it. The thread that completes the last task of a group calls `finish` with the
+/// group's results in the order of their indices.
 ///
 /// # Errors
 /// As [`parallel_map`]; an error of `finish` counts as one of the task that preceded it.

@@ -24,7 +24,8 @@ pub(crate) fn replica_seed(root: u64, replicas: u32, number: u32) -> u64 {
     }
 }
 
-/// Runs a network once for `observer` and adds its progress to `parts`: [`PARTS`](crate::PARTS) for a complete run.
+/// Runs a network once for `observer` and adds its progress to `parts`: [`PARTS`](crate::PARTS) for
+/// a complete run.
 ///
 /// # Errors
 /// The errors of [`run_network`].

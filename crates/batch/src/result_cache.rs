@@ -1,7 +1,7 @@
 //! A cache of results on disk: a folder with one file per result.
 //!
-//! Files are replaced atomically. Each contains a *label* that identifies the computation and a digest that detects
-//! changes to the result.
+//! Files are replaced atomically. Each contains a *label* that identifies the computation and a
+//! digest that detects changes to the result.
 
 use std::fs;
 use std::io::{self, ErrorKind};
@@ -72,8 +72,8 @@ impl ResultCache {
         self.folder.join(format!("{name}.json"))
     }
 
-    /// Stores a result and returns its text. If the file cannot be written but another process has stored a result with
-    /// the same label, returns that one.
+    /// Stores a result and returns its text. If the file cannot be written but another process has
+    /// stored a result with the same label, returns that one.
     ///
     /// # Errors
     /// If the file cannot be written.

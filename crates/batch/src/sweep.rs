@@ -1,8 +1,8 @@
 //! Sweeps: each combination of parameters is a point, and finished points are stored.
 //!
-//! The folder `points` next to the report contains `plan.json`, the identity of the sweep, and a [`ResultCache`] with one
-//! file per finished point. Tables are made from these files only, so an interrupted sweep that is resumed produces the
-//! same bytes as an uninterrupted one.
+//! The folder `points` next to the report contains `plan.json`, the identity of the sweep, and a
+//! [`ResultCache`] with one file per finished point. Tables are made from these files only, so an
+//! interrupted sweep that is resumed produces the same bytes as an uninterrupted one.
 //!
 //! [`ResultCache`]: crate::ResultCache
 
@@ -61,8 +61,8 @@ pub enum SweepError {
 }
 
 impl Sweep {
-    /// Resumes the sweep with finished points below `out`, or starts it there. Each network point runs `replicas` times,
-    /// each transfer point once.
+    /// Resumes the sweep with finished points below `out`, or starts it there. Each network point
+    /// runs `replicas` times, each transfer point once.
     ///
     /// # Errors
     /// If the folder belongs to another sweep or cannot be written.
@@ -131,10 +131,10 @@ impl Sweep {
         self.missing.len() as u64 * u64::from(self.replicas)
     }
 
-    /// Performs the missing runs on `threads` threads (default: one per core) and stores each point as soon as it is
-    /// finished. Each run adds [`PARTS`](crate::PARTS) to `parts`; `on_progress` is called at least every 100 ms.
-    /// Returns every point with its stored report, or with the error of its first failed run. A failed point does not
-    /// stop the others.
+    /// Performs the missing runs on `threads` threads (default: one per core) and stores each point
+    /// as soon as it is finished. Each run adds [`PARTS`](crate::PARTS) to `parts`; `on_progress`
+    /// is called at least every 100 ms. Returns every point with its stored report, or with the
+    /// error of its first failed run. A failed point does not stop the others.
     ///
     /// # Errors
     /// If a point cannot be stored, or has changed since.

@@ -8,8 +8,8 @@ use polypath_scenario::network::{Flow, Graph};
 const FIRST_PORT: u16 = 49152;
 /// Ports above it that tshark associates with a protocol: Elasticsearch, IRC, `SSyncP`.
 const TAKEN: [u16; 3] = [54328, 57000, 60001];
-/// The number of other ports for senders, and after them for receivers: a connection cannot have the
-/// addresses and ports of one in the opposite direction.
+/// The number of other ports for senders, and after them for receivers: a connection cannot have
+/// the addresses and ports of one in the opposite direction.
 const SOURCE_PORTS: u32 = 8191;
 const SINK_PORTS: u32 = 16384 - 3 - SOURCE_PORTS;
 /// 10.0.0.0, a private range (RFC 1918, 3).

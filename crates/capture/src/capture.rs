@@ -38,7 +38,8 @@ pub enum CaptureError {
     File(#[from] io::Error),
 }
 
-/// Writes packets that arrive at the far ends of links into a pcapng file, as the [crate] documents.
+/// Writes packets that arrive at the far ends of links into a pcapng file, as the [crate]
+/// documents.
 pub struct Capture<W: Write> {
     file: File<W>,
     /// The interfaces of the links that are captured, by the numbers of the links.
@@ -58,8 +59,8 @@ struct Captured {
 }
 
 impl<W: Write> Capture<W> {
-    /// A capture of a run of `network` with `seed` on these links in both directions, or on all links if
-    /// none is named. `NAME/back` is the reverse direction only.
+    /// A capture of a run of `network` with `seed` on these links in both directions, or on all
+    /// links if none is named. `NAME/back` is the reverse direction only.
     pub fn new(
         network: &Network,
         seed: Seed,
@@ -227,8 +228,9 @@ fn captured(network: &Network, graph: &Graph, seed: Seed) -> Result<Vec<Captured
     Ok(captured)
 }
 
-/// The largest receiver window that a connection of a stream advertises, in segments. The controller's
-/// windows are not known beforehand, and a scale for all possible ones would round small windows up.
+/// The largest receiver window that a connection of a stream advertises, in segments. The
+/// controller's windows are not known beforehand, and a scale for all possible ones would round
+/// small windows up.
 const STREAM_WINDOW: u32 = 1000;
 
 /// The TCP configuration of a flow, with the largest receiver window that it advertises.

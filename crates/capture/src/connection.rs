@@ -59,7 +59,8 @@ impl Connections {
         }
     }
 
-    /// Whether the sender has received from the receiver: before that, an ACK is part of the handshake.
+    /// Whether the sender has received from the receiver: before that, an ACK is part of the
+    /// handshake.
     pub(crate) fn is_established(&self, connection: u32) -> bool {
         connection <= self.newest && !self.opening.contains(&connection)
     }

@@ -82,8 +82,8 @@ impl Form {
         header
     }
 
-    /// The header of an ACK that the receiver of the data sends, as part of the handshake or after it; its
-    /// checksum is left 0.
+    /// The header of an ACK that the receiver of the data sends, as part of the handshake or after
+    /// it; its checksum is left 0.
     pub(crate) fn header_reverse(
         &self,
         ack: &Segment,

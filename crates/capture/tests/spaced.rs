@@ -1,4 +1,5 @@
-//! Feedback of spaced packets in a capture: it goes from the receiver's address and port to the sender's.
+//! Feedback of spaced packets in a capture: it goes from the receiver's address and port to the
+//! sender's.
 
 use std::collections::BTreeMap;
 

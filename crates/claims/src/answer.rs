@@ -71,7 +71,8 @@ struct MeasuredLists<'a> {
     ci95: Vec<Option<f64>>,
     unit: Vec<&'a str>,
     n: Vec<usize>,
-    /// The root seed; the seeds of the runs are next to the measurements. `None` if nothing is random.
+    /// The root seed; the seeds of the runs are next to the measurements. `None` if nothing is
+    /// random.
     seed: Option<u64>,
 }
 
@@ -149,7 +150,8 @@ pub fn json(answers: &[Answer]) -> Result<String, serde_json::Error> {
     Ok(serde_json::to_string_pretty(&records)? + "\n")
 }
 
-/// Answers the claims that `names` selects by claim, paper or figure; without names, all claims of the ledger.
+/// Answers the claims that `names` selects by claim, paper or figure; without names, all claims of
+/// the ledger.
 #[must_use]
 pub fn answer(
     ledger: &Ledger,
@@ -187,7 +189,8 @@ pub fn answer(
     answers.collect()
 }
 
-/// Answers a claim whose figure was made; the findings of other figures may have reasons and caveats for it, too.
+/// Answers a claim whose figure was made; the findings of other figures may have reasons and
+/// caveats for it, too.
 fn answer_made(
     claim: &Claim,
     made: &MadeFigure<'_>,
@@ -216,7 +219,8 @@ fn not_run(figure: Option<&Figure>, failed: &[FailedFigure<'_>]) -> String {
     )
 }
 
-/// All qualifications of a verdict: those of the figure, and what the verdict does not take into account.
+/// All qualifications of a verdict: those of the figure, and what the verdict does not take into
+/// account.
 fn qualified(answer: &Answer, caveat: String, own: Option<&Ledger>) -> String {
     let all = [
         caveat,

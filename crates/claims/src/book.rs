@@ -131,7 +131,8 @@ struct ParameterView<'a> {
     figures: Vec<&'static str>,
 }
 
-/// Renders the book as HTML with embedded plots. Links to tables are relative paths ([`Figure::file`]).
+/// Renders the book as HTML with embedded plots. Links to tables are relative paths
+/// ([`Figure::file`]).
 ///
 /// # Errors
 /// If a plot's axis has an invalid range.
@@ -171,7 +172,8 @@ fn interval(text: &str) -> String {
     text.replace(" +- ", "\u{a0}±\u{a0}")
 }
 
-/// The anchor of a claim's answer: a figure, or else the chapter; `None` if the paper is not in the book.
+/// The anchor of a claim's answer: a figure, or else the chapter; `None` if the paper is not in the
+/// book.
 fn anchor<'a>(claim: &ClaimRow, book: &Book<'a>) -> Option<&'a str> {
     let all = || book.chapters.iter();
     let mut figures = all().flat_map(|chapter| &chapter.figures);

@@ -1,4 +1,5 @@
-//! The engine that makes figures: it collects the jobs they request, runs them on several threads and stores the results.
+//! The engine that makes figures: it collects the jobs they request, runs them on several threads
+//! and stores the results.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -26,7 +27,8 @@ pub struct MakeOptions<'a> {
     pub fresh: bool,
     /// The number of threads; one per core by default.
     pub threads: Option<u16>,
-    /// The digest of the sources of all jobs. Results that were stored with another digest are not used.
+    /// The digest of the sources of all jobs. Results that were stored with another digest are not
+    /// used.
     pub sources: &'a str,
 }
 
@@ -57,8 +59,8 @@ pub enum MakeError {
 /// The findings of a figure, or the error of one of its jobs.
 pub type Attempt = Result<Findings, String>;
 
-/// Makes figures and returns an attempt for each, in their order. A failed job fails only the figures that need it.
-/// `on_progress` is called at least every 100 ms while jobs run.
+/// Makes figures and returns an attempt for each, in their order. A failed job fails only the
+/// figures that need it. `on_progress` is called at least every 100 ms while jobs run.
 ///
 /// # Errors
 /// If the folder cannot be read or written. Finished results stay stored.
@@ -82,7 +84,8 @@ pub fn make(
             engine.cache.remove_abandoned();
             return Ok(attempts);
         }
-        // A known result that is requested again could not be read: an earlier version stored it, so the job runs again.
+        // A known result that is requested again could not be read: an earlier version stored it,
+        // so the job runs again.
         for key in wanted.keys().filter(|key| known.contains_key(*key)) {
             if completed.contains(key) {
                 return Err(MakeError::Unreadable(key.clone()));
@@ -107,7 +110,8 @@ struct Engine<'a> {
 }
 
 impl Engine<'_> {
-    /// Calls every figure. Returns the attempts of those that completed or failed, and the jobs that the others need.
+    /// Calls every figure. Returns the attempts of those that completed or failed, and the jobs
+    /// that the others need.
     fn attempt(
         &self,
         figures: &[&Figure],
@@ -128,7 +132,8 @@ impl Engine<'_> {
         (attempts, all_wanted)
     }
 
-    /// Loads stored results into `known`. Returns the other jobs, the longest first, so that the threads finish together.
+    /// Loads stored results into `known`. Returns the other jobs, the longest first, so that the
+    /// threads finish together.
     fn load(
         &self,
         wanted: BTreeMap<String, Wanted>,
@@ -148,7 +153,8 @@ impl Engine<'_> {
         Ok(missing)
     }
 
-    /// Runs jobs and stores each result as soon as it is there. Errors are not stored, so failed jobs run again next time.
+    /// Runs jobs and stores each result as soon as it is there. Errors are not stored, so failed
+    /// jobs run again next time.
     fn run(
         &self,
         wanted: &[Wanted],
@@ -205,7 +211,8 @@ fn progress(wanted: &[Wanted], parts: &[AtomicU64]) -> Progress {
     }
 }
 
-/// Selects figures by the names of papers, figures and claims, in the order of `all`; without names, all of them.
+/// Selects figures by the names of papers, figures and claims, in the order of `all`; without
+/// names, all of them.
 ///
 /// # Errors
 /// The unknown names.

@@ -1,10 +1,11 @@
 //! Verdicts: claims compared with measurements.
 //!
-//! A measured value is the mean over the runs, with its 95 % interval (Student's t). The sides of a rule are computed from
-//! means; their intervals come from the jackknife over the runs: each run is left out in turn, and quantities of one
-//! group lose the same run, so that their common variation cancels. Groups are independent: their variances add up, with
-//! the degrees of freedom of Welch and Satterthwaite. Quantities of a single run have no interval and are compared as they
-//! are. The steps of a curve are tested at a level at which all hold together with 95 % (Bonferroni).
+//! A measured value is the mean over the runs, with its 95 % interval (Student's t). The sides of a
+//! rule are computed from means; their intervals come from the jackknife over the runs: each run is
+//! left out in turn, and quantities of one group lose the same run, so that their common variation
+//! cancels. Groups are independent: their variances add up, with the degrees of freedom of Welch
+//! and Satterthwaite. Quantities of a single run have no interval and are compared as they are. The
+//! steps of a curve are tested at a level at which all hold together with 95 % (Bonferroni).
 
 mod dip;
 mod eval;

@@ -1,10 +1,11 @@
 //! Claims of papers: a ledger that states them, figures that measure them, and verdicts.
 //!
-//! A [`Figure`] is a function from a [`Study`] to [`Findings`]. It requests [`Job`]s from the study: simulations that are
-//! pure functions of their parameters. The engine ([`make`]) runs the jobs without a stored result on several threads and
-//! calls the function again until nothing is missing. The findings are plots, tables and [`Measurement`]s under the names
-//! that the ledger's rules use. [`judge`] compares a claim with its measurements, and [`write_book`] writes everything on
-//! one page.
+//! A [`Figure`] is a function from a [`Study`] to [`Findings`]. It requests [`Job`]s from the
+//! study: simulations that are pure functions of their parameters. The engine ([`make`]) runs the
+//! jobs without a stored result on several threads and calls the function again until nothing is
+//! missing. The findings are plots, tables and [`Measurement`]s under the names that the ledger's
+//! rules use. [`judge`] compares a claim with its measurements, and [`write_book`] writes
+//! everything on one page.
 
 mod answer;
 pub mod book;

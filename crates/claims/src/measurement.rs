@@ -23,14 +23,15 @@ struct SampleRecord {
 pub struct Measurement {
     /// The claim.
     pub claim: String,
-    /// The name in the claim's rule, such as `transfer.ppd1`. The quantities of a claim with values are in the order of
-    /// the values.
+    /// The name in the claim's rule, such as `transfer.ppd1`. The quantities of a claim with values
+    /// are in the order of the values.
     pub quantity: String,
     /// The position of a point of a curve; `None` for a single number.
     pub at: Option<Position>,
     /// The unit, as in the ledger.
     pub unit: String,
-    /// The group of runs. Quantities of one group are from the same runs, and their samples are paired by index.
+    /// The group of runs. Quantities of one group are from the same runs, and their samples are
+    /// paired by index.
     pub group: String,
     /// The samples, one from each run.
     pub samples: Vec<Sample>,

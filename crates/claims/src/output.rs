@@ -68,8 +68,8 @@ pub struct BookOptions<'a> {
     pub papers: &'a [Paper],
 }
 
-/// Writes the findings of a figure below `out`. Returns the measurements as read back from their file, by which claims
-/// are judged.
+/// Writes the findings of a figure below `out`. Returns the measurements as read back from their
+/// file, by which claims are judged.
 ///
 /// # Errors
 /// If a file cannot be written.

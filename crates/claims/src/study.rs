@@ -22,7 +22,8 @@ pub trait Job: Serialize + fmt::Debug + Clone + Send + Sync + 'static {
     /// The name of this kind of job.
     const KIND: &'static str;
 
-    /// The approximate run time in seconds of one core. It affects only the order of jobs and the progress.
+    /// The approximate run time in seconds of one core. It affects only the order of jobs and the
+    /// progress.
     fn cost(&self) -> f64;
 
     /// Runs the job and adds its progress to `parts`, [`PARTS`](polypath_batch::PARTS) in total.
@@ -113,7 +114,8 @@ impl<'a> Study<'a> {
         }
     }
 
-    /// The value `index` that the paper states according to the ledger, such as a point of its figure.
+    /// The value `index` that the paper states according to the ledger, such as a point of its
+    /// figure.
     #[must_use]
     pub fn stated(&self, claim: &str, index: usize) -> Option<f64> {
         self.ledger.value(claim, index)

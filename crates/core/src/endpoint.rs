@@ -1,11 +1,12 @@
 //! An endpoint of the overlay: a sender and a receiver as one machine.
 //!
-//! The simulator and the live node drive the same machine. Packets of an application go in with the metadata that the
-//! policy may use, and frames for the paths come out; frames of the peer go in, and the packets of its application come
-//! out, each once.
+//! The simulator and the live node drive the same machine. Packets of an application go in with the
+//! metadata that the policy may use, and frames for the paths come out; frames of the peer go in,
+//! and the packets of its application come out, each once.
 //!
-//! Packets that are not TCP, fragments and malformed TCP segments count as data ([`crate::packet::Kind::Opaque`]).
-//! Packets that are not IP never get here, because [`crate::packet::parse`] refuses them.
+//! Packets that are not TCP, fragments and malformed TCP segments count as data
+//! ([`crate::packet::Kind::Opaque`]). Packets that are not IP never get here, because
+//! [`crate::packet::parse`] refuses them.
 
 use crate::combine::{MAX_TIMERS, MAX_WINDOWS};
 use crate::event::{DropReason, Event};
@@ -25,7 +26,8 @@ mod io;
 mod receiver;
 mod sender;
 
-/// The maximum number of probe timers and packet windows that an endpoint holds, whatever it receives.
+/// The maximum number of probe timers and packet windows that an endpoint holds, whatever it
+/// receives.
 pub const CAPACITY: usize = MAX_TIMERS + MAX_WINDOWS + 1;
 
 /// An endpoint of the overlay.
@@ -54,15 +56,15 @@ impl<P: Payload> Endpoint<P> {
         })
     }
 
-    /// The number of timers, windows and unanswered heartbeats, at most [`capacity`](Self::capacity). Packets are never
-    /// buffered.
+    /// The number of timers, windows and unanswered heartbeats, at most
+    /// [`capacity`](Self::capacity). Packets are never buffered.
     #[must_use]
     pub fn buffered(&self) -> usize {
         self.receiver.buffered() + self.sender.buffered()
     }
 
-    /// The maximum of [`buffered`](Self::buffered): [`CAPACITY`], plus the heartbeats that are stored for each path if
-    /// paths are monitored.
+    /// The maximum of [`buffered`](Self::buffered): [`CAPACITY`], plus the heartbeats that are
+    /// stored for each path if paths are monitored.
     #[must_use]
     pub fn capacity(&self) -> usize {
         CAPACITY + self.sender.capacity()
@@ -86,7 +88,8 @@ impl<P: Payload> Endpoint<P> {
         self.sender.policy()
     }
 
-    /// The path that carries data now; `None` if several do, or if it differs from packet to packet.
+    /// The path that carries data now; `None` if several do, or if it differs from packet to
+    /// packet.
     #[must_use]
     pub fn active(&self) -> Option<PathId> {
         self.sender.active()

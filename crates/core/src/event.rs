@@ -1,15 +1,15 @@
 //! The events of an endpoint, for reports, logs and recordings.
 //!
-//! The simulator's observer and the event stream of a node carry the same type, so that one report reads
-//! both. The stream's form is versioned: [`VERSION`].
+//! The simulator's observer and the event stream of a node carry the same type, so that one report
+//! reads both. The stream's form is versioned: [`VERSION`].
 
 use crate::frame::{Epoch, FrameKind, PathId};
 use crate::packet::Kind;
 use crate::pmtu::state::MtuState;
 use crate::time::{Duration, Time};
 
-/// The version of the event stream. It changes when the meaning of a field changes, not when an event or a kind of frame
-/// is added.
+/// The version of the event stream. It changes when the meaning of a field changes, not when an
+/// event or a kind of frame is added.
 pub const VERSION: u32 = 1;
 
 /// Why a received frame or a packet of an application was dropped.
@@ -123,10 +123,11 @@ pub enum Event {
         path: PathId,
         /// The state of the discovery; `base` is reported as `search`.
         state: MtuState,
-        /// The path MTU in bytes once the discovery is complete, also while larger sizes are tried later.
+        /// The path MTU in bytes once the discovery is complete, also while larger sizes are tried
+        /// later.
         packet: Option<u16>,
-        /// The longest packet in bytes that is sent for now; `None` if only the interface limits it, because no size has
-        /// failed or discovery is impossible.
+        /// The longest packet in bytes that is sent for now; `None` if only the interface limits
+        /// it, because no size has failed or discovery is impossible.
         #[cfg_attr(feature = "serde", serde(default))]
         limit: Option<u16>,
     },

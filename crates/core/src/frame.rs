@@ -1,7 +1,7 @@
 //! The frames that two endpoints exchange inside the seal.
 //!
-//! The types are generic over the payload: a compact simulated segment, or the bytes of an IP packet.
-//! [`crate::wire`] defines their wire format.
+//! The types are generic over the payload: a compact simulated segment, or the bytes of an IP
+//! packet. [`crate::wire`] defines their wire format.
 
 use crate::packet::{self, Ecn, FlowId};
 use crate::time::Time;
@@ -21,13 +21,15 @@ pub trait Payload: Clone {
         Ecn::NotEct
     }
 
-    /// The flow that it belongs to: each flow is marked separately. The default is one flow for all.
+    /// The flow that it belongs to: each flow is marked separately. The default is one flow for
+    /// all.
     #[inline]
     fn flow(&self) -> FlowId {
         FlowId::default()
     }
 
-    /// Sets the ECN field to CE, as a queue does instead of a drop; a payload that is not ECN-capable does not change.
+    /// Sets the ECN field to CE, as a queue does instead of a drop; a payload that is not
+    /// ECN-capable does not change.
     #[inline]
     fn mark_ce(&mut self) {}
 }
@@ -103,10 +105,11 @@ pub const OVER_IPV6: u32 = 48;
 pub const PROBE_LEN: u16 = 2;
 /// Length of a switch frame's body in bytes: that of a probe, which sizes both.
 pub const SWITCH_LEN: u16 = PROBE_LEN;
-/// Length of the body of a heartbeat and of its answer in bytes, unless it is padded: that of a probe, which sizes all
-/// three.
+/// Length of the body of a heartbeat and of its answer in bytes, unless it is padded: that of a
+/// probe, which sizes all three.
 pub const HEARTBEAT_LEN: u16 = PROBE_LEN;
-/// The minimum length of a pair's body in bytes: the byte that distinguishes the leading packet from the trailing one.
+/// The minimum length of a pair's body in bytes: the byte that distinguishes the leading packet
+/// from the trailing one.
 pub const PAIR_MIN: u16 = 1;
 
 /// The kinds of frame.
@@ -164,15 +167,15 @@ impl Purpose {
     }
 }
 
-/// The sizes of frames on the wire: the packet sizes of a simulation, or those with the outer headers, seal and frame
-/// header of a deployment.
+/// The sizes of frames on the wire: the packet sizes of a simulation, or those with the outer
+/// headers, seal and frame header of a deployment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Encapsulation {
     /// Bytes that a frame adds to the packet that it carries or imitates.
     pub data: u32,
-    /// Size of a probe, of the leading packet of a pair, of a switch frame, of a heartbeat and of its answer, in
-    /// bytes.
+    /// Size of a probe, of the leading packet of a pair, of a switch frame, of a heartbeat and of
+    /// its answer, in bytes.
     pub probe: u32,
 }
 
@@ -220,9 +223,9 @@ pub struct Frame<P> {
     pub path: PathId,
     /// The sender's epoch; in a switch frame the epoch that the switch opens.
     pub epoch: Epoch,
-    /// Data: the data sequence, by which copies combine. Probe: that of the data packet it stands for.
-    /// Pair: the number of the pair on its path. Switch: the number of the repetition. Heartbeat: its number
-    /// among those of its path and purpose; its answer repeats it.
+    /// Data: the data sequence, by which copies combine. Probe: that of the data packet it stands
+    /// for. Pair: the number of the pair on its path. Switch: the number of the repetition.
+    /// Heartbeat: its number among those of its path and purpose; its answer repeats it.
     pub sequence: u64,
     /// When the sender sent it, by the sender's clock.
     pub sent: Time,
@@ -256,7 +259,8 @@ pub enum Body<P> {
         /// Length of the IP packet that the probe stands for, in bytes.
         data_len: u16,
     },
-    /// One of two packets sent back to back to measure delta T (PPD paper, 3.3): the small one first.
+    /// One of two packets sent back to back to measure delta T (PPD paper, 3.3): the small one
+    /// first.
     Pair {
         /// False for the leading, probe-sized packet, true for the trailing, data-sized one.
         trailing: bool,

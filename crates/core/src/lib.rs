@@ -1,7 +1,7 @@
 //! The multipath mechanisms of polypath as machines: no I/O, no clock, no entropy.
 //!
-//! Each mechanism of the papers is implemented once. The simulator, the lab and the live runtime drive the same machines
-//! ([`machine`]), so that a simulation result describes the deployed code.
+//! Each mechanism of the papers is implemented once. The simulator, the lab and the live runtime
+//! drive the same machines ([`machine`]), so that a simulation result describes the deployed code.
 
 #![no_std]
 

@@ -1,9 +1,9 @@
 //! The interface between mechanisms and their drivers.
 //!
-//! A [`Machine`] has no I/O, clock or entropy. A driver wakes it with an input or at its deadline, passes a closure that
-//! receives the outputs, and reads the next deadline. The event loop of a node and the replay of a recorded run do all
-//! three with [`step`]. A machine that is composed of others, such as an endpoint or the simulated network, calls the
-//! methods of its parts itself.
+//! A [`Machine`] has no I/O, clock or entropy. A driver wakes it with an input or at its deadline,
+//! passes a closure that receives the outputs, and reads the next deadline. The event loop of a
+//! node and the replay of a recorded run do all three with [`step`]. A machine that is composed of
+//! others, such as an endpoint or the simulated network, calls the methods of its parts itself.
 
 use crate::time::Time;
 
@@ -12,7 +12,8 @@ use crate::time::Time;
 pub struct Deadline {
     /// The point in time.
     pub at: Time,
-    /// The work that is due then, for logs and for the panic message of a machine that does not advance.
+    /// The work that is due then, for logs and for the panic message of a machine that does not
+    /// advance.
     pub why: &'static str,
 }
 
@@ -49,7 +50,8 @@ pub trait Machine {
     /// Handles one input at `now` and emits the outputs that follow.
     fn handle_input(&mut self, now: Time, input: Self::Input, out: &mut impl FnMut(Self::Output));
 
-    /// Performs all work that is due at `now`, up to a catch-up bound; the next deadline is then later than `now`.
+    /// Performs all work that is due at `now`, up to a catch-up bound; the next deadline is then
+    /// later than `now`.
     fn handle_timeout(&mut self, now: Time, out: &mut impl FnMut(Self::Output));
 
     /// The next time at which the machine has to be woken, if any.

@@ -15,14 +15,16 @@ const MAX_POINTS: usize = 100_000;
 /// Keys that describe the file and not what is run.
 const NOT_SWEPT: [&str; 4] = ["name", "schema", "sweep", "title"];
 
-/// Returns every combination of the values in `[sweep]` as overrides in the order of the file; the value of the last key
-/// changes fastest. Without a sweep it returns a single empty combination. `overrides` apply to all combinations.
+/// Returns every combination of the values in `[sweep]` as overrides in the order of the file; the
+/// value of the last key changes fastest. Without a sweep it returns a single empty combination.
+/// `overrides` apply to all combinations.
 ///
-/// Wrong keys and values are reported when the file is read with these overrides, with their line in `[sweep]`.
+/// Wrong keys and values are reported when the file is read with these overrides, with their line
+/// in `[sweep]`.
 ///
 /// # Errors
-/// Syntax errors of the file; values that are not a list or an empty one; equal values; keys that are swept twice, also
-/// set by an override, or cannot be swept; too many combinations.
+/// Syntax errors of the file; values that are not a list or an empty one; equal values; keys that
+/// are swept twice, also set by an override, or cannot be swept; too many combinations.
 pub fn grid(
     text: &str,
     file_name: &str,

@@ -1,7 +1,7 @@
 //! Inspection of a tree against the JSON schema of the wanted type.
 //!
-//! It covers the part of JSON schema that derived schemas use: types, properties, required keys, items, ranges,
-//! constants, and alternatives by type, by tag or by required keys.
+//! It covers the part of JSON schema that derived schemas use: types, properties, required keys,
+//! items, ranges, constants, and alternatives by type, by tag or by required keys.
 
 use serde_json::Value as Json;
 
@@ -54,7 +54,8 @@ impl Refusal {
 }
 
 impl<'a> Inspector<'a> {
-    /// Returns the node, with stand-ins for what the schema does not admit; `name` is its name in messages.
+    /// Returns the node, with stand-ins for what the schema does not admit; `name` is its name in
+    /// messages.
     fn visit(&mut self, name: &str, schema: &'a Json, node: &Node) -> Node {
         self.examine(name, schema, node).unwrap_or_else(|refusal| {
             let origin = refusal.origin.unwrap_or(node.origin);
@@ -215,7 +216,8 @@ impl<'a> Inspector<'a> {
         }
     }
 
-    /// The key of the property that an entry is meant to be, with its schema; reports an unknown key.
+    /// The key of the property that an entry is meant to be, with its schema; reports an unknown
+    /// key.
     fn property<'k>(
         &mut self,
         schema: &'a Json,

@@ -1,10 +1,12 @@
 //! Reads TOML documents whole: every problem at once, each with its position and a remedy.
 //!
-//! 1. A document is parsed into a tree whose values know their positions, and `--set` overrides are applied to it.
-//! 2. The tree is inspected against the JSON schema of the wanted type. That finds unknown keys, missing keys, wrong
-//!    types and values out of range. Each refused value is replaced by a valid stand-in, so that one mistake does not
-//!    hide the next.
-//! 3. The tree is deserialised and passed to the caller's own checks. What they report of a stand-in is dropped.
+//! 1. A document is parsed into a tree whose values know their positions, and `--set` overrides are
+//!    applied to it.
+//! 2. The tree is inspected against the JSON schema of the wanted type. That finds unknown keys,
+//!    missing keys, wrong types and values out of range. Each refused value is replaced by a valid
+//!    stand-in, so that one mistake does not hide the next.
+//! 3. The tree is deserialised and passed to the caller's own checks. What they report of a
+//!    stand-in is dropped.
 
 mod deserialize;
 mod grid;
@@ -119,8 +121,8 @@ pub fn read_completed<T: Document>(
     }
 }
 
-/// Checks a value that a program sets after reading the document; problems with the key of `argument` are reported at
-/// the argument.
+/// Checks a value that a program sets after reading the document; problems with the key of
+/// `argument` are reported at the argument.
 ///
 /// # Errors
 /// The problems that `check` reports.
@@ -135,7 +137,8 @@ pub fn check_argument(argument: Override, check: impl FnOnce(&mut Problems)) -> 
     problems.finish().map(drop)
 }
 
-/// The schema of a type, derived once and kept: deriving and dropping it takes longer than reading a small document.
+/// The schema of a type, derived once and kept: deriving and dropping it takes longer than reading
+/// a small document.
 fn schema_of<T: JsonSchema>() -> &'static Json {
     static SCHEMAS: Mutex<BTreeMap<Cow<'static, str>, &'static Json>> = Mutex::new(BTreeMap::new());
     let mut schemas = SCHEMAS.lock().unwrap_or_else(PoisonError::into_inner);

@@ -45,7 +45,8 @@ pub(crate) fn find(own: &'static [Notation], definition: &str) -> Option<&'stati
 /// Checks that a text parses as a `T`.
 ///
 /// # Errors
-/// The error of parsing; for a number that is too large, a message with `max`, the greatest value that any key admits.
+/// The error of parsing; for a number that is too large, a message with `max`, the greatest value
+/// that any key admits.
 pub fn check_notation<T: FromStr<Err: ToString> + Display>(
     text: &str,
     max: &T,

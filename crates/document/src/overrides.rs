@@ -9,8 +9,8 @@ use crate::tree::{Entry, Node, Origin, Value, parse_override};
 
 /// A value that replaces that of the file: `transfer.count=5`, `path.path1.background=light`.
 ///
-/// A list entry is selected by its `name`, if it has one, or by its index, from 0. The value is read as TOML, or else as
-/// a string, so that `background=off` needs no quotes.
+/// A list entry is selected by its `name`, if it has one, or by its index, from 0. The value is
+/// read as TOML, or else as a string, so that `background=off` needs no quotes.
 #[derive(Clone, Debug)]
 pub struct Override {
     key: String,
@@ -103,8 +103,8 @@ impl Override {
     }
 }
 
-/// `key` with list entries by index instead of name, as far as the document contains them, so that a value has one key
-/// only.
+/// `key` with list entries by index instead of name, as far as the document contains them, so that
+/// a value has one key only.
 pub(crate) fn by_index(root: &Node, key: &str) -> String {
     let mut at = Some(root);
     let parts = key.split('.').map(|part| {

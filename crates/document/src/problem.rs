@@ -70,7 +70,8 @@ pub struct Problems {
     found: Vec<Problem>,
 }
 
-/// The least Jaro-Winkler similarity (0 to 1) at which an unknown key may be a misspelt missing key.
+/// The least Jaro-Winkler similarity (0 to 1) at which an unknown key may be a misspelt missing
+/// key.
 const MIN_SIMILARITY: f64 = 0.7;
 /// The number of problems that are printed; a file of another kind has thousands.
 const MAX_PRINTED: usize = 20;
@@ -141,8 +142,8 @@ impl Problems {
         self.found.push(Problem::new(location, message, remedy));
     }
 
-    /// Reports that the values at `keys` are inconsistent, at the first that an override sets, or else at the first
-    /// that the document contains.
+    /// Reports that the values at `keys` are inconsistent, at the first that an override sets, or
+    /// else at the first that the document contains.
     ///
     /// It is dropped where one of the values is a stand-in for a refused one.
     pub fn report_among(
@@ -161,7 +162,8 @@ impl Problems {
         self.found.push(self.locator.problem(key, message, remedy));
     }
 
-    /// Reports, like [`Self::report_among`], a `name` that is not one of `known`; the remedy suggests the nearest of them.
+    /// Reports, like [`Self::report_among`], a `name` that is not one of `known`; the remedy
+    /// suggests the nearest of them.
     pub fn report_unknown<'a>(
         &mut self,
         keys: &[&str],
@@ -203,7 +205,8 @@ impl Problems {
     }
 }
 
-/// The one of the unknown `words` that is most similar to `name`, if it is similar enough to be a misspelling of it.
+/// The one of the unknown `words` that is most similar to `name`, if it is similar enough to be a
+/// misspelling of it.
 pub(crate) fn mistyped<'a>(
     name: &str,
     words: impl IntoIterator<Item = &'a str>,
@@ -242,8 +245,8 @@ impl Errors {
         Self(problems)
     }
 
-    /// The problems: those of overrides, those of the file in the order of its lines, then those that may be
-    /// consequences of others.
+    /// The problems: those of overrides, those of the file in the order of its lines, then those
+    /// that may be consequences of others.
     #[must_use]
     pub fn problems(&self) -> &[Problem] {
         &self.0

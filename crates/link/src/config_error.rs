@@ -12,7 +12,8 @@ use crate::line::TraceError;
 /// The largest IPv4 packet (RFC 791, section 3.1).
 const MAX_PACKET: Bytes = Bytes(65_535);
 
-/// A problem of a configuration. Keys are those of a link in a scenario file, such as `queue.limit`.
+/// A problem of a configuration. Keys are those of a link in a scenario file, such as
+/// `queue.limit`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ConfigError {
     /// The rate is zero.

@@ -8,16 +8,16 @@ use crate::drop_reason::DropReason;
 
 /// The totals of a link since the start of the run.
 ///
-/// A packet is counted when its fate is decided, including later events: when it arrives, or with `CoDel` when it leaves
-/// the queue.
+/// A packet is counted when its fate is decided, including later events: when it arrives, or with
+/// `CoDel` when it leaves the queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Add, Sub, Sum)]
 pub struct Counters {
     /// Packets that arrived at the queue.
     pub packets_in: u64,
     /// Bytes that arrived at the queue.
     pub bytes_in: u64,
-    /// Bytes that were transmitted, including those that wait for the line, unless the totals are those
-    /// [at a time](crate::Link::counters_at).
+    /// Bytes that were transmitted, including those that wait for the line, unless the totals are
+    /// those [at a time](crate::Link::counters_at).
     pub bytes_transmitted: u64,
     /// Packets that reach the far end.
     pub packets_delivered: u64,
@@ -25,10 +25,11 @@ pub struct Counters {
     pub bytes_delivered: u64,
     /// Packets whose ECN field the queue set to CE.
     pub packets_marked: u64,
-    /// The sum of the times that transmitted packets waited before their first bit left. Divided by a span of time it is
-    /// the mean number of packets that wait (Little's law). The whole wait of a packet counts when its fate is decided.
-    /// Totals [at a time](crate::Link::counters_at) exclude, except under `CoDel`, the wait after that time; with a
-    /// recorded rate to within an opportunity.
+    /// The sum of the times that transmitted packets waited before their first bit left. Divided by
+    /// a span of time it is the mean number of packets that wait (Little's law). The whole wait of
+    /// a packet counts when its fate is decided. Totals [at a time](crate::Link::counters_at)
+    /// exclude, except under `CoDel`, the wait after that time; with a recorded rate to within an
+    /// opportunity.
     pub waited: Duration,
     /// Packets that do not reach the far end, by the reason.
     pub drops: Drops,
@@ -111,7 +112,8 @@ impl Counters {
         *self - *earlier
     }
 
-    /// The share of `seconds` in which a link of this rate was transmitting (the path load of the PPD paper, section 5).
+    /// The share of `seconds` in which a link of this rate was transmitting (the path load of the
+    /// PPD paper, section 5).
     #[must_use]
     pub fn load(&self, rate: Rate, seconds: f64) -> f64 {
         self.bytes_transmitted as f64 * 8.0 / (rate.as_f64() * seconds)

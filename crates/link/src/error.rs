@@ -23,7 +23,8 @@ pub use outage::{Outage, outage_problems};
 
 /// A model that decides which packets are lost on the wire.
 pub(crate) trait ErrorModel {
-    /// Whether a packet whose last bit leaves at `at` is lost; times never decrease from call to call.
+    /// Whether a packet whose last bit leaves at `at` is lost; times never decrease from call to
+    /// call.
     fn loses(&mut self, at: Time) -> bool;
 }
 

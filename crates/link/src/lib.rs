@@ -2,39 +2,45 @@
 //!
 //! # The model
 //!
-//! A link is one direction between two nodes. A packet that arrives joins a FIFO queue with a limit ([`QueueLimit`]), is
-//! transmitted at the link's rate after all packets before it, and arrives at the far end one propagation delay after its
-//! last bit left (store and forward). There is no processing time and no link-layer header.
+//! A link is one direction between two nodes. A packet that arrives joins a FIFO queue with a limit
+//! ([`QueueLimit`]), is transmitted at the link's rate after all packets before it, and arrives at
+//! the far end one propagation delay after its last bit left (store and forward). There is no
+//! processing time and no link-layer header.
 //!
-//! *Limit.* As in ns-2 (`queue-limit L`) the packet in transmission counts: L packets means at most L - 1 waiting and 1
-//! in transmission, and likewise for bytes. A packet that finds the queue full is dropped. No queue holds more than
+//! *Limit.* As in ns-2 (`queue-limit L`) the packet in transmission counts: L packets means at most
+//! L - 1 waiting and 1 in transmission, and likewise for bytes. A packet that finds the queue full
+//! is dropped. No queue holds more than
 //! [`MAX_PACKETS`]: packets beyond that are dropped with [`DropReason::Overflow`], at which a run should stop.
 //!
-//! *Discipline* ([`QueueConfig`]). Drop-tail, or one that drops before the queue is full: RED (Floyd and Jacobson 1993)
-//! and `CoDel` (RFC 8289). With ECN both mark an ECN-capable packet instead of dropping it
-//! ([`Payload::mark_ce`](polypath_core::frame::Payload::mark_ce)).
+//! *Discipline* ([`QueueConfig`]). Drop-tail, or one that drops before the queue is full: RED
+//! (Floyd and Jacobson 1993) and `CoDel` (RFC 8289). With ECN both mark an ECN-capable packet
+//! instead of dropping it ([`Payload::mark_ce`](polypath_core::frame::Payload::mark_ce)).
 //!
-//! *Rate* ([`LineRate`]). Constant, or a recorded sequence of opportunities of 1500 bytes ([`Trace`]).
+//! *Rate* ([`LineRate`]). Constant, or a recorded sequence of opportunities of 1500 bytes
+//! ([`Trace`]).
 //!
-//! *Equal times.* A packet whose last bit leaves at t still occupies the queue when another arrives at t. ns-2 decides by
-//! the order in which the two events were scheduled, and an arrival was scheduled before the packet ahead of it started
-//! wherever the link that it comes from is longer than a transmission. Flows that share a bottleneck return its packets
-//! at the rate at which it delivered them, so this case is frequent where queues are short. A source at exactly the rate
-//! of the link loses no packet where the limit is two packets or more. With a trace the opportunity comes first, as in
-//! Mahimahi.
+//! *Equal times.* A packet whose last bit leaves at t still occupies the queue when another arrives
+//! at t. ns-2 decides by the order in which the two events were scheduled, and an arrival was
+//! scheduled before the packet ahead of it started wherever the link that it comes from is longer
+//! than a transmission. Flows that share a bottleneck return its packets at the rate at which it
+//! delivered them, so this case is frequent where queues are short. A source at exactly the rate of
+//! the link loses no packet where the limit is two packets or more. With a trace the opportunity
+//! comes first, as in Mahimahi.
 //!
-//! *Loss.* The error models decide when the last bit of a packet leaves, so a lost packet has used queue and wire. They
-//! are a scheduled outage, a two-state Markov process in time (all packets are lost while it is down), a Gilbert-Elliott
-//! chain that steps with the packets, and independent loss. Each draws from its own stream for every packet, whatever the
-//! other models decide. The queue keeps draining while the link is down.
+//! *Loss.* The error models decide when the last bit of a packet leaves, so a lost packet has used
+//! queue and wire. They are a scheduled outage, a two-state Markov process in time (all packets are
+//! lost while it is down), a Gilbert-Elliott chain that steps with the packets, and independent
+//! loss. Each draws from its own stream for every packet, whatever the other models decide. The
+//! queue keeps draining while the link is down.
 //!
-//! *One wake per hop.* With drop-tail and RED the fate of a packet is known when it arrives: FIFO order makes the instant
-//! of its last bit a function of the packets before it. The link holds no packet. It reports at once when the packet
-//! arrives ([`Output::Deliver`] with its time) or that it is dropped, and has no deadline. With `CoDel` the fate of a
-//! packet depends on arrivals until the packet leaves: such a link holds its packets and has a deadline while any waits.
+//! *One wake per hop.* With drop-tail and RED the fate of a packet is known when it arrives: FIFO
+//! order makes the instant of its last bit a function of the packets before it. The link holds no
+//! packet. It reports at once when the packet arrives ([`Output::Deliver`] with its time) or that
+//! it is dropped, and has no deadline. With `CoDel` the fate of a packet depends on arrivals until
+//! the packet leaves: such a link holds its packets and has a deadline while any waits.
 //!
-//! Inputs must be in the order of time. One that is earlier than the one before still queues behind it, and the error
-//! models see it at its position in the queue.
+//! Inputs must be in the order of time. One that is earlier than the one before still queues behind
+//! it, and the error models see it at its position in the queue.
 
 #![no_std]
 

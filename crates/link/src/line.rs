@@ -73,8 +73,9 @@ impl Line {
         }
     }
 
-    /// When a packet whose last bit leaves at `finish` no longer occupies the queue. At a constant rate a packet that
-    /// arrives at `finish` precedes the departure; with a trace the departure is first, as in Mahimahi.
+    /// When a packet whose last bit leaves at `finish` no longer occupies the queue. At a constant
+    /// rate a packet that arrives at `finish` precedes the departure; with a trace the departure is
+    /// first, as in Mahimahi.
     #[inline]
     pub(crate) fn vacates(&self, finish: Time) -> Time {
         match self {
@@ -92,7 +93,8 @@ impl Line {
         }
     }
 
-    /// The bytes that were sent and leave after `now`, including the rest of a packet in transmission.
+    /// The bytes that were sent and leave after `now`, including the rest of a packet in
+    /// transmission.
     pub(crate) fn bytes_after(&self, now: Time) -> u64 {
         match self {
             Self::Constant(line) => line.bytes_after(now),

@@ -44,7 +44,8 @@ pub enum Output<P> {
 
 /// One direction of a link, according to the model of the [crate documentation](crate).
 ///
-/// It is aligned to a cache line, so that a packet touches few of them in a network of thousands of links.
+/// It is aligned to a cache line, so that a packet touches few of them in a network of thousands of
+/// links.
 #[derive(Clone, Debug)]
 #[repr(align(64))]
 pub struct Link<P> {
@@ -74,7 +75,8 @@ struct Wire {
 }
 
 impl<P: Payload> Link<P> {
-    /// A link that draws from the streams `link/NAME/...` of `seed`: `loss`, `gilbert-elliott`, `onoff` and `red`.
+    /// A link that draws from the streams `link/NAME/...` of `seed`: `loss`, `gilbert-elliott`,
+    /// `onoff` and `red`.
     pub fn new(config: &LinkConfig, seed: Seed, name: &str) -> Result<Self, ConfigError> {
         config.validate()?;
         let buffer = match LinkQueue::new(config, seed, name) {
@@ -112,8 +114,9 @@ impl<P: Payload> Link<P> {
         self.wire.accounting.counters(held)
     }
 
-    /// The totals up to `now`, which is not before the last input: without the bytes that leave, and the waiting times
-    /// that pass, after `now`. Other decided events count as in [`Self::counters`].
+    /// The totals up to `now`, which is not before the last input: without the bytes that leave,
+    /// and the waiting times that pass, after `now`. Other decided events count as in
+    /// [`Self::counters`].
     #[must_use]
     #[inline]
     pub fn counters_at(&self, now: Time) -> Counters {
@@ -204,7 +207,8 @@ impl<P: Payload> Machine for Link<P> {
 }
 
 impl<P: Payload> Link<P> {
-    /// Handles a packet under a less frequent discipline; it is not inlined, so that the most frequent one can be.
+    /// Handles a packet under a less frequent discipline; it is not inlined, so that the most
+    /// frequent one can be.
     #[inline(never)]
     fn handle_uncommon(&mut self, now: Time, packet: P, out: &mut impl FnMut(Output<P>)) {
         match &mut self.buffer {

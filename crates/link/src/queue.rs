@@ -1,10 +1,12 @@
 //! Queue disciplines: which packets a queue accepts, marks and drops.
 //!
-//! A discipline is one file with its configuration, a variant of [`QueueConfig`], and a variant of one of two enums:
+//! A discipline is one file with its configuration, a variant of [`QueueConfig`], and a variant of
+//! one of two enums:
 //!
-//! - [`ArrivalDiscipline`], if it decides when a packet arrives ([`ArrivalQueue`]). FIFO order then determines at once
-//!   when the packet leaves.
-//! - [`HoldingDiscipline`], if it decides when a packet leaves ([`HoldingQueue`]): it holds packets until then.
+//! - [`ArrivalDiscipline`], if it decides when a packet arrives ([`ArrivalQueue`]). FIFO order then
+//!   determines at once when the packet leaves.
+//! - [`HoldingDiscipline`], if it decides when a packet leaves ([`HoldingQueue`]): it holds packets
+//!   until then.
 
 mod backlog;
 mod codel;
@@ -33,7 +35,8 @@ pub use limit::{MAX_PACKETS, ParseLimitError, QueueLimit};
 use red::Red;
 pub use red::RedConfig;
 
-/// The queue of each direction of a link: a limit ("50 packets") for drop-tail, or a table with `kind` and `limit`.
+/// The queue of each direction of a link: a limit ("50 packets") for drop-tail, or a table with
+/// `kind` and `limit`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(
     feature = "serde",
@@ -165,19 +168,22 @@ pub(crate) trait ArrivalQueue {
     /// Decides on a packet; times never decrease from call to call.
     fn admit(&mut self, arrival: &Arrival) -> Verdict;
 
-    /// Adds the packet that was admitted last; its last bit leaves at `finish`, not earlier than any before.
+    /// Adds the packet that was admitted last; its last bit leaves at `finish`, not earlier than
+    /// any before.
     fn enqueue(&mut self, finish: Time, size: u32);
 
     /// The packets in queue and transmission after `now`; `busy` is whether one is in transmission.
     fn len(&self, now: Time, busy: bool) -> usize;
 
-    /// When each packet that still waits after `now` begins to leave: when the packet before it has left.
+    /// When each packet that still waits after `now` begins to leave: when the packet before it has
+    /// left.
     fn turns_after(&self, now: Time) -> impl Iterator<Item = Time>;
 }
 
 /// A discipline that decides when a packet leaves.
 pub(crate) trait HoldingQueue<P> {
-    /// Adds a packet that arrives at `now`, or drops packets; `transmitting` counts towards the limit.
+    /// Adds a packet that arrives at `now`, or drops packets; `transmitting` counts towards the
+    /// limit.
     fn enqueue(
         &mut self,
         now: Time,

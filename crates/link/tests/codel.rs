@@ -1,4 +1,5 @@
-//! `CoDel` against a plain transcription of RFC 8289's pseudo-code (section 5), and against drop-tail.
+//! `CoDel` against a plain transcription of RFC 8289's pseudo-code (section 5), and against
+//! drop-tail.
 
 mod common;
 
@@ -137,7 +138,8 @@ impl Rfc {
         (packet, false)
     }
 
-    /// A line that asks for a packet whenever it is free; all that is free at the time of an arrival asks first.
+    /// A line that asks for a packet whenever it is free; all that is free at the time of an
+    /// arrival asks first.
     fn drive(mut self, arrivals: &Arrivals) -> Vec<(usize, Fate)> {
         let mut busy_until = None;
         let mut left_at = None;
@@ -280,8 +282,8 @@ fn every_state_is_reached() {
     );
 }
 
-/// Ninety packets, of which each comes back as soon as it arrives: with drop-tail the queue stands for ever. `CoDel`
-/// takes packets away until the wait is below target, and then lets the rest be.
+/// Ninety packets, of which each comes back as soon as it arrives: with drop-tail the queue stands
+/// for ever. `CoDel` takes packets away until the wait is below target, and then lets the rest be.
 #[test]
 fn a_standing_queue_is_drained_to_the_target() {
     let limit = QueueLimit::Packets(100);

@@ -46,7 +46,8 @@ fn opportunities(ms: &[u64]) -> impl Iterator<Item = Time> {
     (0..).flat_map(move |n| ms.iter().map(move |at| Time((n * period + at) * 1_000_000)))
 }
 
-/// The algorithm of Mahimahi: every opportunity sends waiting bytes one by one; a due opportunity precedes an arrival.
+/// The algorithm of Mahimahi: every opportunity sends waiting bytes one by one; a due opportunity
+/// precedes an arrival.
 fn brute_force(ms: &[u64], limit: usize, arrivals: &Arrivals) -> Vec<(usize, Fate)> {
     let mut fates = Vec::new();
     let mut queue: VecDeque<(usize, u32, bool)> = VecDeque::new();
@@ -148,7 +149,8 @@ fn a_byte_is_transmitted_at_its_opportunity() {
         link.handle_input(Time::ZERO, packet, &mut |_| {});
     }
     assert_eq!(link.counters().bytes_transmitted, 8000);
-    // 1500 bytes twice at 5 ms and once at 12 ms, again after 12 ms, and the last 500 bytes at 24 ms.
+    // 1500 bytes twice at 5 ms and once at 12 ms, again after 12 ms, and the last 500 bytes at 24
+    // ms.
     for (ms, bytes) in [
         (0, 0),
         (4, 0),

@@ -4,8 +4,8 @@ use bytes::{Bytes, BytesMut};
 
 /// The minimum size of an allocation in bytes.
 const CHUNK: usize = 64 * 1024;
-/// The minimum number of packets of full length in an allocation: with the MTU of a loopback one packet
-/// would fill the minimum size.
+/// The minimum number of packets of full length in an allocation: with the MTU of a loopback one
+/// packet would fill the minimum size.
 const PACKETS: usize = 16;
 
 /// Provides space for one packet of up to `len` bytes at a time.

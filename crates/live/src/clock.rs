@@ -1,9 +1,9 @@
 //! The one clock of the tree.
 //!
-//! A run has an origin, a point on `CLOCK_MONOTONIC` that all its processes share, and [`Time`] counts
-//! nanoseconds from there. The wall clock is read for two things only: kernel receive timestamps, which
-//! use it, and the growing timestamp of a handshake. It may be set at any time, so that it is read again for
-//! each use.
+//! A run has an origin, a point on `CLOCK_MONOTONIC` that all its processes share, and [`Time`]
+//! counts nanoseconds from there. The wall clock is read for two things only: kernel receive
+//! timestamps, which use it, and the growing timestamp of a handshake. It may be set at any time,
+//! so that it is read again for each use.
 
 use nix::sys::time::TimeSpec;
 use nix::time::{ClockId, clock_gettime};
@@ -46,8 +46,8 @@ impl Clock {
 
     /// Converts a kernel receive timestamp (`SO_TIMESTAMPNS`, nanoseconds since the Unix epoch).
     ///
-    /// Subtracts the packet's age from now: a step of the wall clock affects only packets that wait in a
-    /// socket at that time. The result is never in the future.
+    /// Subtracts the packet's age from now: a step of the wall clock affects only packets that wait
+    /// in a socket at that time. The result is never in the future.
     #[must_use]
     pub fn at_wall(&self, stamp_ns: u64) -> Time {
         let age = wall_ns().saturating_sub(stamp_ns);

@@ -53,17 +53,19 @@ pub struct NodeConfig {
     /// Liveness detection of paths by heartbeats. With `"off"` every path is always used.
     #[serde(default)]
     pub liveness: Watch,
-    /// Path MTU discovery (RFC 8899), which needs liveness detection. With `"off"` the kernel fragments datagrams that
-    /// exceed the path MTU.
+    /// Path MTU discovery (RFC 8899), which needs liveness detection. With `"off"` the kernel
+    /// fragments datagrams that exceed the path MTU.
     #[serde(default)]
     pub pmtu: Option<Off>,
-    /// The control socket, at which the running node answers `polypath status`; `"off"` disables it.
+    /// The control socket, at which the running node answers `polypath status`; `"off"` disables
+    /// it.
     #[serde(default)]
     pub control: Control,
     /// The metrics endpoint for Prometheus; off by default.
     #[serde(default)]
     pub metrics: Option<MetricsConfig>,
-    /// The source of the paths' local addresses and interfaces: their tables, or uplinks found at run time.
+    /// The source of the paths' local addresses and interfaces: their tables, or uplinks found at
+    /// run time.
     #[serde(default, rename = "paths")]
     pub uplinks: Uplinks,
     /// The interfaces that may be uplinks, under `paths = "auto"`.
@@ -121,8 +123,8 @@ impl Watch {
 pub struct LocalConfig {
     /// The file of this node's private key, relative to the configuration file.
     pub key_file: PathBuf,
-    /// The user to whom the node, started as root, drops its privileges once all sockets are open; by default it keeps its
-    /// user.
+    /// The user to whom the node, started as root, drops its privileges once all sockets are open;
+    /// by default it keeps its user.
     #[serde(default)]
     pub user: Option<String>,
     /// The TUN device; packets routed to it travel to the peer.
@@ -144,9 +146,9 @@ pub struct TunDevice {
     /// The queue length of the device in packets.
     #[serde(default = "default_queue")]
     pub queue: u32,
-    /// Whether segmentation and receive offload (GSO, GRO) are used. They multiply the throughput, but the packets of a
-    /// burst share one timestamp. By default on, except under `probe-and-switch`, which compares arrival times and does
-    /// not allow it.
+    /// Whether segmentation and receive offload (GSO, GRO) are used. They multiply the throughput,
+    /// but the packets of a burst share one timestamp. By default on, except under
+    /// `probe-and-switch`, which compares arrival times and does not allow it.
     #[serde(default)]
     pub offload: Option<bool>,
 }
@@ -167,14 +169,14 @@ pub struct PeerConfig {
 pub struct PathConfig {
     /// The name in logs and statistics.
     pub name: String,
-    /// The local address and port: `"192.0.2.1:7001"`. Required unless `paths = "auto"`. With port 0 the system chooses
-    /// a port; `remote` or `relay` must then be given here, and `remote` omitted at the peer. If any path uses IPv6, its
-    /// larger header is assumed for all.
+    /// The local address and port: `"192.0.2.1:7001"`. Required unless `paths = "auto"`. With port
+    /// 0 the system chooses a port; `remote` or `relay` must then be given here, and `remote`
+    /// omitted at the peer. If any path uses IPv6, its larger header is assumed for all.
     #[serde(default, deserialize_with = "some_address")]
     #[schemars(with = "Option<String>")]
     pub local: Option<SocketAddr>,
-    /// The address and port of the peer. One of the two nodes may omit it: it then learns the address from the peer's
-    /// first authentic datagram, and follows the peer when that changes.
+    /// The address and port of the peer. One of the two nodes may omit it: it then learns the
+    /// address from the peer's first authentic datagram, and follows the peer when that changes.
     #[serde(default, deserialize_with = "some_address")]
     #[schemars(with = "Option<String>")]
     pub remote: Option<SocketAddr>,
@@ -187,7 +189,8 @@ pub struct PathConfig {
 }
 
 impl PathConfig {
-    /// The local address and port; where they are found at run time, the unspecified address of the target's family.
+    /// The local address and port; where they are found at run time, the unspecified address of the
+    /// target's family.
     #[must_use]
     pub fn local(&self) -> SocketAddr {
         let any: IpAddr = match self.target() {

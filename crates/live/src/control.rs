@@ -1,4 +1,5 @@
-//! Control of a running node or relay: its control socket, metrics, reloads and the thread that serves them.
+//! Control of a running node or relay: its control socket, metrics, reloads and the thread that
+//! serves them.
 //!
 //! None of it runs on the packet thread. The control thread (`thread`) waits for clients of the
 //! control socket (`socket`) and of the metrics endpoint (`metrics`), for a request to reload

@@ -55,7 +55,8 @@ impl<S: Timed> DeadlineStream<S> {
         self.deadline = self.clock.now() + span;
     }
 
-    /// Reads the bytes before the next `end`, which is consumed; `None` if the peer closes the stream first.
+    /// Reads the bytes before the next `end`, which is consumed; `None` if the peer closes the
+    /// stream first.
     ///
     /// # Errors
     /// `InvalidData` beyond `limit` bytes.

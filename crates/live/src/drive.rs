@@ -1,15 +1,15 @@
 //! The drive loop: it connects machines with descriptors and the real clock.
 //!
-//! A [`EventHandler`] owns machines and the descriptors that feed them. The loop wakes it when a descriptor is
-//! readable and when its deadline has passed, and guarantees what the machines rely on: time never runs
-//! backwards, deadlines are handled before an input of the same or a later time, and a flood of input
-//! delays a deadline by at most one budget.
+//! A [`EventHandler`] owns machines and the descriptors that feed them. The loop wakes it when a
+//! descriptor is readable and when its deadline has passed, and guarantees what the machines rely
+//! on: time never runs backwards, deadlines are handled before an input of the same or a later
+//! time, and a flood of input delays a deadline by at most one budget.
 //!
-//! It sleeps in `epoll` until [`SPIN`] before the deadline, by a `timerfd` with a timer slack of 1 ns, and
-//! polls the descriptors without sleeping for the rest, so that its lateness is that of a system call
-//! and not of a wake-up. It polls only while a deadline is that near. Under a real-time priority, where
-//! the kernel stalls a busy thread for 50 ms each second, it rests for at least a tenth of the time, even
-//! if deadlines follow each other within [`SPIN`].
+//! It sleeps in `epoll` until [`SPIN`] before the deadline, by a `timerfd` with a timer slack of 1
+//! ns, and polls the descriptors without sleeping for the rest, so that its lateness is that of a
+//! system call and not of a wake-up. It polls only while a deadline is that near. Under a real-time
+//! priority, where the kernel stalls a busy thread for 50 ms each second, it rests for at least a
+//! tenth of the time, even if deadlines follow each other within [`SPIN`].
 
 mod lateness;
 mod realtime_throttle;
@@ -62,14 +62,15 @@ impl Watcher {
 
 /// Machines with the descriptors that feed them.
 ///
-/// An implementation wakes its machines by [`polypath_core::machine::step`] alone. An error ends the drive;
-/// errors of a single packet (a full queue, invalid bytes) are counted by the handler instead.
+/// An implementation wakes its machines by [`polypath_core::machine::step`] alone. An error ends
+/// the drive; errors of a single packet (a full queue, invalid bytes) are counted by the handler
+/// instead.
 pub trait EventHandler {
     /// The next deadline.
     fn deadline(&self) -> Option<Deadline>;
 
-    /// Whether inputs were read and are not yet handled: the handler is then woken at once, as for a deadline,
-    /// and no lateness is counted.
+    /// Whether inputs were read and are not yet handled: the handler is then woken at once, as for
+    /// a deadline, and no lateness is counted.
     fn has_backlog(&self) -> bool {
         false
     }
@@ -77,7 +78,8 @@ pub trait EventHandler {
     /// Handles the deadlines up to `now`.
     fn handle_timeout(&mut self, now: Time) -> io::Result<()>;
 
-    /// Handles at most `budget` inputs from the readable descriptor `token` and returns their number.
+    /// Handles at most `budget` inputs from the readable descriptor `token` and returns their
+    /// number.
     ///
     /// All deadlines up to `now` have been handled.
     fn handle_readable(&mut self, token: Token, now: Time, budget: usize) -> io::Result<usize>;
@@ -204,7 +206,8 @@ impl Driver {
         Ok(std::mem::take(&mut self.report))
     }
 
-    /// Wakes the handler if its deadline has passed; returns false if the deadline then did not advance.
+    /// Wakes the handler if its deadline has passed; returns false if the deadline then did not
+    /// advance.
     fn handle_due(&mut self, handler: &mut impl EventHandler, now: Time) -> io::Result<bool> {
         if handler.has_backlog() {
             handler.handle_timeout(now)?;

@@ -1,7 +1,7 @@
 //! Reads input files: those of nodes, relays and scenarios, and the files that they name.
 //!
-//! Accepts regular files and descriptors that the process inherited (`/dev/stdin`, a shell's `<(...)`). Other
-//! files, such as a FIFO or `/dev/zero`, may block or never end, and are refused.
+//! Accepts regular files and descriptors that the process inherited (`/dev/stdin`, a shell's
+//! `<(...)`). Other files, such as a FIFO or `/dev/zero`, may block or never end, and are refused.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read};

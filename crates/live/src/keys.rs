@@ -1,6 +1,7 @@
 //! Key files, and the operating system's random source.
 //!
-//! A key file holds the private key of a node, base64 on one line, and is readable for its owner alone.
+//! A key file holds the private key of a node, base64 on one line, and is readable for its owner
+//! alone.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Read, Write};
@@ -56,8 +57,8 @@ pub enum KeyError {
     },
 }
 
-/// Generates a key pair, writes the private key to the new file `path` (mode 0600) and returns the public
-/// key.
+/// Generates a key pair, writes the private key to the new file `path` (mode 0600) and returns the
+/// public key.
 pub fn generate(path: &Path) -> Result<PublicKey, KeyError> {
     let error = |source: io::Error| match source.kind() {
         io::ErrorKind::AlreadyExists => KeyError::Exists(path.to_owned()),

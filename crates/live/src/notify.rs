@@ -25,8 +25,8 @@ pub struct Notifier {
 }
 
 impl Notifier {
-    /// The manager named by the environment (`NOTIFY_SOCKET`, `WATCHDOG_USEC`, `WATCHDOG_PID`); without it, nothing is
-    /// sent.
+    /// The manager named by the environment (`NOTIFY_SOCKET`, `WATCHDOG_USEC`, `WATCHDOG_PID`);
+    /// without it, nothing is sent.
     #[must_use]
     pub fn from_env() -> Self {
         let Some(name) = env::var_os("NOTIFY_SOCKET") else {

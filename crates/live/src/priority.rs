@@ -6,9 +6,9 @@ use nix::libc;
 
 /// Gives the calling thread the real-time policy `SCHED_FIFO` at `priority` (1 to 99).
 ///
-/// Fails with `PermissionDenied` without `CAP_SYS_NICE` in the initial user namespace; deadlines are then
-/// handled later, which the caller should report. Threads and processes started later do not inherit the
-/// policy.
+/// Fails with `PermissionDenied` without `CAP_SYS_NICE` in the initial user namespace; deadlines
+/// are then handled later, which the caller should report. Threads and processes started later do
+/// not inherit the policy.
 #[expect(
     unsafe_code,
     reason = "neither the standard library nor nix has this system call"
@@ -18,7 +18,8 @@ pub fn realtime(priority: u8) -> io::Result<()> {
         sched_priority: libc::c_int::from(priority),
     };
     let policy = libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK;
-    // SAFETY: the call reads `param`, which outlives it, and keeps no pointer; 0 is the calling thread.
+    // SAFETY: the call reads `param`, which outlives it, and keeps no pointer; 0 is the calling
+    // thread.
     if unsafe { libc::sched_setscheduler(0, policy, &raw const param) } == 0 {
         return Ok(());
     }

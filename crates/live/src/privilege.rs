@@ -29,8 +29,8 @@ impl From<Errno> for PrivilegeError {
     }
 }
 
-/// Changes the user of the process to `user`, if given, and drops the capabilities of the calling thread, and
-/// of threads that it starts later, unless the user is then root.
+/// Changes the user of the process to `user`, if given, and drops the capabilities of the calling
+/// thread, and of threads that it starts later, unless the user is then root.
 pub fn drop_privileges(user: Option<&str>) -> Result<(), PrivilegeError> {
     if let Some(name) = user {
         become_user(name)?;
@@ -110,7 +110,8 @@ fn drop_capabilities() -> io::Result<()> {
         pid: 0,
     };
     let none = [Capabilities::default(); 2];
-    // SAFETY: both structures have the layout of the call and outlive it, and the kernel keeps no pointer.
+    // SAFETY: both structures have the layout of the call and outlive it, and the kernel keeps no
+    // pointer.
     let done = unsafe { libc::syscall(libc::SYS_capset, &raw const header, none.as_ptr()) };
     if done == 0 {
         return Ok(());

@@ -1,7 +1,7 @@
 //! Files of recordings: the inputs and outputs of a node's endpoint ([`polypath_session::record`]).
 //!
-//! A file consists of lines of JSON: a [`RecordingHeader`], [`Line`]s, and an [`End`]. A recording without an end is
-//! from a node that was killed, or whose disk was full, and is valid up to there.
+//! A file consists of lines of JSON: a [`RecordingHeader`], [`Line`]s, and an [`End`]. A recording
+//! without an end is from a node that was killed, or whose disk was full, and is valid up to there.
 
 mod read;
 mod write;

@@ -61,8 +61,8 @@ pub struct RelayServer {
     driver: Driver,
 }
 
-/// Runs a relay until `SIGINT` or `SIGTERM` and returns its counters, which it also writes to the file `stats`
-/// each second.
+/// Runs a relay until `SIGINT` or `SIGTERM` and returns its counters, which it also writes to the
+/// file `stats` each second.
 pub fn run(file: &RelayFile, stats: Option<&Path>) -> Result<Stats, RelayError> {
     let mut relay = RelayServer::open(file, stats)?;
     privilege::drop_privileges(None)?;

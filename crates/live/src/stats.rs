@@ -58,7 +58,8 @@ pub struct TunStats {
     pub to_applications: Volume,
     /// Packets that the kernel did not accept.
     pub refused: u64,
-    /// Super-packets from applications that could not be segmented and are lost; with `offload` only.
+    /// Super-packets from applications that could not be segmented and are lost; with `offload`
+    /// only.
     pub unsplit: u64,
 }
 
@@ -84,15 +85,15 @@ pub struct PathStats {
     pub authentic: u64,
     /// The age of the last of those, in seconds.
     pub last_received_s: Option<f64>,
-    /// Authentic datagrams of another path, by their header: a steady stream of these means that the paths of the two
-    /// nodes are not in the same order.
+    /// Authentic datagrams of another path, by their header: a steady stream of these means that
+    /// the paths of the two nodes are not in the same order.
     pub misplaced: u64,
     /// Datagrams that the kernel did not send: a full queue or an unreachable network.
     pub unsent: u64,
     /// Of these, datagrams that exceed the MTU of the interface.
     pub too_long: u64,
-    /// Datagrams that the kernel dropped before they were read: those of unknown senders during a flood, and any while
-    /// the receive buffer was full; updated each second.
+    /// Datagrams that the kernel dropped before they were read: those of unknown senders during a
+    /// flood, and any while the receive buffer was full; updated each second.
     pub kernel_dropped: u64,
     /// Datagrams not sent because the peer's address was not known yet.
     pub unaddressed: u64,
@@ -210,11 +211,11 @@ pub struct Stats {
     pub tun: TunStats,
     /// The paths.
     pub paths: Vec<PathStats>,
-    /// The number of paths of the peer, from the last handshake; a number other than here is a mistake in one of the
-    /// files.
+    /// The number of paths of the peer, from the last handshake; a number other than here is a
+    /// mistake in one of the files.
     pub peer_paths: Option<u8>,
-    /// Packets that the endpoint dropped, by reason as in the event stream; reasons that never occurred are absent.
-    /// `duplicate` counts copies after the first.
+    /// Packets that the endpoint dropped, by reason as in the event stream; reasons that never
+    /// occurred are absent. `duplicate` counts copies after the first.
     pub dropped: BTreeMap<DropReason, u64>,
     /// The session: datagrams sealed and opened, handshakes, and datagrams rejected by reason.
     pub session: Value,

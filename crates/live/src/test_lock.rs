@@ -4,7 +4,8 @@ use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 static PROCESSORS: RwLock<()> = RwLock::new(());
 
-/// Locks the processors for a test of many threads or much computing; it may run together with others of its kind.
+/// Locks the processors for a test of many threads or much computing; it may run together with
+/// others of its kind.
 pub(crate) fn shared() -> RwLockReadGuard<'static, ()> {
     PROCESSORS.read().unwrap_or_else(PoisonError::into_inner)
 }

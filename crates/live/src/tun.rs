@@ -1,7 +1,8 @@
 //! TUN devices, which exchange IP packets with the kernel.
 //!
-//! A device without [offload] reads and writes one packet per call, so that packets are not merged and keep
-//! their times. A device exists as long as its [`Tun`], in the network namespace of the thread that opens it.
+//! A device without [offload] reads and writes one packet per call, so that packets are not merged
+//! and keep their times. A device exists as long as its [`Tun`], in the network namespace of the
+//! thread that opens it.
 
 pub mod batch;
 pub mod offload;
@@ -96,7 +97,8 @@ impl Tun {
             .map_err(error)?;
         device.set_nonblocking(true).map_err(error)?;
         match device.set_tx_queue_len(config.queue) {
-            // The kernel permits it in the initial user namespace only; elsewhere its default of 500 serves.
+            // The kernel permits it in the initial user namespace only; elsewhere its default of
+            // 500 serves.
             Err(e) if e.kind() == io::ErrorKind::PermissionDenied => {}
             result => result.map_err(error)?,
         }
@@ -126,7 +128,8 @@ impl Tun {
         self.mtu
     }
 
-    /// Reads the next packet that the kernel sends into `buffer` and returns its length; none if none waits.
+    /// Reads the next packet that the kernel sends into `buffer` and returns its length; none if
+    /// none waits.
     pub fn read(&self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
         match self.device.recv(buffer) {
             Ok(len) => Ok(Some(len)),
@@ -177,7 +180,8 @@ impl Tun {
 impl AsFd for Tun {
     #[expect(unsafe_code, reason = "tun-rs gives its descriptor only as a number")]
     fn as_fd(&self) -> BorrowedFd<'_> {
-        // SAFETY: the device owns the descriptor and exists at least as long as the borrow of `self`.
+        // SAFETY: the device owns the descriptor and exists at least as long as the borrow of
+        // `self`.
         unsafe { BorrowedFd::borrow_raw(self.device.as_raw_fd()) }
     }
 }

@@ -1,9 +1,9 @@
 //! The socket of a path: datagrams, each with the time at which the kernel received it.
 //!
-//! With GSO and GRO, datagrams of one length are sent and received in one call ([`batch`]): they leave as a burst
-//! and share one receive time, which packet spacing and the comparison of paths do not permit. The ECN field
-//! of the outer header stays zero (not ECN-capable: the compatibility mode of RFC 6040, section 4.3); that of
-//! the inner packet is not changed.
+//! With GSO and GRO, datagrams of one length are sent and received in one call ([`batch`]): they
+//! leave as a burst and share one receive time, which packet spacing and the comparison of paths do
+//! not permit. The ECN field of the outer header stays zero (not ECN-capable: the compatibility
+//! mode of RFC 6040, section 4.3); that of the inner packet is not changed.
 
 use std::io::{self, IoSlice};
 use std::net::{SocketAddr, UdpSocket};
@@ -118,7 +118,8 @@ impl PathSocket {
         Self::open_bound(path, bind)
     }
 
-    /// Opens the socket of a `path` whose address no interface has yet: it carries nothing until one has it.
+    /// Opens the socket of a `path` whose address no interface has yet: it carries nothing until
+    /// one has it.
     pub fn open_early(path: &PathConfig) -> Result<Self, UdpError> {
         if strays(path) {
             return Self::nowhere(path);
@@ -137,8 +138,8 @@ impl PathSocket {
         })
     }
 
-    /// Opens a socket for a `path` whose interface or address does not exist: it is bound to an interface that
-    /// never exists, and carries nothing.
+    /// Opens a socket for a `path` whose interface or address does not exist: it is bound to an
+    /// interface that never exists, and carries nothing.
     pub(crate) fn nowhere(path: &PathConfig) -> Result<Self, UdpError> {
         Self::open_bound(path, |socket, path| {
             interface::bind_to(socket, NOWHERE).map_err(|source| UdpError::Other {
@@ -212,7 +213,8 @@ impl PathSocket {
         self.headers == OVER_IPV4
     }
 
-    /// The index of the interface that the socket is bound to, which may no longer exist; none if unbound.
+    /// The index of the interface that the socket is bound to, which may no longer exist; none if
+    /// unbound.
     pub(crate) fn device(&self) -> Option<u32> {
         interface::bound_to(&self.socket)
     }
@@ -272,7 +274,8 @@ impl PathSocket {
         self.socket.send_to(datagram, to).map(|_| ())
     }
 
-    /// Sends `datagrams` to `to` in one call by GSO: each has `segment` bytes, the last may be shorter.
+    /// Sends `datagrams` to `to` in one call by GSO: each has `segment` bytes, the last may be
+    /// shorter.
     ///
     /// # Errors
     /// As with [`PathSocket::send`], for all of them; or GSO is not possible.
@@ -307,8 +310,8 @@ impl AsFd for PathSocket {
     }
 }
 
-/// Whether datagrams of a `path` would leave on another uplink while no interface has its address: over IPv6
-/// the kernel chooses a route without regard to the source address.
+/// Whether datagrams of a `path` would leave on another uplink while no interface has its address:
+/// over IPv6 the kernel chooses a route without regard to the source address.
 pub(crate) fn strays(path: &PathConfig) -> bool {
     path.local().is_ipv6() && path.interface.is_none()
 }

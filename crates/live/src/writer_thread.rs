@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use crate::privilege;
 
-/// The time for which the end of a run waits for the last writes: a stuck disk must not delay it forever.
+/// The time for which the end of a run waits for the last writes: a stuck disk must not delay it
+/// forever.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
 
 /// A thread without privileges, started with its file open.

@@ -1,4 +1,5 @@
-//! The figures and tables of the papers, with the measurements that judge claims: one folder per paper.
+//! The figures and tables of the papers, with the measurements that judge claims: one folder per
+//! paper.
 
 pub(crate) mod delay_centric;
 pub(crate) mod diversity;

@@ -1,7 +1,7 @@
 //! The simulations behind the figures: pure functions of their parameters, one folder per paper.
 //!
-//! The digest of this folder and of the crates it uses ([`SOURCES`]) labels every stored result. A change here runs all
-//! jobs again; a change in `figures/` runs none.
+//! The digest of this folder and of the crates it uses ([`SOURCES`]) labels every stored result. A
+//! change here runs all jobs again; a change in `figures/` runs none.
 
 pub(crate) mod delay_centric;
 pub(crate) mod diversity;

@@ -1,8 +1,10 @@
-//! The five papers that polypath implements: the figures that reproduce theirs, and the simulations behind them.
+//! The five papers that polypath implements: the figures that reproduce theirs, and the simulations
+//! behind them.
 //!
 //! A [`Figure`](polypath_claims::Figure) is a function from a [`Study`](polypath_claims::Study) to
-//! [`Findings`](polypath_claims::Findings). The folder `jobs` has the simulations, the folder `figures` the functions
-//! that request them, draw their results and name the measurements that the ledger's rules use.
+//! [`Findings`](polypath_claims::Findings). The folder `jobs` has the simulations, the folder
+//! `figures` the functions that request them, draw their results and name the measurements that the
+//! ledger's rules use.
 
 mod figures;
 mod jobs;

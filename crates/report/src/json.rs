@@ -5,8 +5,8 @@
 //! are rounded to a fixed number of digits, so that equal runs give equal bytes.
 //!
 //! Transfers that timed out (`timed_out` of them) count as `timeout_s`: the mean of `transfer_s`
-//! and each quantile that equals `timeout_s` are then lower bounds, `difference_to_tcp_bound` states
-//! what the difference is (`exact`, `at-least`, `at-most`, `neither`), and `prebuffer_s` is
+//! and each quantile that equals `timeout_s` are then lower bounds, `difference_to_tcp_bound`
+//! states what the difference is (`exact`, `at-least`, `at-most`, `neither`), and `prebuffer_s` is
 //! neither. `intact` is null where no transfer completed. [`crate::legend`] explains each figure.
 
 use polypath_core::time::Duration;

@@ -1,10 +1,11 @@
 //! The simulator compared with theory and ns-2 2.35.
 //!
-//! A *case* is a network of `validation/scenarios` with overrides, run once for each of its seeds as
-//! `polypath sim` would run it. Each of its *checks* measures a quantity in every run and compares its mean with a
-//! reference. The *suites* define the cases: theory, TCP against PFTK, and the runs of ns-2, whose results are in
-//! `validation/reference`. [`validate`] runs cases on several threads and returns a [`Comparison`] for each check. The
-//! seeds and their order do not depend on the threads, so the results do not either.
+//! A *case* is a network of `validation/scenarios` with overrides, run once for each of its seeds
+//! as `polypath sim` would run it. Each of its *checks* measures a quantity in every run and
+//! compares its mean with a reference. The *suites* define the cases: theory, TCP against PFTK, and
+//! the runs of ns-2, whose results are in `validation/reference`. [`validate`] runs cases on
+//! several threads and returns a [`Comparison`] for each check. The seeds and their order do not
+//! depend on the threads, so the results do not either.
 //!
 //! The [`Scope`] selects all of it, or a part with fewer seeds within the same bounds.
 

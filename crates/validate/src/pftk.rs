@@ -1,13 +1,15 @@
 //! The throughput of TCP Reno by Padhye, Firoiu, Towsley and Kurose.
 
-/// The full model's rate in segments per second (Padhye et al., Modeling TCP Throughput: A Simple Model and its
-/// Empirical Validation, SIGCOMM 1998, section 2.2): losses with probability `p`, `rtt` and the first timeout `t0` in
-/// seconds, `b` segments for each ACK, no limit by the receiver's window.
+/// The full model's rate in segments per second (Padhye et al., Modeling TCP Throughput: A Simple
+/// Model and its Empirical Validation, SIGCOMM 1998, section 2.2): losses with probability `p`,
+/// `rtt` and the first timeout `t0` in seconds, `b` segments for each ACK, no limit by the
+/// receiver's window.
 #[must_use]
 pub fn pftk(p: f64, rtt: f64, t0: f64, b: f64) -> f64 {
     let share = (2.0 + b) / (3.0 * b);
     let window = share + (8.0 * (1.0 - p) / (3.0 * b * p) + share * share).sqrt();
-    // The probability that a loss at this window ends in a timeout, and the mean length of a row of timeouts.
+    // The probability that a loss at this window ends in a timeout, and the mean length of a row of
+    // timeouts.
     let q = 1.0 - p;
     let timeout = ((1.0 - q.powi(3)) * (1.0 + q.powi(3) * (1.0 - q.powf(window - 3.0)))
         / (1.0 - q.powf(window)))
@@ -28,7 +30,8 @@ pub fn pftk(p: f64, rtt: f64, t0: f64, b: f64) -> f64 {
 mod tests {
     use super::pftk;
 
-    /// Against the column `pftk_full_Mbps` of the reference runs of ns-2, which was computed elsewhere.
+    /// Against the column `pftk_full_Mbps` of the reference runs of ns-2, which was computed
+    /// elsewhere.
     #[test]
     fn it_is_the_model_of_the_reference() {
         for (p, b, mbits) in [

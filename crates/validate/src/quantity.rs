@@ -12,7 +12,8 @@ use crate::ValidateError;
 pub struct Quantity {
     /// Which figure.
     pub kind: Kind,
-    /// The name of a flow or link, or the prefix of several names before a `.` or `-`; all if empty.
+    /// The name of a flow or link, or the prefix of several names before a `.` or `-`; all if
+    /// empty.
     pub of: String,
 }
 
@@ -33,7 +34,8 @@ pub enum Kind {
     Drops,
     /// The share of the packets at links that these do not drop.
     Passed,
-    /// The share of the packets at links that these drop; packets in flight at the end do not count as lost.
+    /// The share of the packets at links that these drop; packets in flight at the end do not count
+    /// as lost.
     Dropped,
     /// The mean number of packets waiting at a link, without the one in transmission.
     Queue,

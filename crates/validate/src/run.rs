@@ -8,7 +8,8 @@ use crate::ValidateError;
 use crate::case::Case;
 use crate::comparison::Comparison;
 
-/// Runs every case with each of its seeds, on `jobs` threads or one for each core, and evaluates its checks.
+/// Runs every case with each of its seeds, on `jobs` threads or one for each core, and evaluates
+/// its checks.
 ///
 /// `on_progress` is called at least every 100 ms with the finished parts and their `total`.
 ///
@@ -40,8 +41,8 @@ pub fn validate(
     Ok(rows.collect())
 }
 
-/// The numbers of the cases with their seeds, the first seeds of all before the second: short and long runs mix, so
-/// that progress predicts the remaining time.
+/// The numbers of the cases with their seeds, the first seeds of all before the second: short and
+/// long runs mix, so that progress predicts the remaining time.
 fn runs(cases: &[Case]) -> Vec<(usize, u64)> {
     let most = cases.iter().map(|case| case.seeds.len()).max().unwrap_or(0);
     let round = |position: usize| {

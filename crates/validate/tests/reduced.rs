@@ -1,4 +1,5 @@
-//! The reduced validation: what `polypath validate` does, with fewer cases, seeds and seconds within the same bounds.
+//! The reduced validation: what `polypath validate` does, with fewer cases, seeds and seconds
+//! within the same bounds.
 
 use polypath_validate::{Case, Comparison, Scope, cases, render, validate};
 

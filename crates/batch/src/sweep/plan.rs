@@ -9,11 +9,12 @@ use serde_json::json;
 use super::Point;
 use crate::digest::digest;
 
-/// The version of the set of keys in a report. It increases with each new key, so that no sweep mixes points with and
-/// without it. The meaning of the keys is versioned by the report itself.
+/// The version of the set of keys in a report. It increases with each new key, so that no sweep
+/// mixes points with and without it. The meaning of the keys is versioned by the report itself.
 pub(super) const FORM: u32 = 2;
 
-/// The identity of a sweep apart from its points: sweeps with equal plans share their finished points.
+/// The identity of a sweep apart from its points: sweeps with equal plans share their finished
+/// points.
 #[derive(Clone, Debug)]
 pub struct Plan<'a> {
     /// The text of the file.

@@ -43,8 +43,8 @@ struct PointLabel {
 }
 
 impl PointStore {
-    /// Opens or creates the folder below `out`. A folder with the points of another plan is an error. A truncated plan is
-    /// written again: each point carries the digest of its own.
+    /// Opens or creates the folder below `out`. A folder with the points of another plan is an
+    /// error. A truncated plan is written again: each point carries the digest of its own.
     pub(super) fn open(out: &Path, plan: &str) -> Result<Self, SweepError> {
         let folder = out.join(POINTS);
         let path = folder.join("plan.json");

@@ -48,8 +48,8 @@ fn what_was_sent_again_is_a_retransmission_before_the_bottleneck() {
         let Some(run) = captured(&lossy(&tcp), &["access"]) else {
             return;
         };
-        // To tshark 4.0 a segment that follows new data within the round-trip time of the handshake is
-        // out of order, even if it was captured before.
+        // To tshark 4.0 a segment that follows new data within the round-trip time of the handshake
+        // is out of order, even if it was captured before.
         let again = run.count("tcp.analysis.retransmission || tcp.analysis.out_of_order");
         assert_eq!(again as u64, sent_again(&run), "{variant}");
         assert!(again > 20, "{variant}: {again}");
@@ -127,7 +127,8 @@ fn a_window_that_grows_later_is_read_back_with_the_scale_of_the_handshake() {
         let windows = acks.iter().map(|ack| ack["tcp.window_size"].parse());
         windows.map(|window| window.expect("a number")).collect()
     };
-    // What was offered before may still be used, so that a smaller window comes later than it is wished.
+    // What was offered before may still be used, so that a smaller window comes later than it is
+    // wished.
     for (filter, window) in [
         ("frame.time_epoch < 5", 20),
         ("frame.time_epoch > 5.5 && frame.time_epoch < 15", 1000),

@@ -20,7 +20,8 @@ pub(crate) struct Captured {
     _folder: TempDir,
 }
 
-/// Runs `network` and captures the links of these names; nothing, and the reason on standard error, without tshark.
+/// Runs `network` and captures the links of these names; nothing, and the reason on standard error,
+/// without tshark.
 pub(crate) fn captured(network: &str, links: &[&str]) -> Option<Captured> {
     if Command::new("tshark").arg("--version").output().is_err() {
         eprintln!("skipped: there is no tshark to read captures with");
@@ -43,8 +44,8 @@ pub(crate) fn captured(network: &str, links: &[&str]) -> Option<Captured> {
 }
 
 impl Captured {
-    /// The fields of every packet that matches `filter`, by their names; those that occur more than once are joined
-    /// by commas.
+    /// The fields of every packet that matches `filter`, by their names; those that occur more than
+    /// once are joined by commas.
     pub(crate) fn packets(&self, filter: &str, fields: &[&str]) -> Vec<BTreeMap<String, String>> {
         let checks = ["ip", "tcp", "udp"].map(|protocol| format!("{protocol}.check_checksum:TRUE"));
         let mut tshark = Command::new("tshark");

@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::run::captured;
 
-/// All kinds of packets that there are: SYNs, data, ACKs with and without blocks, marks, datagrams of any size.
+/// All kinds of packets that there are: SYNs, data, ACKs with and without blocks, marks, datagrams
+/// of any size.
 const EVERYTHING: &str = r#"schema = 1
 name = "everything"
 run = { duration = "5 s" }
@@ -95,7 +96,8 @@ fn every_packet_has_the_length_that_the_model_gives_it_or_that_its_headers_need(
         "tcp && !(ip.addr == 10.0.0.3 && ip.addr == 10.0.0.1)",
         &fields,
     ) {
-        // The plain file: no blocks, a window that needs no scale, and a model of ACKs below their headers.
+        // The plain file: no blocks, a window that needs no scale, and a model of ACKs below their
+        // headers.
         let syn = packet["tcp.flags.syn"] == "True" || packet["tcp.flags.syn"] == "1";
         let wanted = match packet["tcp.len"].as_str() {
             "0" if syn => "44",
@@ -162,8 +164,9 @@ fn every_syn_and_no_other_packet_carries_the_maximum_segment_size() {
     assert_eq!(run.count("tcp.options.mss_val"), syns);
 }
 
-/// As many flows as there are ports of receivers, of datagrams between two nodes and over TCP between two others;
-/// and more connections than there are ports of senders, one after another between two more.
+/// As many flows as there are ports of receivers, of datagrams between two nodes and over TCP
+/// between two others; and more connections than there are ports of senders, one after another
+/// between two more.
 #[test]
 fn no_port_is_taken_for_a_protocol() {
     let link = |from: &str, to: &str| {

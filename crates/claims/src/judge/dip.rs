@@ -1,10 +1,11 @@
-//! Hartigan's dip: the distance of a sample from unimodal distributions (J. A. Hartigan and P. M. Hartigan, "The
-//! Dip Test of Unimodality", Annals of Statistics 13, 1985).
+//! Hartigan's dip: the distance of a sample from unimodal distributions (J. A. Hartigan and P. M.
+//! Hartigan, "The Dip Test of Unimodality", Annals of Statistics 13, 1985).
 //!
-//! The dip is the greatest distance between the empirical distribution and the nearest unimodal one, from 1/(2n) to 1/4.
-//! The paper compares it with that of uniform samples, whose dips are greater than those of bell-shaped ones. A point
-//! with a flat tail is unimodal, too, and has greater dips: here a sample is bimodal only if its dip exceeds the critical
-//! dips of all of these.
+//! The dip is the greatest distance between the empirical distribution and the nearest unimodal
+//! one, from 1/(2n) to 1/4. The paper compares it with that of uniform samples, whose dips are
+//! greater than those of bell-shaped ones. A point with a flat tail is unimodal, too, and has
+//! greater dips: here a sample is bimodal only if its dip exceeds the critical dips of all of
+//! these.
 
 use polypath_core::rng::Seed;
 use polypath_report::statistics::quantile;
@@ -49,7 +50,8 @@ fn critical_of(n: usize, level: f64, point: f64) -> Option<f64> {
     quantile(&dips, 1.0 - level)
 }
 
-/// Sorted values. Distances are in counts of values: the i-th step of the distribution is from i to i + 1.
+/// Sorted values. Distances are in counts of values: the i-th step of the distribution is from i to
+/// i + 1.
 struct Sorted<'a>(&'a [f64]);
 
 impl Sorted<'_> {
@@ -84,7 +86,8 @@ impl Sorted<'_> {
         self.hull(low, high, |before, after| before <= after)
     }
 
-    /// Drops each knot for which `wrong` is true of the slopes before and after, both multiplied by the two widths.
+    /// Drops each knot for which `wrong` is true of the slopes before and after, both multiplied by
+    /// the two widths.
     fn hull(&self, low: usize, high: usize, wrong: fn(f64, f64) -> bool) -> Vec<usize> {
         let mut knots: Vec<usize> = Vec::new();
         for next in low..=high {

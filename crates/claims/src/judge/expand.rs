@@ -8,7 +8,8 @@ use crate::ledger::{Each, Expr, Part, Relation};
 
 /// The relation of a part for each of the names for which it has to hold.
 ///
-/// If none of its names is measured, each name stands for every measured `name.X` that exists for all of them.
+/// If none of its names is measured, each name stands for every measured `name.X` that exists for
+/// all of them.
 pub(super) fn expand(part: &Part, measured: &Measured<'_>) -> Result<Vec<Relation>, JudgeError> {
     let Some(relation) = &part.relation else {
         return Ok(Vec::new());
@@ -102,7 +103,8 @@ fn own_names(relation: &Relation, segment: &str) -> BTreeSet<String> {
         .collect()
 }
 
-/// The relation itself, or, if none of its names is measured, one for every `X` with a `name.X` for all of them.
+/// The relation itself, or, if none of its names is measured, one for every `X` with a `name.X` for
+/// all of them.
 fn children(relation: &Relation, measured: &Measured<'_>) -> Result<Vec<Relation>, JudgeError> {
     let is_missing = |name: &str| measured.of(name).next().is_none();
     let missing: Vec<&str> = names(relation)

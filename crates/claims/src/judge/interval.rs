@@ -11,7 +11,8 @@ use crate::measurement::{Measurement, Sample};
 /// The quantile at the upper end of a two-sided 95 % interval.
 const UPPER_QUANTILE: f64 = 0.975;
 
-/// A number with its standard error and degrees of freedom, which are `None` if every group has a single run.
+/// A number with its standard error and degrees of freedom, which are `None` if every group has a
+/// single run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Interval {
     pub(super) value: f64,
@@ -29,7 +30,8 @@ impl Interval {
         self.least(1) > 0.0
     }
 
-    /// The lower end of the interval at the level of one of `tests` tests that hold together with 95 % (Bonferroni).
+    /// The lower end of the interval at the level of one of `tests` tests that hold together with
+    /// 95 % (Bonferroni).
     pub(super) fn least(&self, tests: usize) -> f64 {
         self.value - self.half(tests).unwrap_or(0.0)
     }
@@ -49,7 +51,8 @@ impl Interval {
     }
 }
 
-/// The interval of `f`, which computes the value without a run; `names` are the quantities on which it depends.
+/// The interval of `f`, which computes the value without a run; `names` are the quantities on which
+/// it depends.
 pub(super) fn interval(
     measured: &Measured<'_>,
     names: &[&str],

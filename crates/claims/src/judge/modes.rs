@@ -23,8 +23,8 @@ impl Dip<'_> {
     }
 }
 
-/// Tests whether the runs of a quantity have two modes; for a curve, at one of its positions at least, with the level
-/// divided by the number of positions (Bonferroni).
+/// Tests whether the runs of a quantity have two modes; for a curve, at one of its positions at
+/// least, with the level divided by the number of positions (Bonferroni).
 pub(super) fn bimodal(name: &str, measured: &Measured<'_>) -> Result<Test, JudgeError> {
     let positions = measured.of(name).count();
     let level = LEVEL / positions.max(1) as f64;

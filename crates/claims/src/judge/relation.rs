@@ -155,8 +155,8 @@ fn at_means(
     Ok(tests)
 }
 
-/// Tests whether the greatest value of a curve is beyond `bound`: it is significantly greater than each value up to the
-/// bound, at a level that accounts for its selection as the greatest.
+/// Tests whether the greatest value of a curve is beyond `bound`: it is significantly greater than
+/// each value up to the bound, at a level that accounts for its selection as the greatest.
 fn greatest_beyond(
     arguments: &[Expr],
     bound: f64,
@@ -186,7 +186,8 @@ fn greatest_beyond(
     Ok(Test::new(label, holds, margin, unit))
 }
 
-/// Tests whether no step of a curve is significantly in the wrong direction, and its ends significantly in the right one.
+/// Tests whether no step of a curve is significantly in the wrong direction, and its ends
+/// significantly in the right one.
 fn monotone(
     name: &str,
     falling: bool,

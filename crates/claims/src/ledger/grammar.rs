@@ -145,7 +145,8 @@ fn bimodal(input: &mut &str) -> ModalResult<Relation> {
     Ok(Relation::Bimodal { of })
 }
 
-/// `left < right`, `left ~ right within share`, `value in [low, high]` or `curve falls over coordinate`.
+/// `left < right`, `left ~ right within share`, `value in [low, high]` or `curve falls over
+/// coordinate`.
 fn comparison_of_values(input: &mut &str) -> ModalResult<Relation> {
     let left = sum(input)?;
     if opt((keyword("falls"), keyword("over")))

@@ -1,11 +1,13 @@
 //! Rules: relations between measured quantities.
 //!
-//! A rule has one or more parts, separated by `;`. A part is a relation: a comparison (`a < 0.7 * b`, `delay < 10 ms`), a
-//! relative difference (`a ~ b within 0.1`, a share of `b`), a range (`a in [760, 840] kb/s`), or a form of a curve
-//! (`monotone(a over load)`, `monotone(a over load, falling)`, `monotone(a over load above .75)`, `a falls over time`,
-//! `bimodal(a)`). Qualifiers follow: `for each s` and `for every other s` replace the segment `s` of a name, as in
-//! `transfer.s`, by each measured one; `for s in a, b` lists the replacements; `at load >= .9` restricts the coordinate.
-//! `at the end`, and other words after `at` or `for`, only describe. A part without a relation is a remark.
+//! A rule has one or more parts, separated by `;`. A part is a relation: a comparison (`a < 0.7 *
+//! b`, `delay < 10 ms`), a relative difference (`a ~ b within 0.1`, a share of `b`), a range (`a in
+//! [760, 840] kb/s`), or a form of a curve (`monotone(a over load)`, `monotone(a over load,
+//! falling)`, `monotone(a over load above .75)`, `a falls over time`, `bimodal(a)`). Qualifiers
+//! follow: `for each s` and `for every other s` replace the segment `s` of a name, as in
+//! `transfer.s`, by each measured one; `for s in a, b` lists the replacements; `at load >= .9`
+//! restricts the coordinate. `at the end`, and other words after `at` or `for`, only describe. A
+//! part without a relation is a remark.
 
 use std::str::FromStr;
 
@@ -150,8 +152,8 @@ pub struct Quantity {
 pub enum Each {
     /// Only the names as written.
     Once,
-    /// The segment is replaced by each measured name, or, if `other`, by each measured name that the part does not
-    /// contain.
+    /// The segment is replaced by each measured name, or, if `other`, by each measured name that
+    /// the part does not contain.
     Measured {
         /// The segment.
         segment: String,

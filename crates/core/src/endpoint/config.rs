@@ -7,7 +7,8 @@ use crate::policy::{PathSet, PolicyConfig, PolicyError};
 use crate::rng::Seed;
 use crate::time::Duration;
 
-/// The configuration of an endpoint. Both endpoints of an overlay agree on all of it except the policy.
+/// The configuration of an endpoint. Both endpoints of an overlay agree on all of it except the
+/// policy.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct EndpointConfig {
@@ -19,18 +20,19 @@ pub struct EndpointConfig {
     pub encapsulation: Encapsulation,
     /// The number of sequence numbers that are remembered to detect duplicates.
     pub window: u32,
-    /// The sequence number of the first packet, usually 0. After a restart it is used again, and the peer gets
-    /// [`Input::PeerRestarted`](crate::endpoint::Input).
+    /// The sequence number of the first packet, usually 0. After a restart it is used again, and
+    /// the peer gets [`Input::PeerRestarted`](crate::endpoint::Input).
     pub first_sequence: u64,
     /// Probes and packet pairs.
     pub probing: ProbingConfig,
     /// The seed of the random streams of a policy that draws.
     #[cfg_attr(feature = "serde", serde(default))]
     pub seed: Seed,
-    /// The detector that marks packets when copies mask congestion (diversity-routing paper, VI); requires that both
-    /// endpoints send every packet on every path.
+    /// The detector that marks packets when copies mask congestion (diversity-routing paper, VI);
+    /// requires that both endpoints send every packet on every path.
     pub detector: Option<DetectorConfig>,
-    /// How paths are monitored, so that a silent path is not used; `None` uses every path always, as in the papers.
+    /// How paths are monitored, so that a silent path is not used; `None` uses every path always,
+    /// as in the papers.
     pub liveness: Option<LivenessConfig>,
 }
 
@@ -42,7 +44,8 @@ pub struct EndpointConfig {
 )]
 #[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 pub struct ProbingConfig {
-    /// The path of a probe wins if the data packet arrives more than this many times delta T after the probe.
+    /// The path of a probe wins if the data packet arrives more than this many times delta T after
+    /// the probe.
     pub threshold: f64,
     /// Packet pairs repeat at this interval while data flows.
     pub pair_interval: Duration,
@@ -56,7 +59,8 @@ pub struct ProbingConfig {
 }
 
 impl Default for ProbingConfig {
-    /// Twice delta T (PPD paper, 5.2), the paper's data packet of 1000 bytes, and one pair per second.
+    /// Twice delta T (PPD paper, 5.2), the paper's data packet of 1000 bytes, and one pair per
+    /// second.
     fn default() -> Self {
         Self {
             threshold: 2.0,
@@ -88,7 +92,8 @@ mod size {
     }
 }
 
-/// The minimum length of a pair's larger packet in bytes: a shorter one hardly differs from a probe.
+/// The minimum length of a pair's larger packet in bytes: a shorter one hardly differs from a
+/// probe.
 pub const MIN_PAIR_LEN: u16 = 100;
 
 /// Why the configuration of an endpoint is invalid.
@@ -163,7 +168,8 @@ impl EndpointConfig {
     }
 }
 
-/// The settings that may change while an endpoint runs: policy, probing and liveness. They are checked.
+/// The settings that may change while an endpoint runs: policy, probing and liveness. They are
+/// checked.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Adjustment {
@@ -173,7 +179,8 @@ pub struct Adjustment {
 }
 
 impl Adjustment {
-    /// The adjustable settings of `config`; its other settings must be those of the running endpoint.
+    /// The adjustable settings of `config`; its other settings must be those of the running
+    /// endpoint.
     ///
     /// # Errors
     /// If the configuration is invalid.

@@ -20,22 +20,25 @@ pub enum Input<P> {
     },
     /// A frame of the peer; its `path` is the one that it arrived on.
     Frame(Frame<P>),
-    /// Frames can reach the peer from now on, as after a handshake: paths that are not live are probed at once.
+    /// Frames can reach the peer from now on, as after a handshake: paths that are not live are
+    /// probed at once.
     Reachable,
     /// Frames on this path can reach the peer from now on, as after its interface has appeared.
     PathReachable(PathId),
     /// The peer has restarted without its state: its sequence numbers start again.
     PeerRestarted,
-    /// The driver is behind, and the present is this time: timers that were due before it run at their own times, and
-    /// their outputs leave at this time at the earliest.
+    /// The driver is behind, and the present is this time: timers that were due before it run at
+    /// their own times, and their outputs leave at this time at the earliest.
     DriverBehind(Time),
-    /// The MTU of a path's interface, from which path MTU discovery starts ([`crate::pmtu`]) where paths are watched.
+    /// The MTU of a path's interface, from which path MTU discovery starts ([`crate::pmtu`]) where
+    /// paths are watched.
     InterfaceMtu {
         /// The path.
         path: PathId,
         /// The longest packet that the interface accepts, in bytes; 0 disables discovery.
         mtu: u16,
-        /// Whether the route of the path has changed, so that what is known of its MTU no longer holds.
+        /// Whether the route of the path has changed, so that what is known of its MTU no longer
+        /// holds.
         rerouted: bool,
     },
     /// Change the settings. Sequence numbers, epochs and the state of paths and packets are kept.

@@ -1,12 +1,14 @@
-//! The receiving half of an endpoint: delivers the first copy, compares probes with data, measures delta T, and requests
-//! switches.
+//! The receiving half of an endpoint: delivers the first copy, compares probes with data, measures
+//! delta T, and requests switches.
 //!
-//! Epochs: the receiver knows the epoch of the newest data packet that arrived or that a probe stands for. A switch
-//! request names the next epoch, and until a packet of that epoch arrives, no comparison counts. A packet newer than all
-//! before it carries the sender's current epoch; late data from a slow path does not.
+//! Epochs: the receiver knows the epoch of the newest data packet that arrived or that a probe
+//! stands for. A switch request names the next epoch, and until a packet of that epoch arrives, no
+//! comparison counts. A packet newer than all before it carries the sender's current epoch; late
+//! data from a slow path does not.
 //!
-//! A sender that restarts numbers its packets from the first again, in epoch 0. The receiver then discards the state of
-//! the old sender ([`Input::PeerRestarted`](crate::endpoint::Input)), since new packets would look like duplicates.
+//! A sender that restarts numbers its packets from the first again, in epoch 0. The receiver then
+//! discards the state of the old sender ([`Input::PeerRestarted`](crate::endpoint::Input)), since
+//! new packets would look like duplicates.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -186,7 +188,8 @@ impl Receiver {
         self.comparison.buffered() + self.detector.as_ref().map_or(0, Detector::buffered)
     }
 
-    /// Updates the epoch from data or a probe: the newest packet carries the current epoch of the sender.
+    /// Updates the epoch from data or a probe: the newest packet carries the current epoch of the
+    /// sender.
     fn note_epoch(&mut self, now: Time, header: FrameHeader) {
         let epoch = header.epoch;
         if let Some(request) = &mut self.request {

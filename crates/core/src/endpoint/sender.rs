@@ -1,5 +1,5 @@
-//! The sending half of an endpoint: numbers packets, sends copies, probes and pairs over the live paths that its policy
-//! selects, and heartbeats that measure the liveness and MTU of the paths.
+//! The sending half of an endpoint: numbers packets, sends copies, probes and pairs over the live
+//! paths that its policy selects, and heartbeats that measure the liveness and MTU of the paths.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -117,8 +117,8 @@ impl Sender {
                 .send(frame.carrying(path, Body::Probe { data_len }), out);
         }
         self.link.send_copies(plan.copies, frame, out);
-        // An idle path that carries a packet needs a heartbeat at once, and after a timeout, which may send a packet,
-        // nothing may be due.
+        // An idle path that carries a packet needs a heartbeat at once, and after a timeout, which
+        // may send a packet, nothing may be due.
         let due = self.monitor_deadline();
         if due.is_some_and(|due| due.at <= now) {
             self.monitor_paths(now, out);

@@ -3,7 +3,8 @@
 use super::MAX_MISSES;
 use crate::time::Duration;
 
-/// The minimum interval between heartbeats: the stored heartbeats then span 2.5 s, longer than any round trip.
+/// The minimum interval between heartbeats: the stored heartbeats then span 2.5 s, longer than any
+/// round trip.
 const MIN_INTERVAL: Duration = Duration::from_millis(10);
 /// The minimum margin: on a path without delay a heartbeat must not be overdue when it is sent.
 const MIN_MARGIN: Duration = Duration::from_millis(1);
@@ -24,23 +25,25 @@ pub struct LivenessConfig {
     pub interval: Duration,
     /// Heartbeats leave at this interval on a path that carries none.
     pub standby: Duration,
-    /// The number of consecutive missed heartbeats after which a path is silent; more if its losses explain that many.
+    /// The number of consecutive missed heartbeats after which a path is silent; more if its losses
+    /// explain that many.
     pub misses: u32,
     /// The minimum time after the smoothed round-trip time at which an answer is overdue.
     pub margin: Duration,
     /// The maximum interval of heartbeats on a silent path.
     pub retry: Duration,
-    /// A path that answers again is not used for this long; each return that does not last doubles it.
+    /// A path that answers again is not used for this long; each return that does not last doubles
+    /// it.
     pub hold: Duration,
     /// The maximum hold; a return that lasts this long resets the hold.
     pub longest_hold: Duration,
 }
 
 impl Default for LivenessConfig {
-    /// Three misses as BFD's detection multiplier commonly is (RFC 5880, 6.8.4), at an interval by which a
-    /// path with a round trip of 50 ms is left within 150 ms, the delay that conversation hardly notices
-    /// (ITU-T G.114). An idle path costs four frames a second. Holds double as the penalties of route-flap
-    /// damping do (RFC 2439), from a second to a minute.
+    /// Three misses as BFD's detection multiplier commonly is (RFC 5880, 6.8.4), at an interval by
+    /// which a path with a round trip of 50 ms is left within 150 ms, the delay that conversation
+    /// hardly notices (ITU-T G.114). An idle path costs four frames a second. Holds double as the
+    /// penalties of route-flap damping do (RFC 2439), from a second to a minute.
     fn default() -> Self {
         Self {
             interval: Duration::from_millis(25),

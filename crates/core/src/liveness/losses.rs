@@ -2,7 +2,8 @@
 
 use super::MAX_MISSES;
 
-/// Losses explain a run of misses if one is expected at least once in this many heartbeats: 7 h at 40 per second.
+/// Losses explain a run of misses if one is expected at least once in this many heartbeats: 7 h at
+/// 40 per second.
 const ONCE_IN: f64 = 1e6;
 /// The loss fraction is a mean over about this many heartbeats.
 const MEMORY: u32 = 128;
@@ -44,7 +45,8 @@ impl Losses {
             .unwrap_or(MAX_MISSES);
     }
 
-    /// The number of consecutive misses that losses do not explain, at least the configured minimum.
+    /// The number of consecutive misses that losses do not explain, at least the configured
+    /// minimum.
     pub(super) fn needed(&self) -> usize {
         self.needed as usize
     }

@@ -4,8 +4,8 @@ use alloc::collections::VecDeque;
 
 use crate::time::Time;
 
-/// The maximum number of stored heartbeats; an answer to an older one is ignored. At an interval of 25 ms the oldest was
-/// sent 6 s ago.
+/// The maximum number of stored heartbeats; an answer to an older one is ignored. At an interval of
+/// 25 ms the oldest was sent 6 s ago.
 pub(crate) const CAPACITY: usize = 256;
 
 /// The send times of the heartbeats after the newest answered one; their numbers are consecutive.
@@ -27,7 +27,8 @@ impl Outstanding {
         self.first + self.sent.len() as u64 - 1
     }
 
-    /// Removes heartbeat `id` and all before it; returns its send time and the number of earlier unanswered ones.
+    /// Removes heartbeat `id` and all before it; returns its send time and the number of earlier
+    /// unanswered ones.
     pub(super) fn answer(&mut self, id: u64) -> Option<(Time, usize)> {
         let skipped = usize::try_from(id.checked_sub(self.first)?).ok()?;
         let sent = *self.sent.get(skipped)?;

@@ -27,9 +27,9 @@
 //!   it.
 //! * Data leaves a path that is not live at once, too. Its estimates are discarded when it stops
 //!   and when it returns; the first answer after the return makes it a candidate again.
-//! * The data path has heartbeats, too, while it carries no data. Where data is not acknowledged, as
-//!   in the overlay, it always has them, and only heartbeats measure paths and start the timeout; in
-//!   a guard time the current path then has fewer samples than the candidate.
+//! * The data path has heartbeats, too, while it carries no data. Where data is not acknowledged,
+//!   as in the overlay, it always has them, and only heartbeats measure paths and start the
+//!   timeout; in a guard time the current path then has fewer samples than the candidate.
 //! * A packet that is too long for the current path takes the best path that is wide enough; data
 //!   does not follow it.
 

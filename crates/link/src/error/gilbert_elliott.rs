@@ -8,8 +8,9 @@ use polypath_core::time::Time;
 use super::ErrorModel;
 use crate::config_error::{ConfigError, probability};
 
-/// A two-state Markov chain that steps with every packet and starts in the good state (Gilbert 1960, Elliott 1963). The
-/// mean run of packets in the bad state is 1 / `r`; the share of packets in it is `p` / (`p` + `r`).
+/// A two-state Markov chain that steps with every packet and starts in the good state (Gilbert
+/// 1960, Elliott 1963). The mean run of packets in the bad state is 1 / `r`; the share of packets
+/// in it is `p` / (`p` + `r`).
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(
     feature = "serde",
@@ -61,7 +62,8 @@ impl GilbertElliott {
     }
 }
 
-/// A chain that decides on a packet by its state and then steps, with two draws per packet in either state.
+/// A chain that decides on a packet by its state and then steps, with two draws per packet in
+/// either state.
 #[derive(Clone, Debug)]
 pub(crate) struct GilbertElliottChain {
     config: GilbertElliott,
@@ -101,8 +103,8 @@ mod tests {
         (0..n).map(move |_| chain.loses(Time::ZERO))
     }
 
-    /// With losses only in the bad state, the runs of losses are the sojourns there: geometric with mean 1 / r and
-    /// variance (1 - r) / r^2.
+    /// With losses only in the bad state, the runs of losses are the sojourns there: geometric with
+    /// mean 1 / r and variance (1 - r) / r^2.
     #[test]
     fn runs_of_losses_have_the_expected_mean() {
         let (p, r, n) = (0.01, 0.2, 2_000_000);

@@ -8,7 +8,8 @@ use polypath_core::time::{Duration, Time};
 use super::ErrorModel;
 use crate::config_error::{ConfigError, lasting};
 
-/// A two-state Markov process that starts up, with exponential sojourn times; all packets are lost while it is down.
+/// A two-state Markov process that starts up, with exponential sojourn times; all packets are lost
+/// while it is down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(
     feature = "serde",
@@ -69,7 +70,8 @@ impl ErrorModel for OnOffProcess {
     }
 }
 
-/// Draws an exponential sojourn time of at least one nanosecond, so that the process always advances.
+/// Draws an exponential sojourn time of at least one nanosecond, so that the process always
+/// advances.
 fn sojourn(stream: &mut Stream, mean: Duration) -> Duration {
     Duration::from_secs_f64(stream.exponential(mean.as_secs_f64())).max(Duration(1))
 }

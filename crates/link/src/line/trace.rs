@@ -1,9 +1,10 @@
 //! A line with a recorded rate: the packet-delivery traces of Mahimahi.
 //!
-//! Each point in time of a trace is an opportunity to deliver 1500 bytes; the trace repeats. The bytes of a packet may
-//! span several opportunities, and several packets may share one. An opportunity is lost if no packet waits when it
-//! comes, and so is the rest of a partly used one. A packet that arrives at the time of an opportunity misses it
-//! (Mahimahi, `link_queue.cc`: due opportunities are used before a packet joins the queue).
+//! Each point in time of a trace is an opportunity to deliver 1500 bytes; the trace repeats. The
+//! bytes of a packet may span several opportunities, and several packets may share one. An
+//! opportunity is lost if no packet waits when it comes, and so is the rest of a partly used one. A
+//! packet that arrives at the time of an opportunity misses it (Mahimahi, `link_queue.cc`: due
+//! opportunities are used before a packet joins the queue).
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -125,7 +126,8 @@ impl Opportunities {
         }
     }
 
-    /// The opportunities after `now` that are used: all up to the last, since a busy line skips none.
+    /// The opportunities after `now` that are used: all up to the last, since a busy line skips
+    /// none.
     pub(super) fn bytes_after(&self, now: Time) -> u64 {
         if self.free_at <= now {
             return 0;

@@ -8,11 +8,11 @@ use crate::counters::{Counters, Drops};
 use crate::drop_reason::DropReason;
 use crate::queue::Occupancy;
 
-/// The numbers from which the [`Counters`] of a link follow: a packet that arrives is sent, dropped or waits, and a packet
-/// that is sent is delivered or lost.
+/// The numbers from which the [`Counters`] of a link follow: a packet that arrives is sent, dropped
+/// or waits, and a packet that is sent is delivered or lost.
 ///
-/// Three numbers change with every packet. The others change when a packet is marked or dropped, and are allocated then:
-/// most links of a large network never need them.
+/// Three numbers change with every packet. The others change when a packet is marked or dropped,
+/// and are allocated then: most links of a large network never need them.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Accounting {
     packets: u64,

@@ -1,10 +1,10 @@
 //! Controlled delay (RFC 8289).
 //!
-//! A packet's sojourn time is known when it leaves the queue for the line, and the decision also depends on the packets
-//! that then wait behind it: the discipline holds packets until they leave.
+//! A packet's sojourn time is known when it leaves the queue for the line, and the decision also
+//! depends on the packets that then wait behind it: the discipline holds packets until they leave.
 //!
-//! *Marks.* The RFC leaves open how a mark instead of a drop affects the control law. Here it counts as a drop and the
-//! packet is sent, as in Linux (`codel_impl.h`).
+//! *Marks.* The RFC leaves open how a mark instead of a drop affects the control law. Here it
+//! counts as a drop and the packet is sent, as in Linux (`codel_impl.h`).
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -38,7 +38,8 @@ pub struct CoDelConfig {
     /// Whether ECN-capable packets are marked instead of dropped.
     #[cfg_attr(feature = "serde", serde(default))]
     pub ecn: bool,
-    /// The size of the largest packet (`MAXPACKET`); nothing is dropped while no more than this waits.
+    /// The size of the largest packet (`MAXPACKET`); nothing is dropped while no more than this
+    /// waits.
     #[cfg_attr(feature = "serde", serde(default = "default_max_packet"))]
     pub max_packet: Bytes,
 }
@@ -199,7 +200,8 @@ impl<P> Fifo<P> {
 }
 
 impl Control {
-    /// Removes the packet that goes to the line at `now`, and those that are dropped before it (RFC 8289, section 5.5).
+    /// Removes the packet that goes to the line at `now`, and those that are dropped before it (RFC
+    /// 8289, section 5.5).
     fn dequeue<P: Payload>(
         &mut self,
         now: Time,

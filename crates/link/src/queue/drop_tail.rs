@@ -13,10 +13,10 @@ const INITIAL_SLOTS: usize = 16;
 
 /// A limit of L packets: there is room if the packet L positions earlier has left.
 ///
-/// The last packet has left when the line is free. A ring keeps the finishing times of the packets before it. One read
-/// and one write decide, whatever the length of the queue, and none where no packet waits. The ring has as many slots as
-/// were ever used at once, or up to twice that: in a ring of fewer than L - 1 slots, the packet in the next slot has
-/// left, or else the ring grows.
+/// The last packet has left when the line is free. A ring keeps the finishing times of the packets
+/// before it. One read and one write decide, whatever the length of the queue, and none where no
+/// packet waits. The ring has as many slots as were ever used at once, or up to twice that: in a
+/// ring of fewer than L - 1 slots, the packet in the next slot has left, or else the ring grows.
 #[derive(Clone, Debug)]
 pub(crate) struct PacketLimited {
     finish: Vec<Time>,
@@ -48,7 +48,8 @@ impl PacketLimited {
         Verdict::Accept
     }
 
-    /// Adds slots to a ring whose slots are all used; returns the reason to drop the packet if it cannot.
+    /// Adds slots to a ring whose slots are all used; returns the reason to drop the packet if it
+    /// cannot.
     fn make_slot(&mut self) -> Option<DropReason> {
         // The last packet is not in the ring.
         let used = self.finish.len() + 1;

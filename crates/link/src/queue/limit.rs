@@ -10,8 +10,8 @@ use polypath_core::units::Bytes;
 use crate::config_error::ConfigError;
 use crate::drop_reason::DropReason;
 
-/// The greatest number of packets in any queue, also an unlimited one: a queue that grows without bound stops the run
-/// and does not exhaust the memory.
+/// The greatest number of packets in any queue, also an unlimited one: a queue that grows without
+/// bound stops the run and does not exhaust the memory.
 ///
 /// A waiting packet takes about 100 bytes in a simulation, and its own size in a lab.
 pub const MAX_PACKETS: u32 = 1 << 20;
@@ -52,7 +52,8 @@ impl QueueLimit {
         is_zero.then_some(ConfigError::ZeroLimit(key))
     }
 
-    /// The reason to drop a packet of `size` bytes that arrives at a queue with these packets, if it does not fit.
+    /// The reason to drop a packet of `size` bytes that arrives at a queue with these packets, if
+    /// it does not fit.
     pub(crate) fn drop_reason(self, queue: Occupancy, size: u32) -> Option<DropReason> {
         let full = match self {
             Self::Packets(limit) => queue.packets >= limit as usize,

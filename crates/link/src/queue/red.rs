@@ -1,19 +1,22 @@
 //! Random early detection (Floyd and Jacobson 1993; RFC 2309), as ns-2 2.35 has it (`red.cc`).
 //!
-//! *Mean queue.* With every arrival, ave = (1 - w) ave + w q, where q is the queue without the packet in transmission.
-//! After an idle time ave decays as if as many mean packets as the line carries in that time had found the queue empty.
+//! *Mean queue.* With every arrival, ave = (1 - w) ave + w q, where q is the queue without the
+//! packet in transmission. After an idle time ave decays as if as many mean packets as the line
+//! carries in that time had found the queue empty.
 //!
-//! *Probability.* It rises from 0 at `min_th` to `max_p` at `max_th`, and on to 1 at twice `max_th` if `gentle`. The
-//! count of packets since the last drop or mark makes the drops uniform: p / (1 - count p), and with `wait` 0 until
-//! count p is 1 and then p / (2 - count p). Where bytes are counted, count is their number in mean packets, rounded
-//! down, and the probability is proportional to the size of the packet.
+//! *Probability.* It rises from 0 at `min_th` to `max_p` at `max_th`, and on to 1 at twice `max_th`
+//! if `gentle`. The count of packets since the last drop or mark makes the drops uniform: p / (1 -
+//! count p), and with `wait` 0 until count p is 1 and then p / (2 - count p). Where bytes are
+//! counted, count is their number in mean packets, rounded down, and the probability is
+//! proportional to the size of the packet.
 //!
-//! *Exceptions.* A packet that finds at most one packet (or byte) waiting is not dropped early, nor is the first that
-//! finds ave above `min_th`.
+//! *Exceptions.* A packet that finds at most one packet (or byte) waiting is not dropped early, nor
+//! is the first that finds ave above `min_th`.
 //!
-//! *Marks.* Below `max_th` an ECN-capable packet is marked instead of dropped if `ecn` is set; above it is dropped. In
-//! ns-2 this bound is on the probability (`mark_p_` .1), which is the same for the default `max_p`. The limit counts the
-//! packet in transmission; in ns-2 (`limit_`) it does not.
+//! *Marks.* Below `max_th` an ECN-capable packet is marked instead of dropped if `ecn` is set;
+//! above it is dropped. In ns-2 this bound is on the probability (`mark_p_` .1), which is the same
+//! for the default `max_p`. The limit counts the packet in transmission; in ns-2 (`limit_`) it does
+//! not.
 
 use alloc::format;
 use alloc::vec;
@@ -39,8 +42,8 @@ const TARGET_DELAY: f64 = 0.005;
 
 /// Random early detection, with the names and defaults of ns-2 2.35.
 ///
-/// With a limit in packets the queue is counted in packets of any size (`bytes_` and `queue_in_bytes_` false), with a
-/// limit in bytes in bytes (both true, ns-2's default).
+/// With a limit in packets the queue is counted in packets of any size (`bytes_` and
+/// `queue_in_bytes_` false), with a limit in bytes in bytes (both true, ns-2's default).
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(
     feature = "serde",
@@ -50,14 +53,16 @@ const TARGET_DELAY: f64 = 0.005;
 pub struct RedConfig {
     /// The limit of the queue; a limit in bytes counts the mean queue in bytes.
     pub limit: QueueLimit,
-    /// The mean queue above which packets are dropped, in packets (with a limit in bytes, of the mean size); by default 5
-    /// or what the line carries in 2.5 ms, whichever is more (`thresh_` 0).
+    /// The mean queue above which packets are dropped, in packets (with a limit in bytes, of the
+    /// mean size); by default 5 or what the line carries in 2.5 ms, whichever is more (`thresh_`
+    /// 0).
     #[cfg_attr(
         feature = "serde",
         serde(default, skip_serializing_if = "Option::is_none")
     )]
     pub min_th: Option<f64>,
-    /// The mean queue at which the probability is `max_p`, in packets; by default 3 `min_th` (`maxthresh_` 0).
+    /// The mean queue at which the probability is `max_p`, in packets; by default 3 `min_th`
+    /// (`maxthresh_` 0).
     #[cfg_attr(
         feature = "serde",
         serde(default, skip_serializing_if = "Option::is_none")
@@ -70,16 +75,16 @@ pub struct RedConfig {
         schemars(range(min = 0.0, max = 1.0))
     )]
     pub max_p: f64,
-    /// The weight of the current queue in the mean; by default that of a time constant of ten round-trip times
-    /// (`q_weight_` -1).
+    /// The weight of the current queue in the mean; by default that of a time constant of ten
+    /// round-trip times (`q_weight_` -1).
     #[cfg_attr(
         feature = "serde",
         serde(default, skip_serializing_if = "Option::is_none"),
         schemars(range(min = 0.0, max = 1.0))
     )]
     pub weight: Option<f64>,
-    /// Whether the probability rises from `max_p` to 1 between `max_th` and twice `max_th`; otherwise it is 1 from `max_th`
-    /// on.
+    /// Whether the probability rises from `max_p` to 1 between `max_th` and twice `max_th`;
+    /// otherwise it is 1 from `max_th` on.
     #[cfg_attr(feature = "serde", serde(default = "yes"))]
     pub gentle: bool,
     /// Whether 1/p packets pass after a drop before the next is possible (`wait_`; 1993: no).
@@ -88,8 +93,8 @@ pub struct RedConfig {
     /// Whether ECN-capable packets are marked instead of dropped, below `max_th` (`setbit_`).
     #[cfg_attr(feature = "serde", serde(default))]
     pub ecn: bool,
-    /// The mean size of a packet, which determines default thresholds, the default weight and the decay in idle times; by
-    /// default 500 B as in ns-2, whatever `tcp.segment` is.
+    /// The mean size of a packet, which determines default thresholds, the default weight and the
+    /// decay in idle times; by default 500 B as in ns-2, whatever `tcp.segment` is.
     #[cfg_attr(feature = "serde", serde(default = "default_mean_packet"))]
     pub mean_packet: Bytes,
 }
@@ -143,8 +148,9 @@ impl RedConfig {
         problems
     }
 
-    /// The lower threshold must be below the upper one and below the limit, or no packet is dropped before the queue is
-    /// full. A recorded rate is absent: then the default threshold is the least possible one.
+    /// The lower threshold must be below the upper one and below the limit, or no packet is dropped
+    /// before the queue is full. A recorded rate is absent: then the default threshold is the least
+    /// possible one.
     fn threshold_problems(&self, rate: Option<Rate>) -> Vec<ConfigError> {
         let rate = rate.unwrap_or_default();
         let default = || default_min_th(rate, self.mean_packet);
@@ -179,7 +185,8 @@ impl RedConfig {
     }
 }
 
-/// The default `min_th` in packets: what waits for half of the target delay of 5 ms, but at least 5 packets.
+/// The default `min_th` in packets: what waits for half of the target delay of 5 ms, but at least 5
+/// packets.
 fn default_min_th(rate: Rate, mean_packet: Bytes) -> f64 {
     let packets_per_second = rate.as_f64() / (8.0 * mean_packet.0 as f64);
     MIN_THRESHOLD.max(TARGET_DELAY * packets_per_second / 2.0)
@@ -273,7 +280,8 @@ impl Red {
         }
     }
 
-    /// Whether to drop or mark a packet of `size` bytes that finds a mean queue above the lower threshold.
+    /// Whether to drop or mark a packet of `size` bytes that finds a mean queue above the lower
+    /// threshold.
     fn picks(&mut self, size: u32) -> bool {
         let uniform = self
             .spacing
@@ -337,7 +345,8 @@ impl ArrivalQueue for Red {
 }
 
 impl Average {
-    /// Updates the mean with a packet that finds `waiting`, and the line idle since a point in time if it was idle.
+    /// Updates the mean with a packet that finds `waiting`, and the line idle since a point in time
+    /// if it was idle.
     fn update(&mut self, waiting: f64, idle_since: Option<Time>, now: Time) {
         if let Some(since) = idle_since {
             let idle = now.since(since).as_secs_f64();

@@ -40,7 +40,8 @@ pub(crate) enum Fate {
 /// When a packet comes, its size, and whether it is ECN-capable.
 pub(crate) type Arrivals = Vec<(Time, u32, bool)>;
 
-/// Arrivals from gaps in units of `unit` and sizes in units of 250 B: on a grid, so that times are often equal.
+/// Arrivals from gaps in units of `unit` and sizes in units of 250 B: on a grid, so that times are
+/// often equal.
 pub(crate) fn arrivals(steps: &[(u64, u32)], unit: Duration) -> Arrivals {
     let mut now = Time::ZERO;
     let arrive = |&(gap, quarters): &(u64, u32)| {
@@ -50,7 +51,8 @@ pub(crate) fn arrivals(steps: &[(u64, u32)], unit: Duration) -> Arrivals {
     steps.iter().map(arrive).collect()
 }
 
-/// The fates of packets in the order in which they were decided, with the link woken at its deadlines.
+/// The fates of packets in the order in which they were decided, with the link woken at its
+/// deadlines.
 pub(crate) fn drive(link: &mut Link<Numbered>, arrivals: &Arrivals) -> Vec<(usize, Fate)> {
     let mut fates = Vec::new();
     let mut deadline = None;

@@ -35,8 +35,8 @@ pub(super) fn check(config: &NodeConfig, problems: &mut Problems) {
     check_policy(config, problems);
 }
 
-/// Checks that neither the peer nor a relay has this node's own key, in the file `own`. A key file that cannot be read is
-/// reported when the node opens it.
+/// Checks that neither the peer nor a relay has this node's own key, in the file `own`. A key file
+/// that cannot be read is reported when the node opens it.
 pub(super) fn check_key(config: &NodeConfig, own: &Path, problems: &mut Problems) {
     let Ok(own) = keys::load(own).map(|own| own.public()) else {
         return;
@@ -273,8 +273,8 @@ fn check_paths(paths: &[PathConfig], problems: &mut Problems) {
     }
 }
 
-/// Checks that the sockets of all paths can be open together: an unspecified address takes a port on every address, and a
-/// socket without an interface takes it on all interfaces.
+/// Checks that the sockets of all paths can be open together: an unspecified address takes a port
+/// on every address, and a socket without an interface takes it on all interfaces.
 pub(super) fn check_sockets<'a>(
     sockets: impl Iterator<Item = (SocketAddr, Option<&'a str>)>,
     problems: &mut Problems,
@@ -311,8 +311,8 @@ pub(super) fn check_sockets<'a>(
     }
 }
 
-/// Checks that the routing table does not send the datagrams of a path into the overlay, which would send them on that
-/// path again.
+/// Checks that the routing table does not send the datagrams of a path into the overlay, which
+/// would send them on that path again.
 fn check_loops(config: &NodeConfig, problems: &mut Problems) {
     let tun = &config.node.tun;
     for (index, path) in config.paths.iter().enumerate() {
@@ -360,7 +360,8 @@ fn target_field(path: &PathConfig) -> &'static str {
     }
 }
 
-/// Whether an address cannot be that of a host: unspecified, of "this network", or reserved (RFC 6890).
+/// Whether an address cannot be that of a host: unspecified, of "this network", or reserved (RFC
+/// 6890).
 fn is_never_a_host(ip: IpAddr) -> bool {
     let IpAddr::V4(v4) = ip else {
         return ip.is_unspecified();

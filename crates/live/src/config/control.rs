@@ -23,8 +23,8 @@ pub enum Control {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ControlConfig {
-    /// The path of the socket, relative to the configuration file; by default it is named after the TUN device, in
-    /// `/run/polypath`.
+    /// The path of the socket, relative to the configuration file; by default it is named after the
+    /// TUN device, in `/run/polypath`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub socket: Option<PathBuf>,
 }

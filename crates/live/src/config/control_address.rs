@@ -23,8 +23,8 @@ impl ControlAddress {
     /// Reads the address from the file `path`.
     ///
     /// # Errors
-    /// Where the file cannot be read, is a relay's, or names neither a socket nor a TUN device; the error then lists
-    /// all mistakes in the file.
+    /// Where the file cannot be read, is a relay's, or names neither a socket nor a TUN device; the
+    /// error then lists all mistakes in the file.
     pub fn read(path: &Path) -> Result<Self, LoadError> {
         let text = read(path, "node", "relay")?;
         let string = |keys: &[&str]| document::string_at(&text, keys);

@@ -1,4 +1,5 @@
-//! The queue of commands from the control thread and its clients to the packet thread, which never blocks on it.
+//! The queue of commands from the control thread and its clients to the packet thread, which never
+//! blocks on it.
 
 use std::io::{Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -16,7 +17,8 @@ use crate::stats::Stats;
 
 /// Longest wait for the packet thread's answer.
 const ANSWER_TIMEOUT: time::Duration = time::Duration::from_secs(2);
-/// Counters up to this age are reused, so that clients cost the packet thread at most 20 counts a second.
+/// Counters up to this age are reused, so that clients cost the packet thread at most 20 counts a
+/// second.
 const CACHE_AGE: Duration = Duration::from_millis(50);
 
 /// A command to the packet thread.
@@ -164,12 +166,14 @@ impl ControlHandle {
 }
 
 impl CommandQueue {
-    /// Dequeues a command, if there is one; the descriptor stays readable until this returns `None`.
+    /// Dequeues a command, if there is one; the descriptor stays readable until this returns
+    /// `None`.
     pub(crate) fn next(&mut self) -> Option<Command> {
         if let Ok(command) = self.commands.try_recv() {
             return Some(command);
         }
-        // The wake-ups are drained before the queue is read again: a command sent in between wakes again.
+        // The wake-ups are drained before the queue is read again: a command sent in between wakes
+        // again.
         let mut drained = [0; 64];
         while self.wake.read(&mut drained).is_ok_and(|len| len > 0) {}
         self.commands.try_recv().ok()

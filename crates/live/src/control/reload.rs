@@ -1,4 +1,5 @@
-//! Reloading the configuration of a running node: changes that need no restart are applied, others refuse the file.
+//! Reloading the configuration of a running node: changes that need no restart are applied, others
+//! refuse the file.
 
 use std::net::TcpListener;
 use std::path::PathBuf;
@@ -95,8 +96,8 @@ impl Reloader {
 
     /// Listens at the metrics endpoint of `new`.
     ///
-    /// Where the port stays and only the address changes, the current listener is closed first, since
-    /// both could not be bound together; it is restored if that fails.
+    /// Where the port stays and only the address changes, the current listener is closed first,
+    /// since both could not be bound together; it is restored if that fails.
     fn rebind_metrics(
         &self,
         new: &NodeConfig,
@@ -152,7 +153,8 @@ fn prepare_path(
     is_unbound: bool,
 ) -> Result<PathChange, String> {
     let other_interface = old.interface != new.interface;
-    // A socket whose interface no longer exists cannot be rebound without privileges, but no longer holds its address.
+    // A socket whose interface no longer exists cannot be rebound without privileges, but no longer
+    // holds its address.
     let moved = old.local() != new.local() || other_interface && is_unbound;
     // A second socket could not have the same address, so the current one changes its interface.
     let rebound = !moved && other_interface;

@@ -1,7 +1,7 @@
 //! The control socket, at which a running node answers requests for its status.
 //!
-//! **Protocol, version 1.** A Unix stream socket. The client sends requests, one JSON object per line of at most
-//! [`MAX_REQUEST`] bytes; the node answers each with a JSON object on one line.
+//! **Protocol, version 1.** A Unix stream socket. The client sends requests, one JSON object per
+//! line of at most [`MAX_REQUEST`] bytes; the node answers each with a JSON object on one line.
 //!
 //! ```text
 //! > {"version":1,"request":"status"}
@@ -10,11 +10,12 @@
 //! < {"version":1,"error":{"reason":"unknown-request","message":"...","versions":[1],"requests":["status"]}}
 //! ```
 //!
-//! `status` is [`Stats`](crate::stats::Stats) as `node --stats` writes it, with a version of its own. Error reasons:
-//! `malformed`, `unknown-version`, `unknown-request`, `too-long` (the connection is closed) and `busy` (the packet
-//! thread did not answer within 2 s, or there are too many clients; in the latter case the connection is closed). A
-//! connection is also closed after 10 s without a complete request. The version changes when a field changes its
-//! meaning, not when one is added; clients ignore unknown fields.
+//! `status` is [`Stats`](crate::stats::Stats) as `node --stats` writes it, with a version of its
+//! own. Error reasons: `malformed`, `unknown-version`, `unknown-request`, `too-long` (the
+//! connection is closed) and `busy` (the packet thread did not answer within 2 s, or there are too
+//! many clients; in the latter case the connection is closed). A connection is also closed after 10
+//! s without a complete request. The version changes when a field changes its meaning, not when one
+//! is added; clients ignore unknown fields.
 //!
 //! The socket has mode 0660: the node's user and group may connect.
 

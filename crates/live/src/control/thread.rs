@@ -1,9 +1,10 @@
 //! The control thread: it serves the operator of a running node, apart from the packet thread.
 //!
-//! One thread waits for clients of the control socket and of the metrics endpoint, for reload requests,
-//! and for the kernel's notifications that interfaces change. Each client is served on a thread of its
-//! own; their number and lifetime are limited. Files are read and checked, and sockets opened, here; the
-//! packet thread only counts and applies changes that are ready ([`super::commands`]).
+//! One thread waits for clients of the control socket and of the metrics endpoint, for reload
+//! requests, and for the kernel's notifications that interfaces change. Each client is served on a
+//! thread of its own; their number and lifetime are limited. Files are read and checked, and
+//! sockets opened, here; the packet thread only counts and applies changes that are ready
+//! ([`super::commands`]).
 
 use std::io;
 use std::os::fd::AsFd;
@@ -22,7 +23,8 @@ use super::socket;
 use crate::interfaces::monitor::InterfaceMonitor;
 use crate::notify::Notifier;
 
-/// Most clients of the control socket at a time; the metrics endpoint has as many permits of its own.
+/// Most clients of the control socket at a time; the metrics endpoint has as many permits of its
+/// own.
 const MAX_CLIENTS: usize = 16;
 /// Stack size of a client's thread, in bytes.
 const STACK: usize = 256 << 10;

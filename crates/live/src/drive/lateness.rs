@@ -25,7 +25,8 @@ impl Lateness {
         self.histogram.saturating_record(by.as_nanos());
     }
 
-    /// The lateness that a share `q` (0 to 1) of the deadlines did not exceed; zero without deadlines.
+    /// The lateness that a share `q` (0 to 1) of the deadlines did not exceed; zero without
+    /// deadlines.
     #[must_use]
     pub fn quantile(&self, q: f64) -> Duration {
         Duration(self.histogram.value_at_quantile(q))

@@ -1,8 +1,8 @@
 //! Throttles a thread of real-time priority before the kernel does.
 //!
-//! Once such threads have used 95 % of a processor in a second, the kernel stops them for the remaining
-//! 50 ms (`sched_rt_runtime_us`, or the deadline server of newer kernels). So the loop rests by itself, often
-//! and briefly, while close deadlines keep it awake.
+//! Once such threads have used 95 % of a processor in a second, the kernel stops them for the
+//! remaining 50 ms (`sched_rt_runtime_us`, or the deadline server of newer kernels). So the loop
+//! rests by itself, often and briefly, while close deadlines keep it awake.
 
 use std::thread::sleep;
 

@@ -10,7 +10,8 @@ use crate::clock::Clock;
 
 /// A `timerfd` on the run's clock, which may fire too early, but never too late.
 ///
-/// A deadline that each packet postpones thus costs one early wake-up, and no system call per packet.
+/// A deadline that each packet postpones thus costs one early wake-up, and no system call per
+/// packet.
 #[derive(Debug)]
 pub(super) struct Timer {
     clock: Clock,
@@ -37,8 +38,8 @@ impl Timer {
         })
     }
 
-    /// Becomes readable at `at`, or at an earlier time for which it was armed; returns whether that took a
-    /// system call.
+    /// Becomes readable at `at`, or at an earlier time for which it was armed; returns whether that
+    /// took a system call.
     pub(super) fn arm(&mut self, at: Time) -> io::Result<bool> {
         if matches!(self.state, State::Armed(armed) if armed <= at) {
             return Ok(false);

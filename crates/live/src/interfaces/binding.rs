@@ -239,7 +239,8 @@ fn lacks_address(config: &PathConfig, status: &InterfaceStatus) -> bool {
     udp::strays(config) && matches!(status.missing, Some(Missing::Address(_)))
 }
 
-/// Whether a socket can be bound to `ip`: an interface has it, or it is local by a route (as all of 127.0.0.0/8).
+/// Whether a socket can be bound to `ip`: an interface has it, or it is local by a route (as all of
+/// 127.0.0.0/8).
 fn is_local(ip: IpAddr, network: &Network) -> bool {
     network.has(ip) || UdpSocket::bind((ip, 0)).is_ok()
 }

@@ -1,8 +1,9 @@
 //! The interface monitor: it rebinds paths when interfaces, addresses or routes change.
 //!
 //! A notification of the kernel only causes a reading of the whole state. The binding of each path
-//! follows from that state and its current binding alone, so that a lost notification does no lasting
-//! harm. Under `paths = "auto"` uplinks are assigned to paths here, too ([`super::uplink`]).
+//! follows from that state and its current binding alone, so that a lost notification does no
+//! lasting harm. Under `paths = "auto"` uplinks are assigned to paths here, too
+//! ([`super::uplink`]).
 
 use std::io;
 use std::net::IpAddr;

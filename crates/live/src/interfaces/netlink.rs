@@ -1,8 +1,9 @@
-//! rtnetlink (`man 7 rtnetlink`): reading the state of interfaces, and notifications that it changes.
+//! rtnetlink (`man 7 rtnetlink`): reading the state of interfaces, and notifications that it
+//! changes.
 //!
 //! A notification only causes a reading of the whole state: the kernel does not report every change
-//! (as routes removed with their interface), and drops notifications when the socket buffer is full.
-//! Neither reading nor listening needs privileges.
+//! (as routes removed with their interface), and drops notifications when the socket buffer is
+//! full. Neither reading nor listening needs privileges.
 
 use std::io;
 use std::net::IpAddr;
@@ -88,7 +89,8 @@ impl AsFd for Listener {
     }
 }
 
-/// Reads the state of the network namespace of the calling thread, with the routes to any of `targets`.
+/// Reads the state of the network namespace of the calling thread, with the routes to any of
+/// `targets`.
 ///
 /// # Errors
 /// The kernel refuses, or the state changes during the dump, three times in a row.

@@ -39,7 +39,8 @@ pub(crate) struct Address {
     pub(crate) is_routable: bool,
     /// Whether it is secondary or temporary.
     pub(crate) is_secondary: bool,
-    /// Whether it is deprecated for new communication (RFC 4862, section 5.5.4), as after renumbering.
+    /// Whether it is deprecated for new communication (RFC 4862, section 5.5.4), as after
+    /// renumbering.
     pub(crate) is_deprecated: bool,
 }
 
@@ -64,7 +65,8 @@ impl Network {
         self.addresses.iter().any(|address| address.ip == ip)
     }
 
-    /// The MTU in bytes of the interface `name`, or else of the interface that has `address`, if it is known.
+    /// The MTU in bytes of the interface `name`, or else of the interface that has `address`, if it
+    /// is known.
     pub(crate) fn mtu(&self, name: Option<&str>, address: IpAddr) -> Option<u32> {
         let owner = || self.addresses.iter().find(|own| own.ip == address);
         let link = if let Some(name) = name {

@@ -45,7 +45,8 @@ struct PathAssignment {
     last: Option<String>,
 }
 
-/// The uplinks in `network` for paths to `targets`, best route first, among the interfaces that `allowed` accepts.
+/// The uplinks in `network` for paths to `targets`, best route first, among the interfaces that
+/// `allowed` accepts.
 pub(crate) fn uplinks(
     network: &Network,
     targets: &[IpAddr],
@@ -208,8 +209,9 @@ impl UplinkAssignment {
         surplus
     }
 
-    /// Finds a path for uplink `number` of `new` along an augmenting path of the matching `taken`, among the paths not yet
-    /// `tried` (H. W. Kuhn, "The Hungarian method", 1955); returns whether there is one.
+    /// Finds a path for uplink `number` of `new` along an augmenting path of the matching `taken`,
+    /// among the paths not yet `tried` (H. W. Kuhn, "The Hungarian method", 1955); returns whether
+    /// there is one.
     fn augment(
         &self,
         number: usize,
@@ -249,8 +251,8 @@ impl UplinkAssignment {
 }
 
 impl PathAssignment {
-    /// Keeps the uplink while it exists, and its source address while that exists and is not deprecated in favour of
-    /// another: the network may have been renumbered.
+    /// Keeps the uplink while it exists, and its source address while that exists and is not
+    /// deprecated in favour of another: the network may have been renumbered.
     fn keep_or_release(&mut self, path: usize, uplinks: &[Uplink]) {
         let Some(current) = self.current.take() else {
             return;

@@ -16,10 +16,11 @@ use crate::interfaces::monitor::InterfaceMonitor;
 use crate::notify::Notifier;
 use crate::privilege;
 
-/// Opens the control socket and the metrics endpoint, drops privileges and starts the control thread.
+/// Opens the control socket and the metrics endpoint, drops privileges and starts the control
+/// thread.
 ///
-/// `own` is the node's public key, and `file` the configuration file that a reload reads. All else of the node is open by now, since a node without
-/// privileges could no longer open it.
+/// `own` is the node's public key, and `file` the configuration file that a reload reads. All else
+/// of the node is open by now, since a node without privileges could no longer open it.
 pub(super) fn start(
     config: &NodeConfig,
     file: Option<PathBuf>,

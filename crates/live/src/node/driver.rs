@@ -1,11 +1,11 @@
 //! Drives a machine as if each datagram and each deadline had been handled in time.
 //!
-//! A node that slept too long must not judge paths by the order in which it reads its sockets, nor expire
-//! a deadline while the datagram that would have met it waits in a socket. So a deadline is handled only
-//! after all datagrams that arrived before it, however many wait.
+//! A node that slept too long must not judge paths by the order in which it reads its sockets, nor
+//! expire a deadline while the datagram that would have met it waits in a socket. So a deadline is
+//! handled only after all datagrams that arrived before it, however many wait.
 //!
-//! Work that was due more than [`CATCH_UP`] ago is done once rather than as often as it was due: a node
-//! that was stopped for a minute sends one handshake, not the dozen of that minute.
+//! Work that was due more than [`CATCH_UP`] ago is done once rather than as often as it was due: a
+//! node that was stopped for a minute sends one handshake, not the dozen of that minute.
 
 use std::io;
 use std::net::SocketAddr;
@@ -89,8 +89,8 @@ impl<M: Machine<Input = Input, Output = Output>> CatchUpDriver<M> {
         self.backlog_at.is_some()
     }
 
-    /// Notifies the machine if it is behind, before it catches up: its outputs then leave later than they
-    /// were due.
+    /// Notifies the machine if it is behind, before it catches up: its outputs then leave later
+    /// than they were due.
     pub(super) fn notify_if_behind(
         &mut self,
         now: Time,
@@ -107,8 +107,8 @@ impl<M: Machine<Input = Input, Output = Output>> CatchUpDriver<M> {
         self.wake(context, Wake::Input(Input::DriverBehind(now)), io)
     }
 
-    /// Handles datagrams and deadlines in the order of their times, until `now` or the end of a turn.
-    /// There is one turn at a time: packets of applications are read between turns.
+    /// Handles datagrams and deadlines in the order of their times, until `now` or the end of a
+    /// turn. There is one turn at a time: packets of applications are read between turns.
     pub(super) fn catch_up(&mut self, now: Time, io: &mut impl MachineIo) -> io::Result<Progress> {
         let mut datagrams = 0;
         let floor = now - CATCH_UP;

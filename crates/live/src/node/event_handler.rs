@@ -22,7 +22,8 @@ pub(super) const TUN: Token = Token(u32::MAX);
 /// Time after the start at which paths without an answer are logged: four attempts of a handshake.
 const PATIENCE: Duration = Duration::from_secs(4);
 
-/// The datagrams of one turn with offload: as many as the kernel merges in one call, about 0.1 ms of work.
+/// The datagrams of one turn with offload: as many as the kernel merges in one call, about 0.1 ms
+/// of work.
 const TURN_WITH_OFFLOAD: usize = 64;
 
 /// A tunnel and its descriptors.
@@ -146,7 +147,8 @@ impl NodeEventHandler {
         Ok(())
     }
 
-    /// Gives the tunnel the wall clock: a machine without a battery-backed clock may set it after the start.
+    /// Gives the tunnel the wall clock: a machine without a battery-backed clock may set it after
+    /// the start.
     fn update_wall_clock(&mut self, at: Time) -> io::Result<()> {
         let input = Input::WallClock(self.clock.wall_at_zero());
         self.tunnel.handle_input(at, input, &mut self.io)

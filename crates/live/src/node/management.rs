@@ -1,4 +1,5 @@
-//! The management of a node on its packet thread: commands of the control thread, status and reloads.
+//! The management of a node on its packet thread: commands of the control thread, status and
+//! reloads.
 
 use std::io;
 

@@ -69,8 +69,8 @@ impl PathLog {
         }
     }
 
-    /// Logs a path on which the peer has not answered, unless the reason is logged already: the paths
-    /// differ in order, or this end lacks an interface or address.
+    /// Logs a path on which the peer has not answered, unless the reason is logged already: the
+    /// paths differ in order, or this end lacks an interface or address.
     pub(super) fn unanswered(self, path: &PathStats, remote: Option<SocketAddr>) {
         if path.authentic > 0 || self.is_misplaced || path.interface_status.missing.is_some() {
             return;
@@ -172,7 +172,8 @@ pub(super) fn log_interface_mtu(path: &str, mtu: u32) {
     tracing::info!(path, mtu, "the MTU of the path's interface");
 }
 
-/// Logs a path whose interface carries at most `packet_mtu` bytes, less than `tun_mtu` of the TUN device.
+/// Logs a path whose interface carries at most `packet_mtu` bytes, less than `tun_mtu` of the TUN
+/// device.
 pub(super) fn log_narrow_path(path: &str, tun_mtu: u16, packet_mtu: u16, discovers_mtu: bool) {
     if discovers_mtu {
         tracing::info!(

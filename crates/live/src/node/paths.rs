@@ -47,8 +47,9 @@ pub(super) struct Paths {
 }
 
 impl Paths {
-    /// The paths of `configs` with their sockets. Datagrams of more than `max_datagram` bytes are cut to one
-    /// byte more, so that they are recognised as too long. `offload` enables GRO and GSO.
+    /// The paths of `configs` with their sockets. Datagrams of more than `max_datagram` bytes are
+    /// cut to one byte more, so that they are recognised as too long. `offload` enables GRO and
+    /// GSO.
     pub(super) fn new(
         configs: &[PathConfig],
         sockets: Vec<PathSocket>,
@@ -104,8 +105,8 @@ impl Paths {
         self.inbox.is_empty() && self.all.iter().all(|path| path.incoming.is_empty())
     }
 
-    /// Sends `datagram` to the peer, at the latest with the next [`Paths::flush`]; drops it while the peer's
-    /// address on the path is unknown.
+    /// Sends `datagram` to the peer, at the latest with the next [`Paths::flush`]; drops it while
+    /// the peer's address on the path is unknown.
     pub(super) fn send(&mut self, path: PathId, datagram: Bytes) {
         let Some(path) = self.all.get_mut(path.index()) else {
             return;
@@ -140,8 +141,8 @@ impl Paths {
         }
     }
 
-    /// Handles an authentic datagram of the peer that arrived at `at`; its `source` is the peer's address on
-    /// a path whose configuration states none.
+    /// Handles an authentic datagram of the peer that arrived at `at`; its `source` is the peer's
+    /// address on a path whose configuration states none.
     pub(super) fn authenticated(&mut self, path: PathId, source: SocketAddr, at: Time) {
         if let Some(path) = self.all.get_mut(path.index()) {
             path.authenticated(source);
@@ -168,7 +169,8 @@ impl Paths {
         }
     }
 
-    /// Counts heartbeats, logs changes of liveness and MTU, and disables GRO for a peer that compares times.
+    /// Counts heartbeats, logs changes of liveness and MTU, and disables GRO for a peer that
+    /// compares times.
     pub(super) fn handle_event(&mut self, event: Event) {
         match event {
             Event::FrameIn {
@@ -207,7 +209,8 @@ impl Paths {
         }
     }
 
-    /// Receives and sends each datagram in a call of its own from now on, so that it has its own time.
+    /// Receives and sends each datagram in a call of its own from now on, so that it has its own
+    /// time.
     fn disable_gro(&mut self) {
         self.gro_enabled = false;
         self.flush();

@@ -1,6 +1,7 @@
 //! The log lines of sessions, with the peer and with relays, and of dropped packets.
 //!
-//! A wrong key must not look like silence, and a flood must not fill the log: each reason is logged once.
+//! A wrong key must not look like silence, and a flood must not fill the log: each reason is logged
+//! once.
 
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
@@ -107,8 +108,9 @@ pub(super) fn log_behind_window() {
     );
 }
 
-/// Whether healthy nodes cause this rejection, too: handshake messages are sent over all paths, both
-/// peers may start a handshake at once, a response may be lost, and a restarted node lacks the old keys.
+/// Whether healthy nodes cause this rejection, too: handshake messages are sent over all paths,
+/// both peers may start a handshake at once, a response may be lost, and a restarted node lacks the
+/// old keys.
 const fn is_benign(reason: Reject) -> bool {
     matches!(
         reason,

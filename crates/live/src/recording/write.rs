@@ -25,9 +25,9 @@ const MODE: u32 = 0o600;
 
 /// A recorder to the file `path`, which is replaced; fails if it cannot be written.
 ///
-/// A later error, or a file that is too slow, is logged once and ends the recording, since one with a gap is
-/// useless; the node continues. Dropping the recorder waits until all entries are written, at most
-/// [`PATIENCE`].
+/// A later error, or a file that is too slow, is logged once and ends the recording, since one with
+/// a gap is useless; the node continues. Dropping the recorder waits until all entries are written,
+/// at most [`PATIENCE`].
 pub(crate) fn start(path: &Path, header: &RecordingHeader) -> io::Result<Recorder> {
     let mut file = BufWriter::new(open(path)?);
     line(&mut file, header)?;

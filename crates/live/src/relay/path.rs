@@ -100,8 +100,8 @@ impl RelayPath {
         Ok(budget)
     }
 
-    /// Handles a datagram, if one waits, at its arrival time, and returns that: to a relay that is late, paced
-    /// datagrams must not look like a burst.
+    /// Handles a datagram, if one waits, at its arrival time, and returns that: to a relay that is
+    /// late, paced datagrams must not look like a burst.
     fn receive_one(&mut self) -> io::Result<Option<Time>> {
         let space = self.datagrams.space();
         let Some(received) = self.socket.receive(space, self.clock)? else {
@@ -115,7 +115,8 @@ impl RelayPath {
         Ok(Some(received.at))
     }
 
-    /// Handles the deadlines up to `until`, each at its own time, but none more than [`CATCH_UP`] before `until`.
+    /// Handles the deadlines up to `until`, each at its own time, but none more than [`CATCH_UP`]
+    /// before `until`.
     fn handle_due(&mut self, until: Time) {
         let floor = until - CATCH_UP;
         while let Some(due) = self.relay.deadline().filter(|due| due.at <= until) {

@@ -38,8 +38,8 @@ pub struct PathStats {
     pub received: Volume,
     /// Datagrams that the kernel refused: a queue was full, or there was no route.
     pub unsent: u64,
-    /// Datagrams that the kernel dropped before they were read: those of strangers during a flood, and all
-    /// while the buffer was full.
+    /// Datagrams that the kernel dropped before they were read: those of strangers during a flood,
+    /// and all while the buffer was full.
     pub kernel_dropped: u64,
     /// Datagrams dropped that belong to neither node's session, by reason.
     pub rejected: BTreeMap<&'static str, u64>,

@@ -48,8 +48,8 @@ pub fn kind_of(path: &Path) -> io::Result<Kind> {
     }
 }
 
-/// A file that is replaced atomically, so that readers never see a part of it; or a device, to which documents are
-/// appended.
+/// A file that is replaced atomically, so that readers never see a part of it; or a device, to
+/// which documents are appended.
 #[derive(Clone, Debug)]
 pub struct StatsFile {
     path: PathBuf,

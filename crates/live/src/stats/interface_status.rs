@@ -8,7 +8,8 @@ use serde::Serialize;
 /// The interface of a path, and what the path lacks at this node.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct InterfaceStatus {
-    /// The interface that the path is bound to or waits for; absent where the routing table decides, or no uplink is free.
+    /// The interface that the path is bound to or waits for; absent where the routing table
+    /// decides, or no uplink is free.
     pub interface: Option<String>,
     /// The missing part; the path carries nothing without it.
     pub missing: Option<Missing>,

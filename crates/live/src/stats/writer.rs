@@ -70,7 +70,8 @@ impl<S: Serialize + Send + 'static> StatsWriter<S> {
     }
 }
 
-/// Writes submissions until the channel closes; a failure is logged once until the next success, and at the end.
+/// Writes submissions until the channel closes; a failure is logged once until the next success,
+/// and at the end.
 fn write<S: Serialize>(
     file: &StatsFile,
     owner: &str,

@@ -63,8 +63,8 @@ impl BatchedTun {
         self.stats
     }
 
-    /// Appends to `packets` the next packet that the kernel sends, or with offload the next batch; returns
-    /// false if none waits.
+    /// Appends to `packets` the next packet that the kernel sends, or with offload the next batch;
+    /// returns false if none waits.
     pub fn read(&mut self, packets: &mut VecDeque<Bytes>) -> io::Result<bool> {
         let buffer = match &mut self.offload {
             Some(offload) => &mut offload.read[..],
@@ -93,7 +93,8 @@ impl BatchedTun {
         Ok(true)
     }
 
-    /// Delivers `packet` to the kernel, with offload at the latest with the next [`BatchedTun::flush`].
+    /// Delivers `packet` to the kernel, with offload at the latest with the next
+    /// [`BatchedTun::flush`].
     pub fn write(&mut self, packet: Bytes) -> io::Result<()> {
         if let Some(offload) = &mut self.offload {
             offload.merger.push(packet);

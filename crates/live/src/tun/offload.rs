@@ -1,10 +1,12 @@
 //! Segmentation offload: many packets of a flow pass the TUN device in one call.
 //!
-//! The kernel delivers what TCP, or UDP with `UDP_SEGMENT`, sends at once as one packet of up to 64 kB with a
-//! header that states how to split it ([`split`]); received packets are merged the same way ([`merge`]) if no
-//! information is lost. Policies and the combiner see single packets, as without offload.
+//! The kernel delivers what TCP, or UDP with `UDP_SEGMENT`, sends at once as one packet of up to 64
+//! kB with a header that states how to split it ([`split`]); received packets are merged the same
+//! way ([`merge`]) if no information is lost. Policies and the combiner see single packets, as
+//! without offload.
 //!
-//! Split packets leave as a burst: a node that spaces packets or compares paths does not use offload.
+//! Split packets leave as a burst: a node that spaces packets or compares paths does not use
+//! offload.
 
 pub(super) mod checksum;
 pub mod merge;

@@ -1,4 +1,5 @@
-//! Batches of datagrams of one length in one call: `UDP_SEGMENT` (GSO) to send, `UDP_GRO` to receive.
+//! Batches of datagrams of one length in one call: `UDP_SEGMENT` (GSO) to send, `UDP_GRO` to
+//! receive.
 
 use std::collections::VecDeque;
 use std::io::{self, IoSlice};

@@ -14,7 +14,8 @@ const LEAST_MTU_V6: c_int = 1280;
 
 impl PathSocket {
     /// Sends datagrams with don't-fragment, ignoring MTUs that routers report: datagrams above the
-    /// interface's MTU are refused. Cleared, the system fragments datagrams at this end by the reported MTU.
+    /// interface's MTU are refused. Cleared, the system fragments datagrams at this end by the
+    /// reported MTU.
     pub fn set_dont_fragment(&self, is_set: bool) -> io::Result<()> {
         let (v4, v6) = if is_set {
             (libc::IP_PMTUDISC_PROBE, libc::IPV6_PMTUDISC_PROBE)
@@ -55,7 +56,8 @@ impl PathSocket {
     fn set(&self, level: c_int, option: c_int, value: c_int) -> io::Result<()> {
         let len = libc::socklen_t::try_from(mem::size_of_val(&value)).map_err(io::Error::other)?;
         let fd = self.socket.as_raw_fd();
-        // SAFETY: the call reads one `c_int`, which outlives it, and keeps no pointer; the descriptor is open.
+        // SAFETY: the call reads one `c_int`, which outlives it, and keeps no pointer; the
+        // descriptor is open.
         let done = unsafe { libc::setsockopt(fd, level, option, (&raw const value).cast(), len) };
         if done == 0 {
             return Ok(());
@@ -79,7 +81,8 @@ mod tests {
         let mut value = -1;
         let mut len = libc::socklen_t::try_from(mem::size_of_val(&value)).unwrap();
         let fd = socket.socket.as_raw_fd();
-        // SAFETY: the call writes one `c_int` and its length, which outlive it, and keeps no pointer; the descriptor is open.
+        // SAFETY: the call writes one `c_int` and its length, which outlive it, and keeps no
+        // pointer; the descriptor is open.
         let done =
             unsafe { libc::getsockopt(fd, level, option, (&raw mut value).cast(), &raw mut len) };
         assert_eq!(done, 0, "{}", io::Error::last_os_error());

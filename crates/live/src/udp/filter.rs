@@ -1,9 +1,10 @@
-//! The kernel's filter of a path's socket during a flood (classic BPF, `SO_ATTACH_FILTER` in `socket(7)`).
+//! The kernel's filter of a path's socket during a flood (classic BPF, `SO_ATTACH_FILTER` in
+//! `socket(7)`).
 //!
-//! Datagrams from the address of a peer pass. So do handshake initiations from any address, one in [`SHARE`]
-//! during a flood of handshakes, and datagrams that name a key index of this end, since the peer may have
-//! moved. A handshake response comes from the address of the initiation. GRO merges datagrams of one source
-//! only, so that none of the peer's is dropped with the junk.
+//! Datagrams from the address of a peer pass. So do handshake initiations from any address, one in
+//! [`SHARE`] during a flood of handshakes, and datagrams that name a key index of this end, since
+//! the peer may have moved. A handshake response comes from the address of the initiation. GRO
+//! merges datagrams of one source only, so that none of the peer's is dropped with the junk.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -52,8 +53,8 @@ impl PathSocket {
         SockRef::from(&self.socket).detach_filter()
     }
 
-    /// The number of datagrams that the kernel has dropped at this socket, by a filter or because its buffer
-    /// was full; modulo 2^32.
+    /// The number of datagrams that the kernel has dropped at this socket, by a filter or because
+    /// its buffer was full; modulo 2^32.
     #[expect(
         unsafe_code,
         reason = "no library here reads what a socket has dropped"

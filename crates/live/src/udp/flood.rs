@@ -1,8 +1,8 @@
 //! Protection against floods of datagrams from strangers.
 //!
-//! Reading a datagram and checking its header costs some microseconds. The kernel drops a stranger's
-//! datagram for a fraction of that ([`super::filter`]), but does not report why; so the filter is attached
-//! only while there are many.
+//! Reading a datagram and checking its header costs some microseconds. The kernel drops a
+//! stranger's datagram for a fraction of that ([`super::filter`]), but does not report why; so the
+//! filter is attached only while there are many.
 
 use std::mem::{replace, take};
 
@@ -11,7 +11,8 @@ use polypath_session::event::Reject;
 use super::PathSocket;
 use super::filter::{Admitted, Handshakes, SHARE};
 
-/// Datagrams of strangers per second that start a flood: reading them takes about 1 % of a processor.
+/// Datagrams of strangers per second that start a flood: reading them takes about 1 % of a
+/// processor.
 pub(crate) const MANY_PER_SECOND: u64 = 2000;
 /// Seconds with fewer datagrams that end a flood.
 pub(crate) const CALM_SECONDS: u32 = 10;
@@ -67,8 +68,8 @@ impl FloodGuard {
         }
     }
 
-    /// Ends a second: attaches or detaches the filter of `socket`, and returns the number of datagrams that
-    /// the kernel dropped in that second.
+    /// Ends a second: attaches or detaches the filter of `socket`, and returns the number of
+    /// datagrams that the kernel dropped in that second.
     pub(crate) fn guard(
         &mut self,
         socket: &PathSocket,
@@ -78,7 +79,8 @@ impl FloodGuard {
         let dropped = self.take_drops(socket);
         let (junk, read) = (take(&mut self.junk), take(&mut self.handshakes));
         let was_on = self.filter.is_some();
-        // The number of handshakes among the dropped datagrams is estimated by the share that passes.
+        // The number of handshakes among the dropped datagrams is estimated by the share that
+        // passes.
         let share = if self.handshake_alarm.is_on { SHARE } else { 1 };
         self.handshake_alarm.end_second(read * u64::from(share));
         let strangers = junk + read;

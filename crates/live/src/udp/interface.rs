@@ -13,7 +13,8 @@ use socket2::{Domain, SockRef, Socket, Type};
 /// The MTU of Ethernet in bytes.
 const ETHERNET: u32 = 1500;
 
-/// The MTU of the interface `name`, or of the one with `address`, in bytes; that of Ethernet if there is none.
+/// The MTU of the interface `name`, or of the one with `address`, in bytes; that of Ethernet if
+/// there is none.
 pub(super) fn mtu(name: Option<&str>, address: IpAddr) -> u32 {
     let name = name.map(str::to_owned).or_else(|| with_address(address));
     name.and_then(|name| read_mtu(&name).ok())
@@ -29,7 +30,8 @@ pub(super) fn names() -> String {
     names.into_iter().collect::<Vec<_>>().join(", ")
 }
 
-/// Binds `socket` to the interface with this index, which need not exist (`SO_BINDTOIFINDEX`, Linux 5.1).
+/// Binds `socket` to the interface with this index, which need not exist (`SO_BINDTOIFINDEX`, Linux
+/// 5.1).
 pub(super) fn bind_to(socket: &Socket, index: u32) -> io::Result<()> {
     // The option is the same for both address families.
     socket.bind_device_by_index_v4(NonZeroU32::new(index))
@@ -65,8 +67,8 @@ fn read_mtu(name: &str) -> io::Result<u32> {
     for (to, from) in request.ifr_name.iter_mut().zip(name.bytes()) {
         *to = from.cast_signed();
     }
-    // SAFETY: SIOCGIFMTU reads the name, which ends with a zero, and writes the MTU into the union; the
-    // kernel keeps no pointer.
+    // SAFETY: SIOCGIFMTU reads the name, which ends with a zero, and writes the MTU into the union;
+    // the kernel keeps no pointer.
     if unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCGIFMTU, &raw mut request) } != 0 {
         return Err(io::Error::last_os_error());
     }

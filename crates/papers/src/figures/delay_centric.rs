@@ -1,5 +1,5 @@
-//! P. Mantovani Antunes, G. de Souza Miguel, C. M. Pedroso and E. Parente Ribeiro, "On the stability of multiple
-//! delay-centric multi-homed transmissions".
+//! P. Mantovani Antunes, G. de Souza Miguel, C. M. Pedroso and E. Parente Ribeiro, "On the
+//! stability of multiple delay-centric multi-homed transmissions".
 
 mod homogeneous;
 mod mixed_traffic;

@@ -1,4 +1,5 @@
-//! Y. Zhang, J. Chapin and V. W. S. Chan, "Failure of TCP Congestion Control under Diversity Routing".
+//! Y. Zhang, J. Chapin and V. W. S. Chan, "Failure of TCP Congestion Control under Diversity
+//! Routing".
 
 mod bound;
 mod cure;

@@ -1,4 +1,5 @@
-//! S. Tullimas, T. Nguyen, R. Edgecombe and S. Cheung, "Multimedia Streaming Using Multiple TCP Connections".
+//! S. Tullimas, T. Nguyen, R. Edgecombe and S. Cheung, "Multimedia Streaming Using Multiple TCP
+//! Connections".
 
 pub(crate) mod losses;
 pub(crate) mod parameters;

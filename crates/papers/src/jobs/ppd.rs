@@ -1,5 +1,5 @@
-//! E. Steinbach, Y. Liang and B. Girod, "A Simulation Study of Packet Path Diversity for TCP File Transfer and Media
-//! Transport on the Internet".
+//! E. Steinbach, Y. Liang and B. Girod, "A Simulation Study of Packet Path Diversity for TCP File
+//! Transfer and Media Transport on the Internet".
 
 pub(crate) mod calibration;
 pub(crate) mod delay_probe;

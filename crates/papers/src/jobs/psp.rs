@@ -1,5 +1,5 @@
-//! A. Feng, W. Feng and G. Belford, "Packet Spacing: An Enabling Mechanism for Delivering Multimedia Content in
-//! Computational Grids".
+//! A. Feng, W. Feng and G. Belford, "Packet Spacing: An Enabling Mechanism for Delivering
+//! Multimedia Content in Computational Grids".
 
 pub(crate) mod arrivals;
 pub(crate) mod merge;

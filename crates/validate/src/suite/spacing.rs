@@ -1,4 +1,5 @@
-//! Spaced senders behind a gateway beside ns-2, in four modes of starting (packet-spacing paper, Figure 6).
+//! Spaced senders behind a gateway beside ns-2, in four modes of starting (packet-spacing paper,
+//! Figure 6).
 
 use serde::Deserialize;
 
@@ -13,10 +14,11 @@ const SCENARIO: Scenario = Scenario {
 const REFERENCE: &str = include_str!("../../../../validation/reference/spacing.csv");
 /// Bits in a nanosecond on the senders' links.
 const RATE: f64 = 0.1;
-/// The greatest loss that the reference has where there can be none, in percent: a single sender's, whose link is slower
-/// than the next.
+/// The greatest loss that the reference has where there can be none, in percent: a single sender's,
+/// whose link is slower than the next.
 const EDGES: f64 = 0.013;
-/// Runs where each sender's clock is drawn once: the means of three draws of sixteen lie a tenth of a percent apart.
+/// Runs where each sender's clock is drawn once: the means of three draws of sixteen lie a tenth of
+/// a percent apart.
 const DRAWN_CLOCKS: u32 = 20;
 /// The bound on receive rate and loss.
 const BOUND: Tolerance = Tolerance::share(0.01);
@@ -115,8 +117,8 @@ fn starts(mode: &str) -> &'static [&'static str] {
     }
 }
 
-/// The share of the reference, but no less than what the reference itself does not know: how far its seeds lie apart,
-/// and the packets on their way when the measurement begins and ends.
+/// The share of the reference, but no less than what the reference itself does not know: how far
+/// its seeds lie apart, and the packets on their way when the measurement begins and ends.
 fn loss_bound(row: &SpacingRecord) -> Tolerance {
     let packets = row.sent * 1e6 * 39.0 / (f64::from(row.packet) * 8.0);
     let seeds = (row.loss_pct_max_seed - row.loss_pct_min_seed) / 2.0;

@@ -21,7 +21,8 @@ impl Outgoing {
         out(Output::Transmit(frame));
     }
 
-    /// Sends the frame on each of `paths`; the original goes last, so that a single copy needs no clone.
+    /// Sends the frame on each of `paths`; the original goes last, so that a single copy needs no
+    /// clone.
     pub(super) fn send_copies<P: Payload>(
         &self,
         paths: PathSet,

@@ -10,8 +10,8 @@ const SYSTEM: &str = "/run/polypath";
 /// The directory within that of a user.
 const USER: &str = "polypath";
 
-/// The default directories of control sockets, best first: that of the service manager (`RUNTIME_DIRECTORY`), or else
-/// `/run/polypath` and `polypath` in `XDG_RUNTIME_DIR`.
+/// The default directories of control sockets, best first: that of the service manager
+/// (`RUNTIME_DIRECTORY`), or else `/run/polypath` and `polypath` in `XDG_RUNTIME_DIR`.
 #[must_use]
 pub fn directories() -> Vec<PathBuf> {
     let given = |name: &str| env::var_os(name).filter(|value| !value.is_empty());

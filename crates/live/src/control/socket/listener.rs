@@ -65,7 +65,8 @@ pub(crate) struct ControlSocket {
 impl ControlSocket {
     /// Opens the socket that `control` configures for the node with this TUN device.
     ///
-    /// Returns `None` if it is off, or if it has no name and none of the default directories can be used.
+    /// Returns `None` if it is off, or if it has no name and none of the default directories can be
+    /// used.
     pub(crate) fn configured(control: &Control, tun: &str) -> Result<Option<Self>, ControlError> {
         match control {
             Control::Off(_) => Ok(None),

@@ -18,7 +18,8 @@ fn binding(config: PathConfig, bound: Option<u32>) -> PathBinding {
     binding
 }
 
-/// Updates a binding and returns what is missing and whether the socket is replaced; `None` if nothing changes.
+/// Updates a binding and returns what is missing and whether the socket is replaced; `None` if
+/// nothing changes.
 fn update(binding: &mut PathBinding, network: &Network) -> Option<(Option<Missing>, bool)> {
     let update = binding.update(network, BindTarget::Configured)?;
     let outcome = (update.status.missing.clone(), update.socket.is_some());

@@ -1,7 +1,7 @@
 //! Decoding of rtnetlink messages.
 //!
-//! Only the needed fields of each message are read, one by one, so that an unknown attribute of a newer
-//! kernel or an odd value of a driver does not hide an interface.
+//! Only the needed fields of each message are read, one by one, so that an unknown attribute of a
+//! newer kernel or an odd value of a driver does not hide an interface.
 
 use std::net::IpAddr;
 
@@ -14,7 +14,8 @@ use nix::libc;
 use crate::interfaces::network::{Address, Link, Network, Route};
 use crate::tun::Prefix;
 
-/// The lengths in bytes of `struct ifinfomsg`, `struct ifaddrmsg`, `struct rtmsg` and `struct rtnexthop`.
+/// The lengths in bytes of `struct ifinfomsg`, `struct ifaddrmsg`, `struct rtmsg` and `struct
+/// rtnexthop`.
 const LINK: usize = 16;
 const ADDRESS: usize = 8;
 const ROUTE: usize = 12;

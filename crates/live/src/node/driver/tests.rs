@@ -17,8 +17,8 @@ use std::collections::VecDeque;
 const PATHS: usize = 2;
 const PATIENCE: Duration = Duration::from_millis(5);
 
-/// Waits for data on path 1 for [`PATIENCE`] after the first data on path 0, as a comparison of paths does,
-/// and logs its wakes.
+/// Waits for data on path 1 for [`PATIENCE`] after the first data on path 0, as a comparison of
+/// paths does, and logs its wakes.
 #[derive(Default)]
 struct Comparison {
     due: Option<Time>,
@@ -119,8 +119,8 @@ fn ms(n: u64) -> Time {
     Time::ZERO + Duration::from_millis(n)
 }
 
-/// The log of a comparison of these arrivals that is woken at `wakes` and, as by the drive loop, 50 us later
-/// while work is left; and the number of turns.
+/// The log of a comparison of these arrivals that is woken at `wakes` and, as by the drive loop, 50
+/// us later while work is left; and the number of turns.
 fn compare(paths: [Vec<Time>; PATHS], wakes: &[Time]) -> (Vec<(Time, &'static str)>, usize) {
     let mut pending = paths.map(VecDeque::from);
     let mut sockets = Sockets::new(Default::default());

@@ -25,8 +25,8 @@ pub(in crate::node) struct EventFile {
 }
 
 impl EventFile {
-    /// Creates the file and writes its first line, with the version of the stream. An existing device or FIFO
-    /// is opened; a FIFO without a reader is an error.
+    /// Creates the file and writes its first line, with the version of the stream. An existing
+    /// device or FIFO is opened; a FIFO without a reader is an error.
     pub(in crate::node) fn create(path: &Path) -> Result<Self, NodeError> {
         let create = || {
             let mut file = BufWriter::new(open(path)?);
@@ -49,7 +49,8 @@ impl EventFile {
         }
     }
 
-    /// Writes an event. An error ends the stream, since a gap would mislead readers; the node continues.
+    /// Writes an event. An error ends the stream, since a gap would mislead readers; the node
+    /// continues.
     pub(in crate::node) fn write(&mut self, at: Time, event: Event) {
         self.attempt(|file| {
             serde_json::to_writer(&mut *file, &Stamped { at, event })?;

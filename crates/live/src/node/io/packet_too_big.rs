@@ -1,5 +1,5 @@
-//! ICMP errors to senders of packets that are too long for every path: Fragmentation Needed (RFC 792,
-//! RFC 1191) or Packet Too Big (RFC 4443, RFC 8201).
+//! ICMP errors to senders of packets that are too long for every path: Fragmentation Needed (RFC
+//! 792, RFC 1191) or Packet Too Big (RFC 4443, RFC 8201).
 
 use std::ops::RangeInclusive;
 
@@ -12,12 +12,13 @@ use crate::config::LEAST_MTU_V6;
 
 /// The hop limit of the messages, whose receiver is this host or close to it.
 const HOP_LIMIT: u8 = 64;
-/// The bytes of an IPv4 packet that are quoted: a message has at most 576 bytes (RFC 1812, 4.3.2.3).
+/// The bytes of an IPv4 packet that are quoted: a message has at most 576 bytes (RFC 1812,
+/// 4.3.2.3).
 const QUOTED_V4: usize = 576 - 20 - 8;
 /// The bytes of an IPv6 packet that are quoted: a message has at most 1280 bytes (RFC 4443, 2.4).
 const QUOTED_V6: usize = 1280 - 40 - 8;
-/// The rate limit of messages: one per [`INTERVAL`], in bursts of at most [`BURST`] (RFC 1812, 4.3.2.8;
-/// RFC 4443, 2.4).
+/// The rate limit of messages: one per [`INTERVAL`], in bursts of at most [`BURST`] (RFC 1812,
+/// 4.3.2.8; RFC 4443, 2.4).
 const INTERVAL: Duration = Duration::from_millis(10);
 const BURST: Duration = Duration::from_millis(500);
 
@@ -32,8 +33,8 @@ pub(super) struct PacketTooBigSender {
 }
 
 impl PacketTooBigSender {
-    /// The message to the sender of `packet`, which is longer than `mtu` bytes; none if it must not be
-    /// sent, or not at `now`.
+    /// The message to the sender of `packet`, which is longer than `mtu` bytes; none if it must not
+    /// be sent, or not at `now`.
     pub(super) fn message(&mut self, now: Time, packet: &[u8], mtu: u16) -> Option<Bytes> {
         let message = too_big(packet, mtu)?;
         self.rate_limit
@@ -42,8 +43,8 @@ impl PacketTooBigSender {
     }
 }
 
-/// The source of the message is the destination of the packet: a host drops received packets from its own
-/// address.
+/// The source of the message is the destination of the packet: a host drops received packets from
+/// its own address.
 fn too_big(packet: &[u8], mtu: u16) -> Option<Bytes> {
     let mut message = Vec::new();
     match IpSlice::from_slice(packet).ok()? {
@@ -66,7 +67,8 @@ fn too_big(packet: &[u8], mtu: u16) -> Option<Bytes> {
         }
         IpSlice::Ipv6(ip) => {
             let header = ip.header();
-            // RFC 4443, 2.4 (e.3), permits an answer from an address of the router; here is only the group's.
+            // RFC 4443, 2.4 (e.3), permits an answer from an address of the router; here is only
+            // the group's.
             if header.destination_addr().is_multicast() {
                 return None;
             }

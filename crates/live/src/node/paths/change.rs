@@ -33,7 +33,8 @@ impl Paths {
         }
     }
 
-    /// Binds the sockets of these paths to other interfaces; after an error all are bound as before.
+    /// Binds the sockets of these paths to other interfaces; after an error all are bound as
+    /// before.
     pub(in crate::node) fn rebind(&mut self, changes: &[PathChange]) -> Result<(), UdpError> {
         for (index, change) in changes.iter().enumerate() {
             if let Err(error) = self.rebind_path(change, |both| &both.new) {
@@ -101,7 +102,8 @@ impl Path {
                 .interface_status
                 .as_ref()
                 .map(|interface_status| &interface_status.missing);
-            // Nothing is in flight to an address that is gone, and a later socket needs the address.
+            // Nothing is in flight to an address that is gone, and a later socket needs the
+            // address.
             if !matches!(missing, Some(Some(Missing::Address(_)))) {
                 self.retired.push(retired, now + GRACE);
             }

@@ -12,13 +12,15 @@ pub(super) struct DontFragment {
     pub(super) probing: PeerProbing,
     /// Whether the option is set at the socket.
     pub(super) is_set: bool,
-    /// The longest datagram that is expected to be delivered, in bytes; none before the first failure.
+    /// The longest datagram that is expected to be delivered, in bytes; none before the first
+    /// failure.
     pub(super) longest: Option<usize>,
     /// Whether the next datagram is a probe of the path MTU.
     pub(super) is_probe_next: bool,
     /// The MTU that was logged last, in bytes of the IP packet.
     pub(super) logged: Option<usize>,
-    /// The longest packet that the machine may try, as notified last, in bytes; 0 disables the discovery.
+    /// The longest packet that the machine may try, as notified last, in bytes; 0 disables the
+    /// discovery.
     pub(super) packet_mtu: u16,
     /// Whether the path's route has changed since the machine was notified.
     pub(super) is_rerouted: bool,

@@ -19,8 +19,8 @@ impl Paths {
         }
     }
 
-    /// Ends a second: has the kernel drop the datagrams of strangers while there are many. `keys` returns
-    /// the local key indices of a path.
+    /// Ends a second: has the kernel drop the datagrams of strangers while there are many. `keys`
+    /// returns the local key indices of a path.
     pub(in crate::node) fn guard(&mut self, keys: impl Fn(PathId) -> Vec<u32>) {
         for (id, path) in (0..).map(PathId).zip(&mut self.all) {
             let admitted = admitted(path.remote.get(), || keys(id));

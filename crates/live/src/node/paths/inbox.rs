@@ -1,7 +1,7 @@
 //! The queue of datagrams that were read, of all paths in the order of their arrival.
 //!
-//! A socket delivers its datagrams in order. The earliest of all is therefore the earliest of the next ones
-//! of each path, once the next one of each path is known or known not to have arrived.
+//! A socket delivers its datagrams in order. The earliest of all is therefore the earliest of the
+//! next ones of each path, once the next one of each path is known or known not to have arrived.
 
 use std::collections::VecDeque;
 use std::io;
@@ -47,8 +47,8 @@ impl Inbox {
         }
     }
 
-    /// The arrival time of the next datagram, if one has arrived by `until`; `receive` reads the next one of a
-    /// path.
+    /// The arrival time of the next datagram, if one has arrived by `until`; `receive` reads the
+    /// next one of a path.
     pub(in crate::node) fn next_arrival(
         &mut self,
         until: Time,

@@ -117,8 +117,8 @@ impl Path {
         self.stats.too_long += sent.too_long as u64;
     }
 
-    /// Handles an authentic datagram of the peer from `source`, which is its address unless the file
-    /// states one.
+    /// Handles an authentic datagram of the peer from `source`, which is its address unless the
+    /// file states one.
     pub(super) fn authenticated(&mut self, source: SocketAddr) {
         let before = self.remote.get();
         let has_moved = self.remote.update(source);

@@ -1,9 +1,9 @@
 //! The MTU of each path ([`polypath_core::pmtu`]), and the datagrams that exceed it.
 //!
-//! From the first padded heartbeat on, datagrams are sent with don't-fragment. Where the MTU cannot be
-//! discovered, because the peer does not know padded heartbeats or heartbeats at all, the system fragments as
-//! it does by default. A datagram that exceeds the current limit is sent in fragments: it holds a packet of
-//! at most the minimum MTU of IPv6, which every path must carry.
+//! From the first padded heartbeat on, datagrams are sent with don't-fragment. Where the MTU cannot
+//! be discovered, because the peer does not know padded heartbeats or heartbeats at all, the system
+//! fragments as it does by default. A datagram that exceeds the current limit is sent in fragments:
+//! it holds a packet of at most the minimum MTU of IPv6, which every path must carry.
 
 use std::mem;
 
@@ -22,8 +22,9 @@ impl Paths {
         self.tun = tun;
     }
 
-    /// Starts or stops path MTU discovery and returns the inputs that notify the machine. A path that is
-    /// narrower than a configured MTU of the TUN device is left out: the file has its datagrams fragmented.
+    /// Starts or stops path MTU discovery and returns the inputs that notify the machine. A path
+    /// that is narrower than a configured MTU of the TUN device is left out: the file has its
+    /// datagrams fragmented.
     pub(in crate::node) fn set_mtu_discovery(&mut self, is_enabled: bool) -> Vec<Input> {
         let tun = self.tun;
         let paths = (0..).map(PathId).zip(&mut self.all);

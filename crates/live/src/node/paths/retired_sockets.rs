@@ -1,5 +1,5 @@
-//! Sockets that a path had before: the peer sends to their addresses until it receives a datagram from the
-//! new one.
+//! Sockets that a path had before: the peer sends to their addresses until it receives a datagram
+//! from the new one.
 
 use std::io;
 
@@ -12,8 +12,8 @@ use crate::udp::{PathSocket, Received};
 pub(super) const GRACE: Duration = Duration::from_secs(10);
 /// The number of old sockets kept for a path: each costs a system call whenever the path is read.
 const MAX_RETIRED: usize = 4;
-/// Datagrams taken from old sockets before one of the path's own socket: a flood of an old address must not
-/// keep the new one from being read.
+/// Datagrams taken from old sockets before one of the path's own socket: a flood of an old address
+/// must not keep the new one from being read.
 pub(super) const IN_A_ROW: u32 = 64;
 
 /// The sockets that a path had before.

@@ -1,8 +1,9 @@
 //! Paths that fall silent while the peer's datagrams arrive on others.
 //!
-//! Used only without heartbeats ([`polypath_core::liveness`]) and under a policy that sends something of each
-//! packet on every path; the peer is assumed to use the same policy. A path that may be idle is not silent,
-//! nor is any while the peer sends nothing at all, which the session notices when an answer is due.
+//! Used only without heartbeats ([`polypath_core::liveness`]) and under a policy that sends
+//! something of each packet on every path; the peer is assumed to use the same policy. A path that
+//! may be idle is not silent, nor is any while the peer sends nothing at all, which the session
+//! notices when an answer is due.
 
 use polypath_core::frame::PathId;
 use polypath_core::policy::PolicyConfig;
@@ -194,7 +195,8 @@ mod tests {
             .flat_map(|n| [(KEPT, n * 10_000), (CUT, n * 10_000 + 30)])
             .filter(|(path, at)| *path == KEPT || (at / 10_000) % 3 == 0);
         assert_eq!(changes(policy, lossy), []);
-        // The last copies of a burst arrive 1.5 s late on one path; then nothing is sent for a while.
+        // The last copies of a burst arrive 1.5 s late on one path; then nothing is sent for a
+        // while.
         let burst = [(CUT, 0)].into_iter().chain((0..1500).map(|n| (KEPT, n)));
         assert_eq!(
             changes(policy, burst.chain([(KEPT, 60_000), (CUT, 60_001)])),

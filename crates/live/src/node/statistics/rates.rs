@@ -4,7 +4,8 @@ use polypath_core::time::Time;
 
 use crate::stats::{RateStats, Traffic};
 
-/// The least time between two samples in nanoseconds: after a late sample the next may follow at once.
+/// The least time between two samples in nanoseconds: after a late sample the next may follow at
+/// once.
 const MIN_INTERVAL_NS: u64 = 500_000_000;
 
 /// The traffic of each path at the last sample, and the rates in the interval before it.

@@ -1,8 +1,10 @@
 //! The Internet checksum (RFC 1071).
 
-/// The sum of `bytes` as 16-bit words in ones' complement arithmetic, not yet folded, added to `sum`.
+/// The sum of `bytes` as 16-bit words in ones' complement arithmetic, not yet folded, added to
+/// `sum`.
 ///
-/// Words are added in native byte order, which gives the same sum in that order (RFC 1071, section 2).
+/// Words are added in native byte order, which gives the same sum in that order (RFC 1071, section
+/// 2).
 pub(super) fn add(sum: u64, bytes: &[u8]) -> u64 {
     let mut words = bytes.chunks_exact(4);
     let whole: u64 = (&mut words)

@@ -30,8 +30,8 @@ pub(super) struct Headers {
 }
 
 impl Headers {
-    /// The headers of `packet`, if it is a complete TCP or UDP packet, unfragmented and without IPv6
-    /// extensions.
+    /// The headers of `packet`, if it is a complete TCP or UDP packet, unfragmented and without
+    /// IPv6 extensions.
     pub(super) fn of(packet: &[u8]) -> Option<Self> {
         let (is_v4, ip, protocol) = match packet.first()? >> 4 {
             4 => {
@@ -59,8 +59,8 @@ impl Headers {
         (len >= least && headers.all <= packet.len()).then_some(headers)
     }
 
-    /// The headers of a packet to be split, whose transport header starts at `ip` by the kernel's header,
-    /// behind any IPv6 extensions.
+    /// The headers of a packet to be split, whose transport header starts at `ip` by the kernel's
+    /// header, behind any IPv6 extensions.
     pub(super) fn at(packet: &[u8], kind: GsoType, ip: usize) -> Option<Self> {
         let is_v4 = packet.first()? >> 4 == 4;
         let is_tcp = kind != GsoType::Udp;

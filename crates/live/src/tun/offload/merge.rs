@@ -1,7 +1,8 @@
 //! Merges consecutive packets of a flow, for the kernel to receive as one.
 //!
-//! Two packets are merged if splitting the result returns both bit for bit, except for the identification of
-//! IPv4 packets with don't-fragment, which has no meaning (RFC 6864, section 4.1).
+//! Two packets are merged if splitting the result returns both bit for bit, except for the
+//! identification of IPv4 packets with don't-fragment, which has no meaning (RFC 6864, section
+//! 4.1).
 
 use std::io::IoSlice;
 
@@ -87,7 +88,8 @@ impl Merger {
         self.runs.push(PacketRun::new(headers, packet));
     }
 
-    /// Empties the queue: `write` receives each batch as slices, the kernel's header first, and its size.
+    /// Empties the queue: `write` receives each batch as slices, the kernel's header first, and its
+    /// size.
     pub fn drain(&mut self, mut write: impl FnMut(&[IoSlice<'_>], Batch)) {
         for run in self.runs.drain(..) {
             run.write(&mut write);
@@ -125,7 +127,8 @@ impl PacketRun {
         }
     }
 
-    /// Appends a packet of the same flow if it continues this batch, and closes the batch otherwise.
+    /// Appends a packet of the same flow if it continues this batch, and closes the batch
+    /// otherwise.
     fn append(&mut self, headers: Headers, packet: &Bytes) -> bool {
         let Some(merged) = &mut self.merged else {
             return false;
@@ -213,9 +216,11 @@ fn is_same_flow(headers: Headers, first: &[u8], packet: &[u8]) -> bool {
         && first[ports.clone()] == packet[ports]
 }
 
-/// Whether `packet` has the headers that splitting generates `offset` bytes of payload after `first`.
+/// Whether `packet` has the headers that splitting generates `offset` bytes of payload after
+/// `first`.
 fn is_next(headers: Headers, first: &[u8], packet: &[u8], offset: usize) -> bool {
-    // Traffic class, TTL, protocol and fragment flags: all but lengths, identification and checksums.
+    // Traffic class, TTL, protocol and fragment flags: all but lengths, identification and
+    // checksums.
     let same_ip = if headers.is_v4 {
         first[..2] == packet[..2] && first[6..10] == packet[6..10]
     } else {

@@ -3,8 +3,8 @@
 use super::headers::{CWR, FIN, FLAGS, Headers, PSH, SEQUENCE, number};
 use super::{GsoType, InvalidHeader, VirtioHeader, checksum};
 
-/// Splits `packet` as `header` states: calls `write` for each packet with its length and a function that fills
-/// it in.
+/// Splits `packet` as `header` states: calls `write` for each packet with its length and a function
+/// that fills it in.
 ///
 /// # Errors
 /// If the packet cannot be split like this; nothing is written then.

@@ -303,7 +303,8 @@ proptest! {
             packets.push(Bytes::from(packet));
         }
         let mut again: Vec<Bytes> = merge(&packets).iter().flat_map(|(_, batch)| split_batch(batch)).collect();
-        // Those of one flow keep their order, which the property above shows; the identification may change.
+        // Those of one flow keep their order, which the property above shows; the identification
+        // may change.
         let mut sent = packets;
         for packet in again.iter_mut().chain(&mut sent) {
             let mut bytes = packet.to_vec();

@@ -161,8 +161,8 @@ fn measurements(sweeps: &Sweeps, mechanism: Mechanism) -> Vec<Measurement> {
     }
 }
 
-/// The means of the runs in the upper mode of two mechanisms, where each has enough of them; each in a group of its own,
-/// since other runs are in it.
+/// The means of the runs in the upper mode of two mechanisms, where each has enough of them; each
+/// in a group of its own, since other runs are in it.
 fn upper_modes(sweeps: &Sweeps, pair: [Mechanism; 2]) -> Vec<Measurement> {
     let mut all = Vec::new();
     for &at in sweeps

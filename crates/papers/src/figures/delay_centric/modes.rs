@@ -41,7 +41,8 @@ impl Threshold {
     }
 }
 
-/// The value at which positive values part into two so that the variance of their logarithms between both is greatest.
+/// The value at which positive values part into two so that the variance of their logarithms
+/// between both is greatest.
 fn parting(values: &[f64]) -> f64 {
     let mut logs: Vec<f64> = values.iter().map(|value| value.ln()).collect();
     logs.sort_by(f64::total_cmp);

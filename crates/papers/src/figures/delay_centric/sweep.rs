@@ -114,7 +114,8 @@ impl Sweep {
         }
     }
 
-    /// The curve of `quantity` in `unit` from utilisation `from` on, with all runs of a seed in one group.
+    /// The curve of `quantity` in `unit` from utilisation `from` on, with all runs of a seed in one
+    /// group.
     pub(super) fn curve(
         &self,
         (claim, quantity, unit): (&str, &str, &str),
@@ -130,7 +131,8 @@ impl Sweep {
         measured.collect()
     }
 
-    /// A sample for each seed: the share of its runs above the critical utilisation of which `is` is true.
+    /// A sample for each seed: the share of its runs above the critical utilisation of which `is`
+    /// is true.
     pub(super) fn share_above(&self, is: impl Fn(&Run) -> bool) -> Vec<Sample> {
         let above = self.utilisations.iter().zip(&self.runs);
         let above: Vec<&Vec<Run>> = above

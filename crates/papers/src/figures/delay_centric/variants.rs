@@ -179,14 +179,16 @@ pub(super) fn in_variant(all: &[Compared], name: &str, pair: [Mechanism; 2]) -> 
     COMPARED.map(at).join(", ")
 }
 
-/// In how many variants and utilisations the second of two mechanisms has the lower mean, and how many there are.
+/// In how many variants and utilisations the second of two mechanisms has the lower mean, and how
+/// many there are.
 pub(super) fn lower(all: &[Compared], pair: [Mechanism; 2]) -> (usize, usize) {
     let each = || relevant(all, pair).flat_map(|compared| COMPARED.map(|at| (compared, at)));
     let is_lower = |(compared, at): &(&Compared, u32)| compared.is_second_lower(pair, *at);
     (each().filter(is_lower).count(), each().count())
 }
 
-/// The least and the greatest ratio of the second's mean to that of the first over all variants, in words.
+/// The least and the greatest ratio of the second's mean to that of the first over all variants, in
+/// words.
 pub(super) fn extremes(all: &[Compared], pair: [Mechanism; 2]) -> Option<String> {
     let mut ratios = Vec::new();
     for compared in relevant(all, pair) {
@@ -207,8 +209,8 @@ pub(super) fn extremes(all: &[Compared], pair: [Mechanism; 2]) -> Option<String>
     Some(format!("{least} to {most}"))
 }
 
-/// Those that change anything for one of the two: without a guard time, or with the predictive rule, some are the same runs
-/// again.
+/// Those that change anything for one of the two: without a guard time, or with the predictive
+/// rule, some are the same runs again.
 fn relevant(all: &[Compared], pair: [Mechanism; 2]) -> impl Iterator<Item = &Compared> {
     let has_guard = pair.iter().any(|mechanism| mechanism.guard);
     let has_hysteresis = pair.iter().any(|of| of.rule == Rule::Reactive);

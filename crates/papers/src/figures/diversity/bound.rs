@@ -18,7 +18,8 @@ pub(super) const FIGURE: Figure = Figure {
 };
 const CLAIM: &str = "diversity.union_bound";
 
-/// Windows of 100 packets at a drop probability of a tenth on the paper's four links, which is Fig. 5; and others.
+/// Windows of 100 packets at a drop probability of a tenth on the paper's four links, which is Fig.
+/// 5; and others.
 const CASES: [(u32, u32, u32); 5] = [
     (100, 100, LINKS),
     (100, 150, LINKS),

@@ -22,8 +22,8 @@ const CLAIM: &str = "diversity.signature";
 /// What the claim wants of the area under the curve.
 const BOUND: f64 = 0.95;
 
-/// The signatures: the project's default, and the paper's rule with as many windows as the least that "several" can mean,
-/// and with one, on which the rule for all links rests.
+/// The signatures: the project's default, and the paper's rule with as many windows as the least
+/// that "several" can mean, and with one, on which the rule for all links rests.
 fn signatures() -> [(&'static str, SignatureConfig); 3] {
     let plain = |links, windows| SignatureConfig::SameLinks(SameLinksConfig { links, windows });
     [

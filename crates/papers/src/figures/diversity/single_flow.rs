@@ -21,7 +21,8 @@ const CLAIM: &str = "diversity.fig2.single_flow";
 
 /// The capacity in packets a round trip: 1 Mb/s and packets of 1250 bytes.
 const CAPACITY: u32 = 10;
-/// Mean times from one fade to the next, in tenths of a second: the paper's range of up times, 1 to 100 s.
+/// Mean times from one fade to the next, in tenths of a second: the paper's range of up times, 1 to
+/// 100 s.
 const CYCLES: [u32; 7] = [10, 20, 50, 100, 200, 500, 1000];
 /// Mean times down, in hundredths of a second: the ends of the paper's range.
 const DOWN: [u32; 2] = [1, 100];
@@ -35,12 +36,12 @@ fn process(cycle: u32, down: u32) -> Fading {
     }
 }
 
-/// Throughput over capacity by renewal: after a fade the window is 1 in the first round that the link is up for, then one
-/// more a round, up to the capacity.
+/// Throughput over capacity by renewal: after a fade the window is 1 in the first round that the
+/// link is up for, then one more a round, up to the capacity.
 ///
-/// With g the rate of fades a round, a round in which the window would be k + 1 is up with probability exp(-g (k + 1)) from
-/// its predecessors' begin; a fade ends anywhere within a round, so that the link is still up at the next one's begin with
-/// probability (1 - exp(-g)) / g.
+/// With g the rate of fades a round, a round in which the window would be k + 1 is up with
+/// probability exp(-g (k + 1)) from its predecessors' begin; a fade ends anywhere within a round,
+/// so that the link is still up at the next one's begin with probability (1 - exp(-g)) / g.
 fn renewal(fading: Fading) -> f64 {
     let g = 1.0 / fading.up;
     let windows = (-g).exp() * (1.0 - (-g * f64::from(CAPACITY)).exp()) / (1.0 - (-g).exp());

@@ -1,4 +1,5 @@
-//! Variations that change nothing according to the paper: slow start, halving, fragments (section V, footnote 2).
+//! Variations that change nothing according to the paper: slow start, halving, fragments (section
+//! V, footnote 2).
 
 use polypath_claims::{Figure, FigureTable, Findings, Measurement, Pending, Reason, Study};
 use polypath_sim::round_model::{Coding, Response, RoundModelConfig};
@@ -39,7 +40,8 @@ impl Variant {
     }
 }
 
-/// Fragments of which `needed` of `links` have to arrive, on links that carry as many packets of all flows as before.
+/// Fragments of which `needed` of `links` have to arrive, on links that carry as many packets of
+/// all flows as before.
 fn fragments(needed: u32, links: u32) -> RoundModelConfig {
     let base = paper(FLOWS, links, SHARE, SHORT);
     RoundModelConfig {

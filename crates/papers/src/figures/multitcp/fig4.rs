@@ -1,4 +1,5 @@
-//! Bursts of datagrams, and then 15 and 20 TCP transfers, beside one, two and five connections (Fig. 4).
+//! Bursts of datagrams, and then 15 and 20 TCP transfers, beside one, two and five connections
+//! (Fig. 4).
 
 mod reasons;
 
@@ -32,14 +33,16 @@ pub(super) const TARGET: u32 = 800;
 pub(super) const BURST: [Period; 2] = [(200, 220), (300, 340)];
 pub(super) const MID: Period = (500, 750);
 pub(super) const LATE: Period = (750, 1000);
-/// The overshoot is the greatest throughput of a second among so many after a burst, less the target.
+/// The overshoot is the greatest throughput of a second among so many after a burst, less the
+/// target.
 const AFTER: usize = 10;
 
 /// Why the stream has less than its share where all links are alike and have drop-tail queues.
 pub(super) const LOCKED: &str = "The generator's link is as fast as the last one: filled, it feeds the last queue a packet for each that leaves, so that \
      the queue stays full and drops what comes between, which is the stream's.";
 
-/// The schemes of 5.1.1: plain TCP with a window of 8, and two and five connections under Algorithm 1.
+/// The schemes of 5.1.1: plain TCP with a window of 8, and two and five connections under Algorithm
+/// 1.
 pub(super) fn schemes() -> [Scheme; 3] {
     let stream = |by| Stream {
         kbits: TARGET,
@@ -179,8 +182,8 @@ fn measurements(runs: &Runs) -> Vec<Measurement> {
     all
 }
 
-/// The greatest sum of windows with two connections or five for each seed, and what bounds it: the round-trip time and the
-/// step at which it was reached.
+/// The greatest sum of windows with two connections or five for each seed, and what bounds it: the
+/// round-trip time and the step at which it was reached.
 fn bound(runs: &Runs) -> Vec<Measurement> {
     let pairs = || runs.of_scheme("c2").iter().zip(runs.of_scheme("c5"));
     let greatest = |(two, five): (&TimeSeries, &TimeSeries)| {

@@ -54,7 +54,8 @@ fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
     })
 }
 
-/// The same where the generator's link fills the last queue, which then drops what comes between; with fewer seeds.
+/// The same where the generator's link fills the last queue, which then drops what comes between;
+/// with fewer seeds.
 fn with_drop_tail(study: &mut Study<'_>, delay: u32) -> Result<Runs, Pending> {
     let few: Vec<u64> = seeds(study).into_iter().take(study.pick(1, 5)).collect();
     Runs::of(study, &schemes(), &few, |stream, seed| {

@@ -1,7 +1,7 @@
 //! The experiments over the Internet, on modelled access links (Figs. 6, 7, 8).
 //!
-//! The paper says neither rates nor delays. The rate of each link is that of which an equal share is what the paper's single
-//! connection has left beside the transfers; all else is not fitted.
+//! The paper says neither rates nor delays. The rate of each link is that of which an equal share
+//! is what the paper's single connection has left beside the transfers; all else is not fitted.
 
 mod fixed;
 mod varied;

@@ -1,4 +1,5 @@
-//! What a loss costs one connection or several: equations 1 to 4 (4.1, Fig. 2) beside simulated losses.
+//! What a loss costs one connection or several: equations 1 to 4 (4.1, Fig. 2) beside simulated
+//! losses.
 
 use polypath_batch::replica_seeds;
 use polypath_claims::{
@@ -26,7 +27,8 @@ pub(super) const FIGURE: Figure = Figure {
     make,
 };
 
-/// The window of each connection in segments: the least at which the ledger wants the equations measured.
+/// The window of each connection in segments: the least at which the ledger wants the equations
+/// measured.
 const EACH: u32 = 128;
 const MTU: Bytes = Bytes(SEGMENT as u64);
 /// Connections, and those of them that lose a packet.

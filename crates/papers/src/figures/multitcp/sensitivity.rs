@@ -65,7 +65,8 @@ fn control(setting: &mut Setting, change: impl Fn(&mut ControlConfig)) {
     }
 }
 
-/// A setting, and in it the throughput in kb/s of 1, 2 and 5 connections in bursts, against 15 and against 20 transfers.
+/// A setting, and in it the throughput in kb/s of 1, 2 and 5 connections in bursts, against 15 and
+/// against 20 transfers.
 pub(super) struct SettingThroughputs {
     name: &'static str,
     columns: Vec<Vec<Sample>>,

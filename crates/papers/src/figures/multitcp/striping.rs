@@ -1,4 +1,5 @@
-//! What follows from the algorithms alone: balanced windows (4.2.1), and who sends which packet (4.2.3).
+//! What follows from the algorithms alone: balanced windows (4.2.1), and who sends which packet
+//! (4.2.3).
 
 use polypath_claims::{Figure, Findings, Measurement, Pending, Reason, Sample, Study};
 use polypath_core::connections::{Striper, StriperInput, StriperOutput};
@@ -59,7 +60,8 @@ fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
     })
 }
 
-/// The greatest difference between two windows, of two and of five connections together, in each run.
+/// The greatest difference between two windows, of two and of five connections together, in each
+/// run.
 fn greatest_differences(runs: &Runs) -> Vec<Sample> {
     let [two, five] =
         ["c2", "c5"].map(|scheme| runs.samples(scheme, |run| Some(f64::from(run.difference))));
@@ -72,7 +74,8 @@ fn greatest_differences(runs: &Runs) -> Vec<Sample> {
         .collect()
 }
 
-/// The example of 4.2.3, as the striper has it: five connections, of which the first is blocked for the first four packets.
+/// The example of 4.2.3, as the striper has it: five connections, of which the first is blocked for
+/// the first four packets.
 fn example() -> Vec<StriperOutput> {
     let mut striper = Striper::default();
     let writable = |connection, room| StriperInput::Writable { connection, room };

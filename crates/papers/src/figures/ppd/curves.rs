@@ -11,8 +11,9 @@ use crate::figures::pictures::axis;
 use crate::jobs::ppd::calibration::Loads;
 use crate::jobs::ppd::transfers::Carried;
 
-/// Mean transfer times over the measured load, a curve for each scheme: as the paper draws them, and with a logarithmic axis,
-/// which parts the curves that are close together there. `load_of` is the load at which a run is drawn.
+/// Mean transfer times over the measured load, a curve for each scheme: as the paper draws them,
+/// and with a logarithmic axis, which parts the curves that are close together there. `load_of` is
+/// the load at which a run is drawn.
 pub(super) fn times_plots(
     (id, head): (&str, &str),
     rows: &[LoadPoint],
@@ -132,7 +133,8 @@ fn line(row: &LoadPoint, scheme: Scheme, runs: &[Carried]) -> Vec<String> {
     ]
 }
 
-/// How many times as long as a scheme plain TCP takes, over all replicas; nothing where plain TCP had others.
+/// How many times as long as a scheme plain TCP takes, over all replicas; nothing where plain TCP
+/// had others.
 pub(super) fn ratio(row: &LoadPoint, scheme: Scheme) -> Option<Estimate> {
     let (plain, times) = (row.times(Scheme::Tcp), row.times(scheme));
     let pairs = plain.iter().zip(&times);

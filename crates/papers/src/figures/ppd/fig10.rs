@@ -1,4 +1,5 @@
-//! Fig. 10: the estimated delay of a data packet on the inactive path, and the one that it would have had.
+//! Fig. 10: the estimated delay of a data packet on the inactive path, and the one that it would
+//! have had.
 
 use polypath_claims::{FigureTable, Findings, Measurement, Pending, Sample, Study};
 use polypath_report::plot::{Look, Plot, Point, Series};
@@ -10,7 +11,8 @@ use crate::figures::pictures::axis;
 use crate::jobs::ppd::moments::{Delays, Moments};
 use crate::jobs::ppd::setting::Setting;
 
-/// The rates of the second path in Mbit/s, what they are called in the measurements, and loads of Tables 1 and 2.
+/// The rates of the second path in Mbit/s, what they are called in the measurements, and loads of
+/// Tables 1 and 2.
 const RATES: [(u32, &str, [f64; 3]); 2] = [
     (10, "mbit10", [0.67, 0.84, 0.95]),
     (1, "mbit1", [0.68, 0.85, 0.94]),

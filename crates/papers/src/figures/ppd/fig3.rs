@@ -17,7 +17,8 @@ use crate::jobs::ppd::setting::{Setting, Topology};
 /// The load at which the paper states its figures.
 pub(super) const STATED: f64 = 0.95;
 
-/// The schemes in the order in which the ledger has the paper's mean transfer times at that load (5.1).
+/// The schemes in the order in which the ledger has the paper's mean transfer times at that load
+/// (5.1).
 const STATED_ORDER: [Scheme; 4] = [
     Scheme::Tcp,
     Scheme::PpdTcp1,
@@ -177,8 +178,9 @@ fn rising(rows: &[LoadPoint]) -> Vec<Measurement> {
     found
 }
 
-/// By how much the time rises in seconds for a rise of the load by 1, from one row to another. Their replicas are
-/// independent: those of the second, which are as many or more, are dealt to those of the first.
+/// By how much the time rises in seconds for a rise of the load by 1, from one row to another.
+/// Their replicas are independent: those of the second, which are as many or more, are dealt to
+/// those of the first.
 fn slopes(low: &LoadPoint, high: &LoadPoint, scheme: Scheme) -> Vec<Sample> {
     let (low_times, high_times) = (low.times(scheme), high.times(scheme));
     let count = low_times.len();

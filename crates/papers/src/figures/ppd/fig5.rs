@@ -1,4 +1,5 @@
-//! Figs. 5 and 6: the playable size of a file of 1000 packets while it comes, and how long playout must wait.
+//! Figs. 5 and 6: the playable size of a file of 1000 packets while it comes, and how long playout
+//! must wait.
 
 use polypath_claims::{Findings, Measurement, Pending, Reason, Study};
 use polypath_report::playout::TOLERANCE;
@@ -106,7 +107,8 @@ fn common_rate(found: &Runs) -> usize {
     nearest.unwrap_or(0)
 }
 
-/// The transfers of Fig. 6, by the schemes that use path 2, with the seeds of Fig. 5: path 1 has the same background.
+/// The transfers of Fig. 6, by the schemes that use path 2, with the seeds of Fig. 5: path 1 has
+/// the same background.
 fn lighter(study: &mut Study<'_>) -> Result<Runs, Pending> {
     let found = calibrate(study, &Setting::new(Topology::Apart), &LOADS)?;
     let traffic = Some([found[0].idle, found[1].idle]);

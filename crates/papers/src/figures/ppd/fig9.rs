@@ -147,8 +147,9 @@ fn gains_table(fast: &[LoadPoint], slow: &[LoadPoint]) -> FigureTable {
     }
 }
 
-/// The share of the time of plain TCP that a scheme saves over all replicas, as the jackknife's pseudo-values: a ratio in
-/// each replica would be biased, since few transfers make a mean of plain TCP.
+/// The share of the time of plain TCP that a scheme saves over all replicas, as the jackknife's
+/// pseudo-values: a ratio in each replica would be biased, since few transfers make a mean of plain
+/// TCP.
 fn gains(row: &LoadPoint, scheme: Scheme) -> Vec<Sample> {
     let (plain, times) = (row.times(Scheme::Tcp), row.times(scheme));
     let gain = |left_out: Option<usize>| {
@@ -226,7 +227,8 @@ mod tests {
         );
         let mixed = gains(&row(&[(90.0, 9.0), (10.0, 11.0)]), Scheme::PpdTcp1);
         let mean = mixed.iter().map(|gain| gain.value).sum::<f64>() / 2.0;
-        // The mean of the single gains is 0.4, the gain of the sums 0.8; the jackknife takes its own bias off that.
+        // The mean of the single gains is 0.4, the gain of the sums 0.8; the jackknife takes its
+        // own bias off that.
         assert!(mean > 0.7, "{mixed:?}");
     }
 }

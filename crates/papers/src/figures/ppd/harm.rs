@@ -58,7 +58,8 @@ impl<'a> Together<'a> {
     }
 }
 
-/// What the background delivered beside each scheme over what it delivered beside another in the same rounds.
+/// What the background delivered beside each scheme over what it delivered beside another in the
+/// same rounds.
 pub(super) fn harm_table<'a>(id: &str, all: impl IntoIterator<Item = Together<'a>>) -> FigureTable {
     let columns = ["load", "scheme", "beside", "ratio", "replicas"];
     FigureTable {
@@ -69,8 +70,8 @@ pub(super) fn harm_table<'a>(id: &str, all: impl IntoIterator<Item = Together<'a
     }
 }
 
-/// The ratio over all rounds. Those of one replica go on from one network and are not independent: its interval is that of
-/// the sums of replicas.
+/// The ratio over all rounds. Those of one replica go on from one network and are not independent:
+/// its interval is that of the sums of replicas.
 fn harm(plain: &[&Carried], runs: &[&Carried]) -> Option<Estimate> {
     let sum = |run: &Carried| run.background.iter().sum::<f64>();
     let pairs = plain.iter().zip(runs);

@@ -8,7 +8,8 @@ use crate::figures::estimates::{mean, shown};
 use crate::jobs::ppd::calibration::Calibrated;
 use crate::jobs::ppd::setting::Setting;
 
-/// The idle times of each load of a setting, and the loads that were measured with them, by path and direction.
+/// The idle times of each load of a setting, and the loads that were measured with them, by path
+/// and direction.
 pub(super) fn loads_table(
     study: &mut Study<'_>,
     id: &str,

@@ -9,10 +9,12 @@ use crate::jobs::ppd::delay_probe::{DATA, PROBE};
 use crate::jobs::ppd::pairs::Pairs;
 use crate::jobs::ppd::setting::Setting;
 
-/// The links between the PPD nodes by which the paper counts (eq. 1), and those of its Fig. 2 as it is drawn.
+/// The links between the PPD nodes by which the paper counts (eq. 1), and those of its Fig. 2 as it
+/// is drawn.
 pub(super) const HOPS: [u32; 2] = [6, 5];
 
-/// The mean delta T of each run at a load in ms, and the number of its pairs, of which there is one at least.
+/// The mean delta T of each run at a load in ms, and the number of its pairs, of which there is one
+/// at least.
 pub(super) fn measured(
     study: &mut Study<'_>,
     (hops, mbits): (u32, u64),

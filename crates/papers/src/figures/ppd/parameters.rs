@@ -19,8 +19,8 @@ const STATED: [(&str, &str); 7] = [
 /// What it states of Fig. 2.
 const STATED_APART: [(&str, &str); 2] = [("path.0.link.0.delay", "5"), ("path.0.link.0.rate", "5")];
 
-/// What it states of Fig. 7: the shared link N1 - N2, and the links that are not shared. That of the server, S - N1, has no
-/// rate there.
+/// What it states of Fig. 7: the shared link N1 - N2, and the links that are not shared. That of
+/// the server, S - N1, has no rate there.
 const STATED_SHARED: [(&str, &str); 2] =
     [("path.0.link.1.rate", "5.1"), ("path.0.link.2.rate", "5.1")];
 
@@ -39,8 +39,8 @@ const ELSEWHERE: [&str; 11] = [
     "transfer.count",
 ];
 
-/// Every parameter that holds for all runs of a figure, with its value and its source: of its setting, and with files of
-/// so many bytes.
+/// Every parameter that holds for all runs of a figure, with its value and its source: of its
+/// setting, and with files of so many bytes.
 pub(super) fn of(setting: &Setting, bytes: u64) -> Vec<[String; 2]> {
     let idle = crate::jobs::ppd::idle::Idle::at(0.0);
     let scenario = setting.scenario(&Some([[idle; 2]; 2]), &Scheme::ALL);

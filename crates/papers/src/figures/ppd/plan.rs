@@ -41,9 +41,11 @@ pub(super) const fn size(replicas: u32, count: u32, about: u32) -> Size {
     }
 }
 
-/// The seeds of so many replicas of one experiment: different ones share none, so that their runs are independent.
+/// The seeds of so many replicas of one experiment: different ones share none, so that their runs
+/// are independent.
 pub(super) fn seeds(experiment: &str, replicas: u32) -> Vec<u64> {
-    // A single replica has the seed that it would have among several, so that more replicas add to those of fewer.
+    // A single replica has the seed that it would have among several, so that more replicas add to
+    // those of fewer.
     replica_seeds(Seed(SEED).child(experiment).0, replicas.max(2))
         .into_iter()
         .take(replicas as usize)
@@ -136,7 +138,8 @@ impl Plan<'_> {
         })
     }
 
-    /// The transfers by all schemes; above [`LOCK_STEP`] plain TCP goes by itself, since all others would wait for it.
+    /// The transfers by all schemes; above [`LOCK_STEP`] plain TCP goes by itself, since all others
+    /// would wait for it.
     pub(super) fn run_all(&self, study: &mut Study<'_>) -> Result<LoadPoint, Pending> {
         if self.load <= LOCK_STEP {
             return self.run(study, &Scheme::ALL);

@@ -54,8 +54,8 @@ impl Variant {
     }
 }
 
-/// TCP of ns-2 in 2001: a clock of 100 ms, a timeout of 1 s at least and 6 s at first, an initial window of 1, no limited
-/// transmit (defaults of ns-2.1b8).
+/// TCP of ns-2 in 2001: a clock of 100 ms, a timeout of 1 s at least and 6 s at first, an initial
+/// window of 1, no limited transmit (defaults of ns-2.1b8).
 fn of_2001(setting: Setting) -> Setting {
     setting
         .with("tcp.tick", "100 ms")

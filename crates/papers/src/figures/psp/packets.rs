@@ -24,8 +24,8 @@ const SPACING: u32 = super::alternatives::SPACING;
 const RTT: f64 = 84_000.0;
 const ACK: f64 = 320.0;
 
-/// The packet in bytes at which a sender of this spacing, in microseconds, on a line of this rate sends `rate`, both in
-/// Mb/s.
+/// The packet in bytes at which a sender of this spacing, in microseconds, on a line of this rate
+/// sends `rate`, both in Mb/s.
 fn by_rate(line: f64, spacing: f64, rate: f64) -> f64 {
     rate * spacing / (1.0 - rate / line) / 8.0
 }
@@ -36,7 +36,8 @@ fn by_window(window: f64, rate: f64) -> f64 {
     rate * (RTT + ACK * each_way) / (window - rate * each_way) / 8.0
 }
 
-/// The rate in Mb/s that a window of so many packets of this size in bytes makes, where nothing else is on its way.
+/// The rate in Mb/s that a window of so many packets of this size in bytes makes, where nothing
+/// else is on its way.
 pub(super) fn window_rate(window: f64, packet: f64) -> f64 {
     let each_way = 1.0 / ACCESS + 1.0 / f64::from(SHARED);
     let bits = packet * 8.0;
@@ -44,7 +45,8 @@ pub(super) fn window_rate(window: f64, packet: f64) -> f64 {
     rate.min(ACCESS)
 }
 
-/// The packet in bytes that makes a gap of `sent` microseconds one of `received` behind the faster link.
+/// The packet in bytes that makes a gap of `sent` microseconds one of `received` behind the faster
+/// link.
 fn by_gap(sent: f64, received: f64) -> f64 {
     (received - sent) / (1.0 / ACCESS - 1.0 / f64::from(SHARED)) / 8.0
 }
@@ -237,7 +239,8 @@ pub(super) fn window_caveat(claim: &'static str, most: &[Sample], rows: &[Packet
     }
 }
 
-/// That the rate of a sender at the greatest spacing is one of the numbers that the packet comes from.
+/// That the rate of a sender at the greatest spacing is one of the numbers that the packet comes
+/// from.
 pub(super) fn fitted_caveat(claim: &'static str) -> Reason {
     Reason {
         claim,

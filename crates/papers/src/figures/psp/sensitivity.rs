@@ -20,7 +20,8 @@ pub(super) struct PairResult {
     loss: Vec<Sample>,
 }
 
-/// Two damped senders over links, buffers, packets and readings other than those of the figures, which come first.
+/// Two damped senders over links, buffers, packets and readings other than those of the figures,
+/// which come first.
 ///
 /// # Errors
 /// If results are missing.

@@ -25,7 +25,8 @@ const EACH: u32 = 16;
 /// A setting by its name: start phases, packet in bytes, and the window of the TCPs, if any.
 type Setting = (&'static str, Starts, u32, Option<u32>);
 
-/// The setting of the figure first, and right after it that without TCP and that of the packet of 507 B.
+/// The setting of the figure first, and right after it that without TCP and that of the packet of
+/// 507 B.
 const SETTINGS: [Setting; 8] = [
     (
         "paper's set-up, 16 TCPs with window 20",
@@ -209,7 +210,8 @@ fn scatter(known: &[Known]) -> Reason {
     }
 }
 
-/// The gaps of all runs, from the least to the greatest, beside the mean that the paper states, in microseconds.
+/// The gaps of all runs, from the least to the greatest, beside the mean that the paper states, in
+/// microseconds.
 fn histogram(runs: &[Gaps], paper: Option<f64>) -> Plot {
     let in_class = |class: usize| runs.iter().map(|gaps| gaps.classes[class]).sum::<u64>();
     let counts: Vec<u64> = (0..CLASSES).map(in_class).collect();

@@ -154,7 +154,8 @@ impl Sweep {
     }
 }
 
-/// The spacing at which the product of delivered rate and share that is not lost is greatest, in microseconds.
+/// The spacing at which the product of delivered rate and share that is not lost is greatest, in
+/// microseconds.
 pub(super) fn best(spacings: &[u32], products: &[Option<f64>]) -> Option<f64> {
     let curve = spacings.iter().zip(products);
     let known = curve.filter_map(|(spacing, product)| Some((spacing, (*product)?)));
@@ -162,7 +163,8 @@ pub(super) fn best(spacings: &[u32], products: &[Option<f64>]) -> Option<f64> {
     best.map(|(&spacing, _)| f64::from(spacing))
 }
 
-/// The largest spacing that still delivers the greatest rate to within half a percent, in microseconds.
+/// The largest spacing that still delivers the greatest rate to within half a percent, in
+/// microseconds.
 pub(super) fn largest_undiminished(spacings: &[u32], rates: &[Option<f64>]) -> Option<f64> {
     let most = rates.iter().flatten().copied().fold(0.0, f64::max);
     let curve = spacings.iter().zip(rates).rev();

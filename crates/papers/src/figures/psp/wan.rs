@@ -1,8 +1,9 @@
 //! The live tests over a wide-area network (Figs. 1, 2), on a modelled one.
 //!
-//! A drop-tail queue alone delivers no less when more is offered. Here the bottleneck is a node whose processor is
-//! interrupted by each packet that comes, also by one that it then drops, and forwards packets with what time is left:
-//! the receive livelock of Mogul and Ramakrishnan, "Eliminating Receive Livelock in an Interrupt-Driven Kernel" (1996).
+//! A drop-tail queue alone delivers no less when more is offered. Here the bottleneck is a node
+//! whose processor is interrupted by each packet that comes, also by one that it then drops, and
+//! forwards packets with what time is left: the receive livelock of Mogul and Ramakrishnan,
+//! "Eliminating Receive Livelock in an Interrupt-Driven Kernel" (1996).
 
 use super::sweep::microseconds;
 use polypath_batch::replica_seeds;

@@ -32,8 +32,8 @@ pub(super) const LARGE: Figure = Figure {
     make: large_window,
 };
 const EACH: u32 = 16;
-/// The receiver's window in packets that is many systems' default (3.2.3), and one beyond the product of bandwidth and
-/// delay.
+/// The receiver's window in packets that is many systems' default (3.2.3), and one beyond the
+/// product of bandwidth and delay.
 const WINDOWS: [u32; 2] = [20, 800];
 
 fn sweep_of(study: &mut Study<'_>, window: u32) -> Result<Sweep, Pending> {
@@ -199,7 +199,8 @@ fn loss_curve(sweep: &Sweep, quantity: &str) -> Vec<Measurement> {
     sweep.measurements(&model, tcp_loss)
 }
 
-/// The other end of the range of best spacings in microseconds, of which the ledger has the first (3.2.3).
+/// The other end of the range of best spacings in microseconds, of which the ledger has the first
+/// (3.2.3).
 const BEST_TO: f64 = 1050.0;
 
 fn media_throughput(sweep: &Sweep, [best, peak, _]: [Option<f64>; 3]) -> Plot {

@@ -27,8 +27,8 @@ pub(crate) struct Detection {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Detected {
     pub(crate) seed: u64,
-    /// The area under the curve: the probability that a window in which a link was congested has a higher score than one
-    /// in which none was.
+    /// The area under the curve: the probability that a window in which a link was congested has a
+    /// higher score than one in which none was.
     pub(crate) auc: Option<f64>,
     /// The same where a window counts as congested only if such a link lost something of the flow.
     pub(crate) auc_of_losses: Option<f64>,
@@ -36,7 +36,8 @@ pub(crate) struct Detected {
     pub(crate) found: Option<f64>,
     /// The share of the others that are called so.
     pub(crate) false_alarms: Option<f64>,
-    /// Rounds from the first of a congestion until a flow finds it, where it does before it ends; 0 in the first.
+    /// Rounds from the first of a congestion until a flow finds it, where it does before it ends; 0
+    /// in the first.
     pub(crate) delay: Option<f64>,
     /// How many windows with losses had a congested link, and how many had none.
     pub(crate) windows: [u64; 2],
@@ -111,8 +112,8 @@ struct Seen {
     of_losses: Vec<(f64, bool)>,
     /// How many windows without congestion, and with it, were called congested.
     called: [u64; 2],
-    /// For how many rounds the links of each flow have been congested without its finding out; nothing where it has, or
-    /// where they are not.
+    /// For how many rounds the links of each flow have been congested without its finding out;
+    /// nothing where it has, or where they are not.
     waiting: Vec<Option<u32>>,
     found: (u64, u64),
     was_congested: Vec<bool>,
@@ -179,8 +180,8 @@ fn share(part: u64, of: u64) -> Option<f64> {
     (of > 0).then(|| part as f64 / of as f64)
 }
 
-/// True alarms over false ones at each threshold, from high to low, nothing without both kinds of windows; how many are
-/// not congested, and are.
+/// True alarms over false ones at each threshold, from high to low, nothing without both kinds of
+/// windows; how many are not congested, and are.
 fn curve(mut scores: Vec<(f64, bool)>) -> (Option<Vec<[f64; 2]>>, [u64; 2]) {
     let congested = scores.iter().filter(|(_, congested)| *congested);
     let congested = congested.count() as u64;

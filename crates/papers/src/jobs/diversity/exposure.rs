@@ -7,8 +7,9 @@ use polypath_core::rng::Seed;
 use polypath_sim::round_model::{Dropping, RoundModel, RoundModelConfig};
 use serde::Serialize;
 
-/// Flows that send `window` packets each over links that drop each copy with probability `drop` per mille. The result is
-/// the share of flows that lose a packet with all its copies, over the union bound.
+/// Flows that send `window` packets each over links that drop each copy with probability `drop` per
+/// mille. The result is the share of flows that lose a packet with all its copies, over the union
+/// bound.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Exposed {
     pub(crate) window: u32,

@@ -168,7 +168,8 @@ impl RunResult {
         }
     }
 
-    /// Adds a round after `above` successive rounds above the capacity, and returns their new number.
+    /// Adds a round after `above` successive rounds above the capacity, and returns their new
+    /// number.
     fn add(&mut self, sent: u64, capacity: u64, above: u32) -> u32 {
         self.sent += sent;
         if sent <= capacity {

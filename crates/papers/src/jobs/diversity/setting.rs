@@ -26,7 +26,8 @@ pub(crate) fn fading(gamma: f64, nu: f64) -> Fading {
     }
 }
 
-/// `flows` flows with `share` packets each on `links` links that fade at the rates of the paper's figures.
+/// `flows` flows with `share` packets each on `links` links that fade at the rates of the paper's
+/// figures.
 pub(crate) fn paper(flows: u32, links: u32, share: u32, nu: f64) -> RoundModelConfig {
     RoundModelConfig {
         fading: Some(fading(GAMMA, nu)),

@@ -14,7 +14,8 @@ use super::parameters::SEGMENT;
 
 /// The propagation delay of both ways together, in ms.
 const DELAY: u32 = 50;
-/// The share of link rate above what the windows fill, so that queues stay empty and packets are spread over a round trip.
+/// The share of link rate above what the windows fill, so that queues stay empty and packets are
+/// spread over a round trip.
 const HEADROOM: f64 = 0.1;
 /// The rate of the last link in b/s, which causes no delay.
 const LAST: f64 = 1e10;
@@ -55,7 +56,8 @@ impl Job for Losses {
 
     fn run(&self, parts: &AtomicU64) -> Result<Reduced, JobError> {
         let without = self.outcome(None, parts)?;
-        // An outage of a packet's time meets one packet, or none between two flights: the moment moves until it is one.
+        // An outage of a packet's time meets one packet, or none between two flights: the moment
+        // moves until it is one.
         for attempt in 0..10 {
             let with = self.outcome(Some(self.moment(attempt)), parts)?;
             if dropped(&with) == u64::from(self.losing) {

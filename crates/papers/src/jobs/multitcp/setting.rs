@@ -1,5 +1,5 @@
-//! The networks: a sender and a traffic generator whose links meet at a router, and the link from there to the receiver
-//! (the paper's Fig. 3; of the Internet experiments a model).
+//! The networks: a sender and a traffic generator whose links meet at a router, and the link from
+//! there to the receiver (the paper's Fig. 3; of the Internet experiments a model).
 
 use polypath_claims::JobError;
 use polypath_core::connections::{ControllerConfig, PlayOutConfig};
@@ -29,7 +29,8 @@ pub(crate) struct Setting {
 /// The links; queues of one kind and limit.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub(crate) struct Links {
-    /// From the sender to the router, from the traffic generator to it, and from there to the receiver.
+    /// From the sender to the router, from the traffic generator to it, and from there to the
+    /// receiver.
     pub(crate) sender: Wire,
     pub(crate) generator: Wire,
     pub(crate) receiver: Wire,
@@ -110,8 +111,9 @@ pub(crate) struct Hosts {
 const SPREAD: u32 = 1;
 
 impl Hosts {
-    /// ns-2's Reno, with a random time of up to that of a packet on a link of `kbits` before it sends: that much breaks the phases
-    /// of a drop-tail queue before such a link (Floyd and Jacobson 1991).
+    /// ns-2's Reno, with a random time of up to that of a packet on a link of `kbits` before it
+    /// sends: that much breaks the phases of a drop-tail queue before such a link (Floyd and
+    /// Jacobson 1991).
     pub(crate) const fn reno(kbits: u32) -> Self {
         Self {
             variant: "reno",

@@ -29,7 +29,8 @@ pub(crate) struct TimeSeries {
     pub(crate) cross: Vec<f64>,
     /// The number of times the player stopped.
     pub(crate) stops: u32,
-    /// The step to the greatest sum of windows, and the greatest difference between two windows in segments.
+    /// The step to the greatest sum of windows, and the greatest difference between two windows in
+    /// segments.
     pub(crate) peak: Option<Peak>,
     pub(crate) difference: u32,
 }

@@ -1,8 +1,9 @@
 //! The search for the idle times that produce a load, over the curve of [`Idle`].
 //!
-//! Both paths have the same sources, and the measured transfers are absent. Every try runs the same seeds (common random
-//! numbers), so that two tries differ by their idle times alone. Load is the share of the time in which a link
-//! transmits, as a mean over the links between inner nodes that the paths do not share.
+//! Both paths have the same sources, and the measured transfers are absent. Every try runs the same
+//! seeds (common random numbers), so that two tries differ by their idle times alone. Load is the
+//! share of the time in which a link transmits, as a mean over the links between inner nodes that
+//! the paths do not share.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

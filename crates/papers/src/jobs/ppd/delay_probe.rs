@@ -57,8 +57,8 @@ impl Path {
         })
     }
 
-    /// Sends a pair, a probe followed at once by a data packet, and runs for `span`. Returns what pairs measured in that
-    /// time.
+    /// Sends a pair, a probe followed at once by a data packet, and runs for `span`. Returns what
+    /// pairs measured in that time.
     pub(crate) fn next_pair(&mut self, span: Duration) -> Vec<Duration> {
         let pair = Some(self.pairs);
         for size in [PROBE, DATA] {
@@ -97,8 +97,8 @@ impl Path {
         self.delta_t.of(DATA - PROBE)
     }
 
-    /// The delay of a packet of this size if it were sent now; `None` if it would be lost. It is sent in a copy of the network,
-    /// so this one does not change.
+    /// The delay of a packet of this size if it were sent now; `None` if it would be lost. It is
+    /// sent in a copy of the network, so this one does not change.
     pub(crate) fn delay_of(&self, size: u32) -> Option<Duration> {
         let mut copy = self.clone();
         copy.send(ProbePacket { pair: None, size });

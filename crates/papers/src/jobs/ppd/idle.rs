@@ -1,12 +1,14 @@
 //! The idle times of the background's TCP and UDP sources as one curve.
 //!
-//! The paper controls the load "by varying the idle time between successive TCP and UDP transmissions" (5) and does not
-//! state how the two are related. Here they are related as in the reference runs of ns-2 (reference/ns2/README.md): eight
-//! pairs, interpolated linearly in their logarithms and extrapolated at both ends.
+//! The paper controls the load "by varying the idle time between successive TCP and UDP
+//! transmissions" (5) and does not state how the two are related. Here they are related as in the
+//! reference runs of ns-2 (reference/ns2/README.md): eight pairs, interpolated linearly in their
+//! logarithms and extrapolated at both ends.
 
 use serde::{Deserialize, Serialize};
 
-/// The mean idle times of the reference runs in seconds, TCP and UDP, and the mean load that they gave.
+/// The mean idle times of the reference runs in seconds, TCP and UDP, and the mean load that they
+/// gave.
 const REFERENCE: [(f64, f64, f64); 8] = [
     (1.5, 3.5, 0.586),
     (1.1, 3.0, 0.658),
@@ -43,7 +45,8 @@ pub(crate) fn first_guess(load: f64) -> f64 {
     along(&REFERENCE.map(|(tcp, _, load)| (load, tcp.ln())), load)
 }
 
-/// The straight lines through points that are in order of x (rising or falling), the first and the last one extended.
+/// The straight lines through points that are in order of x (rising or falling), the first and the
+/// last one extended.
 fn along(points: &[(f64, f64)], x: f64) -> f64 {
     let rising = points[0].0 < points[points.len() - 1].0;
     let is_past = |p: &(f64, f64)| if rising { p.0 < x } else { p.0 > x };

@@ -16,7 +16,8 @@ const EVERY: Duration = Duration::from_secs(1);
 /// The estimated and the actual delay in ms, of each moment at which both packets came through.
 pub(crate) type Delays = Vec<(f64, f64)>;
 
-/// Moments between packet pairs, at which a probe and a data packet are sent under the same conditions.
+/// Moments between packet pairs, at which a probe and a data packet are sent under the same
+/// conditions.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Moments {
     pub(crate) setting: Setting,

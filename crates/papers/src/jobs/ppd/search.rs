@@ -15,7 +15,8 @@ const NARROWEST: f64 = 1e-3;
 #[derive(Clone, Debug)]
 pub(crate) struct Search {
     target: f64,
-    /// The tries nearest to the target on either side, with what they gave: with too much load, and with too little.
+    /// The tries nearest to the target on either side, with what they gave: with too much load, and
+    /// with too little.
     high: Option<(f64, f64)>,
     low: Option<(f64, f64)>,
 }

@@ -25,7 +25,8 @@ pub(crate) enum Bursts {
     Strong,
     /// 500 kbit/s for 0.5 s, with pauses half as long.
     Mild,
-    /// Sources for links of a tenth of the rate: 80 kbit/s for 1 s, and ten times as long from one file to the next.
+    /// Sources for links of a tenth of the rate: 80 kbit/s for 1 s, and ten times as long from one
+    /// file to the next.
     Slow,
 }
 
@@ -75,7 +76,8 @@ impl Setting {
             .with("background.path2.host_link.queue", &limit)
     }
 
-    /// The topology of Fig. 2 with `links` links per path and the sources for their rate, 10 or 1 Mbit/s (5.2).
+    /// The topology of Fig. 2 with `links` links per path and the sources for their rate, 10 or 1
+    /// Mbit/s (5.2).
     pub(crate) fn of_links(links: u32, mbits: u64) -> Self {
         let bursts = if mbits < 10 {
             Bursts::Slow

@@ -38,7 +38,8 @@ pub(crate) struct Carried {
     pub(crate) times: Vec<f64>,
     /// The number of aborted transfers.
     pub(crate) timed_out: u32,
-    /// The pre-buffer of each in seconds, and the rate of the playout after it in bytes a second, if it is finite.
+    /// The pre-buffer of each in seconds, and the rate of the playout after it in bytes a second,
+    /// if it is finite.
     pub(crate) playout: Vec<(f64, Option<f64>)>,
     /// When the playable size of the first grew, in seconds, and to how many bytes.
     pub(crate) first: Vec<(f64, f64)>,
@@ -126,7 +127,8 @@ impl Transfers {
     }
 }
 
-/// The rates of playout for which the wait is recorded, in bytes per second; the receiver window allows 100 kB/s.
+/// The rates of playout for which the wait is recorded, in bytes per second; the receiver window
+/// allows 100 kB/s.
 pub(crate) const RATES: [f64; 12] = [
     2e3, 4e3, 6e3, 8e3, 10e3, 15e3, 20e3, 30e3, 40e3, 60e3, 80e3, 100e3,
 ];

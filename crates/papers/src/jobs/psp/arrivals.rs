@@ -19,8 +19,8 @@ pub(crate) const CLASSES: usize = 200;
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Arrivals(pub(crate) Merge);
 
-/// The gaps between successive arrivals in microseconds, from the end of a packet to the start of the next, as Fig. 3
-/// defines the spacing.
+/// The gaps between successive arrivals in microseconds, from the end of a packet to the start of
+/// the next, as Fig. 3 defines the spacing.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Gaps {
     /// The moments of all gaps, and of those without a loss in between; `None` for fewer than two.

@@ -1,4 +1,5 @@
-//! The paper's topology (3.1, Fig. 6): senders on a fast Ethernet, a gateway with a small buffer, a wide-area link.
+//! The paper's topology (3.1, Fig. 6): senders on a fast Ethernet, a gateway with a small buffer, a
+//! wide-area link.
 
 mod text;
 
@@ -8,8 +9,8 @@ use polypath_scenario::Network;
 use polypath_scenario::network::traffic::spaced::Control;
 use serde::Serialize;
 
-/// The size of a packet on the wire in bytes, of media and of TCP: the one at which the paper's numbers agree
-/// ([`super::packets`]).
+/// The size of a packet on the wire in bytes, of media and of TCP: the one at which the paper's
+/// numbers agree ([`super::packets`]).
 pub(crate) const PACKET: u32 = 1430;
 /// The rate of a sender's link in Mb/s (3.1).
 pub(crate) const ACCESS: f64 = 100.0;

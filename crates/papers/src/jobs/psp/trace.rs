@@ -33,7 +33,8 @@ pub(crate) struct RateTrace {
     pub(crate) received: f64,
     /// The share of packets after the warm-up that did not arrive.
     pub(crate) loss: f64,
-    /// The feedbacks from the first that reports loss: whether each does, and the spacing after it in microseconds.
+    /// The feedbacks from the first that reports loss: whether each does, and the spacing after it
+    /// in microseconds.
     pub(crate) first: Vec<(bool, f64)>,
 }
 
@@ -191,7 +192,8 @@ impl RateTrace {
         Some(until.filter(|(lost, _)| *lost).count())
     }
 
-    /// The number of all feedbacks, from the first that reports loss, before the spacing exceeds `bound` microseconds.
+    /// The number of all feedbacks, from the first that reports loss, before the spacing exceeds
+    /// `bound` microseconds.
     pub(crate) fn rounds_to(&self, bound: f64) -> Option<usize> {
         let mut spacings = self.first.iter().map(|(_, spacing)| *spacing);
         Some(spacings.position(|spacing| spacing > bound)? + 1)

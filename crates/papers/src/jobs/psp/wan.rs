@@ -1,4 +1,5 @@
-//! The modelled wide-area network: a processor that each arrival interrupts, and bursts of other traffic.
+//! The modelled wide-area network: a processor that each arrival interrupts, and bursts of other
+//! traffic.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};

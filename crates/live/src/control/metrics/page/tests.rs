@@ -6,8 +6,8 @@ use polypath_session::event::Counters;
 use super::*;
 use crate::stats::{InterfaceStatus, LivenessStats, Missing, session};
 
-/// Parses a page of the text exposition format (version 0.0.4): contiguous families, each with HELP and TYPE before its
-/// samples, and no duplicate samples.
+/// Parses a page of the text exposition format (version 0.0.4): contiguous families, each with HELP
+/// and TYPE before its samples, and no duplicate samples.
 fn parse(page: &str) -> BTreeMap<String, (String, BTreeMap<String, f64>)> {
     let mut families: BTreeMap<String, (String, BTreeMap<String, f64>)> = BTreeMap::new();
     let mut current = String::new();

@@ -46,7 +46,8 @@ fn change(remote: Option<Remote>, socket: Option<PathSocket>) -> PathChange {
 /// Expects datagrams with these first bytes, and no others.
 fn expect(paths: &mut Paths, clock: Clock, expected: &[u8]) {
     let mut read = Vec::new();
-    // A datagram without a timestamp of the kernel arrives when it is read, which the next look finds.
+    // A datagram without a timestamp of the kernel arrives when it is read, which the next look
+    // finds.
     for _ in 0..100 {
         std::thread::sleep(std::time::Duration::from_millis(10));
         while paths.next_arrival(clock.now()).unwrap().is_some() {

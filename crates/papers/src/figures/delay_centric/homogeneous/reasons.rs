@@ -82,7 +82,8 @@ fn guard_time(variants: &[Compared], pair: [Mechanism; 2]) -> String {
     )
 }
 
-/// The mean delays of both in the figures and where the second has the lower one; the tables have the other settings.
+/// The mean delays of both in the figures and where the second has the lower one; the tables have
+/// the other settings.
 fn settings(variants: &[Compared], pair: [Mechanism; 2]) -> String {
     let [a, b] = pair.map(Mechanism::title);
     let at = |at| {

@@ -96,7 +96,8 @@ impl Group {
                 late: LATE,
                 ..config
             };
-            // The share of a hundred flows over more packets is slow to run, and that of few flows varies more.
+            // The share of a hundred flows over more packets is slow to run, and that of few flows
+            // varies more.
             let seeds = (seeds_of_late * SHARE * 5 / (share * flows)).max(seeds);
             let late = Late::new(late, SPAN, seeds).ask(study);
             asked.push((runs.ask(study), late));

@@ -84,7 +84,8 @@ pub(super) fn settings() -> Vec<Setting> {
     all
 }
 
-/// Twenty flows on four links of which not all use all; a link carries 100 packets for each flow that uses it.
+/// Twenty flows on four links of which not all use all; a link carries 100 packets for each flow
+/// that uses it.
 fn mixed(acts: bool) -> [Setting; 4] {
     let ring: [u8; 4] = [0b0011, 0b0110, 0b1100, 0b1001];
     let overlap = ring.into_iter().cycle().take(20).collect();

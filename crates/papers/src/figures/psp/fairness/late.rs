@@ -54,7 +54,8 @@ fn late(study: &mut Study<'_>) -> Result<Findings, Pending> {
     })
 }
 
-/// The distance to the fairness line by the middle of each window, in seconds since the second sender's start.
+/// The distance to the fairness line by the middle of each window, in seconds since the second
+/// sender's start.
 fn curve(pairs: &Pairs) -> Vec<(f64, Vec<Sample>)> {
     let positions = (DELAY..SPAN.seconds).step_by(10);
     positions
@@ -122,8 +123,9 @@ fn late_merge(seed: u64) -> Merge {
     }
 }
 
-/// How far two rates are from each other in each bin that lies after both senders' first feedback, as a share of their sum: 0
-/// on the fairness line, 1 on an axis; with the middle of the bin in seconds.
+/// How far two rates are from each other in each bin that lies after both senders' first feedback,
+/// as a share of their sum: 0 on the fairness line, 1 on an axis; with the middle of the bin in
+/// seconds.
 fn distances(traces: &[RateTrace]) -> Vec<(f64, f64)> {
     let [first, second] = traces else {
         return Vec::new();
