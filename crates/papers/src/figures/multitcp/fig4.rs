@@ -33,7 +33,7 @@ pub(super) const TARGET: u32 = 800;
 pub(super) const BURST: [Period; 2] = [(200, 220), (300, 340)];
 pub(super) const MID: Period = (500, 750);
 pub(super) const LATE: Period = (750, 1000);
-/// The overshoot is the greatest throughput of a second among so many after a burst, less the
+/// The overshoot is the highest one-second throughput in the seconds after a burst, less the
 /// target.
 const AFTER: usize = 10;
 

@@ -40,7 +40,7 @@ const ELSEWHERE: [&str; 11] = [
 ];
 
 /// Every parameter that holds for all runs of a figure, with its value and its source: of its
-/// setting, and with files of so many bytes.
+/// setting, and with files of this size in bytes.
 pub(super) fn of(setting: &Setting, bytes: u64) -> Vec<[String; 2]> {
     let idle = crate::jobs::ppd::idle::Idle::at(0.0);
     let scenario = setting.scenario(&Some([[idle; 2]; 2]), &Scheme::ALL);

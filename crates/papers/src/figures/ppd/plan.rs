@@ -41,8 +41,8 @@ pub(super) const fn size(replicas: u32, count: u32, about: u32) -> Size {
     }
 }
 
-/// The seeds of so many replicas of one experiment: different ones share none, so that their runs
-/// are independent.
+/// The seeds of the replicas of one experiment: different experiments share none, so that their
+/// runs are independent.
 pub(super) fn seeds(experiment: &str, replicas: u32) -> Vec<u64> {
     // A single replica has the seed that it would have among several, so that more replicas add to
     // those of fewer.

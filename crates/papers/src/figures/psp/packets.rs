@@ -36,7 +36,7 @@ fn by_window(window: f64, rate: f64) -> f64 {
     rate * (RTT + ACK * each_way) / (window - rate * each_way) / 8.0
 }
 
-/// The rate in Mb/s that a window of so many packets of this size in bytes makes, where nothing
+/// The rate in Mb/s of a window of packets of this size in bytes, where nothing
 /// else is on its way.
 pub(super) fn window_rate(window: f64, packet: f64) -> f64 {
     let each_way = 1.0 / ACCESS + 1.0 / f64::from(SHARED);
