@@ -70,7 +70,8 @@ fn check_schemes(scenario: &Scenario, problems: &mut Problems) {
         let key = format!("schemes.{index}");
         if !seen.insert(scheme.name()) {
             let message = format!("scheme `{scheme}` is named twice");
-            problems.report(&key, message, "remove one");
+            let remedy = "remove one; to compare settings of one policy, sweep `schemes.N.KEY`";
+            problems.report(&key, message, remedy);
         }
         let policy = scheme.policy();
         if let Err(error) = policy.check() {

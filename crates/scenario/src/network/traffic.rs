@@ -59,8 +59,11 @@ pub(super) trait TrafficKind {
         true
     }
 
-    /// The largest packets of each kind and direction, over the flow's own `tcp`.
-    fn largest_packets(&self, tcp: &Tcp) -> Vec<FlowPacket>;
+    /// The largest packets of each kind and direction, over the flow's own `tcp`: those of a
+    /// connection, unless the kind sends others.
+    fn largest_packets(&self, tcp: &Tcp) -> Vec<FlowPacket> {
+        tcp::connection_packets(tcp)
+    }
 
     /// Whether it goes over TCP.
     fn is_tcp(&self) -> bool {
@@ -72,9 +75,9 @@ pub(super) trait TrafficKind {
         false
     }
 
-    /// Whether its receiver answers, so that the flow needs a way back.
+    /// Whether its receiver answers, as one of TCP always does, so that the flow needs a way back.
     fn needs_way_back(&self) -> bool {
-        false
+        self.is_tcp()
     }
 
     /// Whether it sets the receiver windows of its connections itself.

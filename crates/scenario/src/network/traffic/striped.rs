@@ -7,11 +7,9 @@ use polypath_core::units::Rate;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::tcp::connection_packets;
-use super::{FlowPacket, TrafficKind};
+use super::TrafficKind;
 use crate::check::bounds::{at_least, at_most_a_day};
 use crate::check::{check_rate, positive};
-use crate::tcp::Tcp;
 use polypath_document::{MAX_RATE, Problems};
 
 /// The shortest sampling interval of the controller.
@@ -64,15 +62,7 @@ impl TrafficKind for Striped {
         }
     }
 
-    fn largest_packets(&self, tcp: &Tcp) -> Vec<FlowPacket> {
-        connection_packets(tcp)
-    }
-
     fn is_tcp(&self) -> bool {
-        true
-    }
-
-    fn needs_way_back(&self) -> bool {
         true
     }
 

@@ -46,15 +46,7 @@ pub(super) fn connection_packets(tcp: &Tcp) -> Vec<FlowPacket> {
 impl TrafficKind for Ftp {
     fn check(&self, _key: &str, _problems: &mut Problems) {}
 
-    fn largest_packets(&self, tcp: &Tcp) -> Vec<FlowPacket> {
-        connection_packets(tcp)
-    }
-
     fn is_tcp(&self) -> bool {
-        true
-    }
-
-    fn needs_way_back(&self) -> bool {
         true
     }
 }
@@ -66,19 +58,11 @@ impl TrafficKind for SingleFile {
         polypath_document::at_most(&key, self.size, MOST_FILE, problems);
     }
 
-    fn largest_packets(&self, tcp: &Tcp) -> Vec<FlowPacket> {
-        connection_packets(tcp)
-    }
-
     fn is_tcp(&self) -> bool {
         true
     }
 
     fn has_files(&self) -> bool {
-        true
-    }
-
-    fn needs_way_back(&self) -> bool {
         true
     }
 }
@@ -89,19 +73,11 @@ impl TrafficKind for Sessions {
         check_files(&format!("{key}.file"), self.file, problems);
     }
 
-    fn largest_packets(&self, tcp: &Tcp) -> Vec<FlowPacket> {
-        connection_packets(tcp)
-    }
-
     fn is_tcp(&self) -> bool {
         true
     }
 
     fn has_files(&self) -> bool {
-        true
-    }
-
-    fn needs_way_back(&self) -> bool {
         true
     }
 }
