@@ -14,7 +14,7 @@ TARGET ?=
 # Minutes of the soak; an hour is the whole of it.
 MINUTES ?= 60
 INPUT ?=
-# Where cargo puts it, by CARGO_TARGET_DIR or a configuration file; asked when it is needed, after set-up.
+# The target directory of cargo (CARGO_TARGET_DIR or a configuration file); evaluated after set-up, when first needed.
 BUILT = $(shell cargo metadata --no-deps --format-version 1 | jq -r .target_directory)
 POLYPATH = $(BUILT)/release/polypath
 
@@ -22,42 +22,42 @@ DEB ?= out/deb
 
 .PHONY: demo test check reproduce bench race tunnel-race failover soak faults fuzz fuzz-build deb deploy-check instructions golden structure setup build fmt clippy doc wasm licences clean
 
-demo: setup build ## carry a media file four ways over two bad paths, and show what that gained
+demo: setup build ## carry a media file over two bad paths by four schemes, and report the gain
 	@scripts/demo.sh "$(POLYPATH)" "$(SCENARIO)" "$(OUT)" "$(CLIP)"
 
-test: setup ## all tests; those that need privileges skip, with the reason, where there are none
+test: setup ## all tests; those that lack privileges skip and print the reason
 	@scripts/setup.sh tshark:tshark \
-		|| echo "setup: going on without tshark: the tests that read captures with it skip" >&2
+		|| echo "setup: continuing without tshark: tests that read captures with it skip" >&2
 	@scripts/test.sh
 
 check: setup ## what CI runs: linters, docs, tests, guides, package, fuzzing, reproduction, ten minutes of soak
 	@scripts/check.sh 10
 
-reproduce: setup build ## the claims of the papers in the reduced form; each has to have a verdict, and a reason if it differs
+reproduce: setup build ## reduced reproduction of the papers' claims; fails if one has no verdict, or differs without a reason
 	@scripts/reproduce.sh "$(POLYPATH)" "$(REPRODUCTION)"
 
 bench: setup build ## the figures of docs/BENCHMARKS.md
 	cargo bench --workspace --benches
 	cargo run --release --quiet -p polypath-lab --example link_accuracy
 
-failover: setup ## outages of a flow over COUNT silences of its path: two nodes against kernel MPTCP, in a quarter of an hour
+failover: setup ## outages of a flow over COUNT silences of its path: two nodes against kernel MPTCP (15 min)
 	@cargo build --release --quiet -p polypath-lab --example failover
 	@"$(BUILT)/release/examples/failover" --count $(COUNT) --seed $(or $(SEED),1) $(if $(FORMAT),--format $(FORMAT))
 
-race: setup ## the simulator against ns-2, which is installed from Debian
+race: setup ## speed of the simulator against ns-2 (from Debian)
 	@scripts/setup.sh ns:ns2 bc:bc /usr/bin/time:time
 	cargo build --release --quiet -p polypath-sim --example race
 	@scripts/race.sh "$(BUILT)/release/examples/race"
 
-tunnel-race: setup ## an encrypted tunnel between two namespaces against wireguard-go, which is installed from Debian, in turn
+tunnel-race: setup ## throughput of the tunnel against wireguard-go (from Debian), alternating (10 min)
 	@scripts/setup.sh wireguard-go:wireguard-go
 	cargo run --release --quiet -p polypath-lab --example tunnel_race
 
-soak: setup build ## two nodes for MINUTES at half load: every packet arrives, and the memory does not grow
+soak: setup build ## two nodes for MINUTES at half load: every packet must arrive, and memory must not grow
 	cargo build --release --quiet -p polypath-lab --example soak
 	@"$(BUILT)/release/examples/soak" "$(POLYPATH)" $(MINUTES)
 
-instructions: setup ## what the simulator's hot path costs, by callgrind, against the bounds of scripts/instructions.txt
+instructions: setup ## instructions of the simulator's hot path (callgrind) against the bounds of scripts/instructions.txt
 	cargo build --release --quiet -p polypath-sim --example race
 	@scripts/instructions.sh "$(BUILT)/release/examples/race" $(RENEW)
 
@@ -65,29 +65,29 @@ structure: setup ## counts of files, import circles, unnamed tuples and words, a
 	@scripts/setup.sh python3:python3
 	@scripts/structure.py $(if $(LIST),--list $(LIST),$(STRUCTURE))
 
-golden: setup build ## traces of every scenario, to the byte those of validation/golden.txt, or of the revision BASE
+golden: setup build ## compare the traces of every scenario with validation/golden.txt, or with the revision BASE
 	@scripts/golden.sh "$(POLYPATH)" $(if $(BASE),--base $(BASE),$(RENEW))
 
-faults: setup ## two whole nodes through SEEDS schedules of faults, or through that of SEED with all that happens
+faults: setup ## two simulated nodes under SEEDS fault schedules, or under the one of SEED with all events
 	cargo build --profile faults --quiet -p polypath-faults
 	@"$(BUILT)/faults/faults" $(if $(SEED),--seed $(SEED),--seeds $(SEEDS))
 
-fuzz: setup ## all that reads what others wrote, FUZZ seconds for each target, or the file INPUT again in TARGET; KEEP=keep keeps what was found
+fuzz: setup ## fuzz every parser, FUZZ seconds each, or run the file INPUT in TARGET; KEEP=keep extends the corpora
 	@scripts/setup.sh c++:g++
 	@scripts/fuzz.sh "$(BUILT)/fuzz" $(FUZZ) $(if $(INPUT),$(TARGET) $(INPUT),$(KEEP))
 
-fuzz-build: setup ## the programs of `make fuzz`
+fuzz-build: setup ## build the targets of `make fuzz`
 	@scripts/setup.sh c++:g++
 	@scripts/fuzz.sh "$(BUILT)/fuzz" $(FUZZ) build
 
-deploy-check: setup build ## every command of docs/deploy.md: two sites, a relay, a NAT, in namespaces
+deploy-check: setup build ## run every command of docs/deploy.md in namespaces: two sites, a relay, a NAT
 	@scripts/setup.sh nft:nftables python3:python3
 	@scripts/deploy-check.sh "$(POLYPATH)"
 
-deb: setup build ## a Debian package of the program, in DEB
+deb: setup build ## build a Debian package of the program in DEB
 	@scripts/deb.sh "$(POLYPATH)" "$(DEB)"
 
-setup: ## install what is missing
+setup: ## install missing packages
 	@scripts/setup.sh
 
 build:
@@ -102,7 +102,7 @@ clippy:
 doc:
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
 
-wasm: ## the pure crates build where no operating system exists
+wasm: ## build the pure crates for wasm32, without an operating system
 	cargo build --quiet --target wasm32-unknown-unknown \
 	  -p polypath-core -p polypath-document -p polypath-link -p polypath-sim -p polypath-scenario -p polypath-report
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Installs the package PACKAGE into a root of its own, uses what came with it, and removes it again.
+# Installs the package PACKAGE into a temporary root, checks its contents, and removes it.
+# usage: deb-check.sh PACKAGE
 set -euo pipefail
 
 package=$1
@@ -12,13 +13,13 @@ fail() {
   echo "deb: $*" >&2
   exit 1
 }
-# What it depends on is not in that root; its scripts run outside, and are told of it by DPKG_ROOT.
+# The root lacks the dependencies. The package's scripts run outside the root, which DPKG_ROOT names.
 in_root() {
   dpkg --root="$root" --log=/dev/null --force-depends --force-script-chrootless --force-not-root "$@" >/dev/null 2>&1
 }
 
 check_unit() { # TEMPLATE
-  local template instance said
+  local template instance output
   template=$(basename "$1" .service)
   if ! command -v systemd-analyze >/dev/null; then
     echo "deb: skipped: needs systemd-analyze to verify $template.service"
@@ -27,8 +28,8 @@ check_unit() { # TEMPLATE
   # The instance is verified with a program and a user that this machine has.
   instance=$root/${template}check.service
   sed "s|/usr/bin/polypath|$root/usr/bin/polypath|; s|=polypath\$|=root|" "$1" >"$instance"
-  said=$(systemd-analyze verify --man=no "$instance" 2>&1) || fail "$template.service is refused: $said"
-  [ -z "$said" ] || fail "$template.service is complained of: $said"
+  output=$(systemd-analyze verify --man=no "$instance" 2>&1) || fail "$template.service is invalid: $output"
+  [ -z "$output" ] || fail "$template.service has warnings: $output"
   rm "$instance"
 }
 
@@ -39,8 +40,8 @@ for page in polypath-node polypath-relay; do
 done
 if command -v groff >/dev/null; then
   for page in "$root"/usr/share/man/man1/*.gz; do
-    said=$(gunzip -c "$page" | groff -man -Tutf8 -ww -z 2>&1) || fail "$(basename "$page"): $said"
-    [ -z "$said" ] || fail "$(basename "$page") is complained of: $said"
+    output=$(gunzip -c "$page" | groff -man -Tutf8 -ww -z 2>&1) || fail "$(basename "$page"): $output"
+    [ -z "$output" ] || fail "$(basename "$page") has warnings: $output"
   done
 else
   echo "deb: skipped: needs groff to read the manual pages"
@@ -51,7 +52,7 @@ done
 while read -r link; do
   [ -e "$root/usr/share/doc/polypath/$link" ] || fail "a guide has a link to $link, which is not in the package"
 done < <("$(dirname "$0")/links.sh" "$root"/usr/share/doc/polypath/*.md)
-bash -n "$root/usr/share/bash-completion/completions/polypath" || fail "bash refuses the completions"
+bash -n "$root/usr/share/bash-completion/completions/polypath" || fail "the bash completions have a syntax error"
 in_root --remove polypath || fail "it cannot be removed"
 left=$(find "$root" -path "$root/var" -prune -o -type f -print)
 [ -z "$left" ] || fail "it leaves behind: $left"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Makes a Debian package of the program BINARY in the directory OUT, with its manual pages and completions: what it
-# puts where stands here and nowhere else.
+# Builds a Debian package of the program BINARY in the directory OUT, with manual pages and completions. Only this
+# file states where the package installs each of its files.
+# usage: deb.sh BINARY OUT
 set -euo pipefail
 
 binary=$1 out=$2
@@ -29,7 +30,7 @@ complete bash bash-completion/completions/polypath
 complete zsh zsh/vendor-completions/_polypath
 complete fish fish/vendor_completions.d/polypath.fish
 
-# The guides stand beside their files as in the repository, so that they find them; what else they name is there alone.
+# The guides keep their relative links to the files that are packaged; other links lead to the repository.
 doc=$root/usr/share/doc/polypath
 install -dm 755 "$doc/two-nodes" "$doc/deploy"
 install -m 644 "$top"/docs/{two-nodes,relay,deploy,operation,replay}.md "$doc"
@@ -38,7 +39,7 @@ install -m 644 "$top"/docs/deploy/*.toml "$doc/deploy"
 for link in $("$top/scripts/links.sh" "$doc"/*.md | sort -u); do
   [ -e "$doc/$link" ] && continue
   if [ ! -e "$top/docs/$link" ]; then
-    echo "deb: a guide has a link to $link, which is nowhere" >&2
+    echo "deb: a guide has a link to $link, which does not exist" >&2
     exit 1
   fi
   sed -i "s|](${link//./\\.}\([#)]\)|]($repository/blob/main/docs/$link\1|g" "$doc"/*.md
@@ -57,7 +58,7 @@ License: Apache-2.0 or Expat
 $(sed 's/^$/./; s/^/ /' "$top/LICENSE-MIT")
 EOF
 
-# The version of the C library that its symbols ask for.
+# The version of the C library that the program's symbols need.
 libc=$(objdump -T "$root/usr/bin/polypath" | grep -o 'GLIBC_[0-9.]*' | sort -uV | tail -1 | cut -d _ -f 2)
 install -dm 755 "$root/DEBIAN"
 cat >"$root/DEBIAN/control" <<EOF
@@ -86,7 +87,7 @@ if [ "$1" = configure ]; then
   fi
   if [ -d "$DPKG_ROOT/run/systemd/system" ]; then
     systemctl daemon-reload
-    # Nodes and relays that run go on with the old program until they are restarted: that is for the operator to choose.
+    # Running nodes and relays keep the old program until the operator restarts them.
   fi
 fi
 EOF

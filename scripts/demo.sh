@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The main job: a media file crosses two bad paths four ways, between unmodified programs on the kernel's
-# TCP. usage: demo.sh POLYPATH SCENARIO OUT [CLIP]
+# The main job: a media file crosses two bad paths by four schemes, between unmodified programs over the kernel's TCP.
+# usage: demo.sh POLYPATH SCENARIO OUT [CLIP]
 set -euo pipefail
 
 polypath=$1 scenario=$2 out=$3 clip=${4:-}
@@ -20,7 +20,7 @@ fi
 
 "$polypath" lab "$scenario" --out "$out" --clip "$clip"
 
-# What the demo promises; all else is reported as it is.
+# The results that the demo promises; other results do not make it fail.
 verdict=$(jq -r '
   (.schemes | map({(.name): .}) | add) as $s
   | ($s["ppd-tcp2"].difference_to_tcp_s // {}) as $d

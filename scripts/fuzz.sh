@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# Fuzzes everything that reads what others wrote: SECONDS for each target, two at once, from the corpora of fuzz/corpus.
+# Fuzzes every parser of untrusted input: SECONDS for each target, two targets at once, from the corpora of fuzz/corpus.
 # usage: fuzz.sh DIRECTORY SECONDS [build | keep | TARGET INPUT]
-#   build          only builds
-#   keep           afterwards puts the smallest inputs that reach anything into fuzz/corpus
-#   TARGET INPUT   runs one input, to see a failure again
-# Exit code 2 where there is no such target, 1 where one fails; its input is kept, and the command that repeats it printed.
+#   build          builds the targets and runs none
+#   keep           then stores the smallest inputs with the same coverage in fuzz/corpus
+#   TARGET INPUT   runs one input, to repeat a failure
+# Exit code 2 if the target does not exist, 1 if a target fails; its input is kept, and the command that repeats it is
+# printed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -20,16 +21,16 @@ case $mode in
   *)
     [[ " ${targets[*]} " == *" $mode "* ]] \
       || refuse "there is no target \`$mode\`: make fuzz TARGET=NAME INPUT=FILE, with one of: ${targets[*]}"
-    [ -f "${4:-}" ] || refuse "'${4:-}' is no file; INPUT names what the target reads"
+    [ -f "${4:-}" ] || refuse "'${4:-}' is not a file; INPUT names the file that the target reads"
     ;;
 esac
-# The most that a corpus holds, in bytes: the inputs are kept as lines of base64.
-most=49152
+# The largest corpus in bytes of input; the inputs are stored as lines of base64.
+max_bytes=49152
 flags='-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4
   -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table
   -Cllvm-args=-sanitizer-coverage-trace-compares --cfg fuzzing'
 
-# With a target, build scripts and macros are not instrumented.
+# Naming a target keeps build scripts and macros from being instrumented.
 host=$(rustc -vV | sed -n 's/^host: //p')
 RUSTFLAGS="$(echo $flags)" cargo build --quiet --release --locked --manifest-path fuzz/Cargo.toml \
   --target "$host" --target-dir "$directory"
@@ -64,18 +65,18 @@ pack() { # TARGET FOLDER
   local all=0 size file
   while read -r size file; do
     all=$((all + size))
-    [ "$all" -le "$most" ] || break
+    [ "$all" -le "$max_bytes" ] || break
     base64 -w 0 "$file" && echo
   done < <(find "$2" -type f -size +0 -printf '%s %p\n' | sort -n) | sort >"fuzz/corpus/$1.txt"
 }
 
-tell_failure() { # TARGET
+report_failure() { # TARGET
   local run=$directory/runs/$1 log=$directory/runs/$1.log input
-  # Without such a line the end of the log tells most.
+  # Without such a line, the end of the log is the best evidence.
   grep -m 6 -E 'panicked|ERROR|^[^#]*assertion' -A 3 "$log" || tail -n 20 "$log"
   for input in "$run"/failed/*; do
     if [ -e "$input" ]; then
-      echo "$1: failed; again: make fuzz TARGET=$1 INPUT=$input"
+      echo "$1: failed; repeat with: make fuzz TARGET=$1 INPUT=$input"
     else
       echo "$1: failed, and kept no input; its log is $log"
     fi
@@ -88,18 +89,18 @@ run() { # TARGET
   mkdir -p "$run/found" "$run/failed"
   unpack "$1" "$run/kept"
   local status=0
-  # Memory and time of one input are bounded too: a file of a few kB must be refused before it takes more.
+  # The memory and time of one input are bounded: a file of a few kB must not need more.
   "$programs/$1" "$run/found" "$run/kept" -max_total_time="$seconds" -max_len=8192 -len_control=50 \
     -timeout=10 -rss_limit_mb=1024 -artifact_prefix="$run/failed/" -print_final_stats=1 >"$log" 2>&1 || status=$?
   local runs covered
   runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")
-  # One that ends with a kept input has not told it.
+  # A target that stops at an input of its corpus does not print its coverage at the end.
   covered=$(sed -n 's/.*cov: \([0-9]*\).*/\1/p' "$log" | tail -n 1)
   printf '%-10s %9s inputs in %s s, %s edges, %s kept\n' "$1" "${runs:-?}" "$seconds" "${covered:-?}" \
     "$(find "$run/kept" -type f | wc -l)"
-  # A target that ran nothing has shown nothing.
+  # A target that ran no input has tested nothing.
   if [ "$status" -ne 0 ] || [ "${runs:-0}" -eq 0 ]; then
-    tell_failure "$1"
+    report_failure "$1"
     return 1
   fi
   if [ "$mode" = keep ]; then

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Golden traces: what the simulator computes of every scenario of the repository, packet by packet, has to stay the same
-# to the byte. Changes that are meant are renewed, and the commit says why.
+# Golden traces: the simulator's results for every scenario of the repository, packet by packet, must stay the same to
+# the byte. An intended change renews the digests, with the reason in its commit.
 # usage: golden.sh PROGRAM                 compare with the digests of validation/golden.txt
 #        golden.sh PROGRAM --renew         write them
-#        golden.sh PROGRAM --base REVISION compare with what that revision computes of the same scenarios, after the
-#                                          renamings of validation/renamed-keys.tsv; builds it, or takes a built program
+#        golden.sh PROGRAM --base REVISION compare with the results of that revision, after the renamings of
+#                                          validation/renamed-keys.tsv; REVISION may also be a built program
 set -euo pipefail
 
 program=$(realpath "$1") mode=${2:-} base=${3:-}
@@ -12,7 +12,7 @@ digests=validation/golden.txt renamed=validation/renamed-keys.tsv
 here=$(mktemp -d)
 trap 'rm -rf "$here"' EXIT
 
-# Simulated seconds of a network: some hundred thousand packet-hops, and the last flow of `striped` starts after a minute.
+# Simulated seconds of a network: some 100 000 packet-hops; the last flow of `striped` starts after a minute.
 seconds_of() { # SCENARIO
   case $1 in
     scenarios/striped.toml) echo 70 ;;
@@ -33,12 +33,12 @@ trace() { # PROGRAM FOLDER
     fi
     "$1" sim "$file" "${settings[@]}" --seed 7 --format json --out "$2/$name" >/dev/null 2>"$here/log" \
       || { echo "golden: $file:" >&2; cat "$here/log" >&2; return 1; }
-    # Pictures and pages may change.
+    # Plots and pages may change.
     rm -f "$2/$name"/*.html "$2/$name"/*.svg
   done
 }
 
-# The names of today for what is in the folder $1: keys and values of JSON, and columns of CSV files.
+# Applies the renamings to JSON keys and values and to CSV columns in the folder $1.
 rename_keys() { # FOLDER
   awk -F'\t' '$1 == "report" || $1 == "events" { printf "s/\"%s\"/\"%s\"/g\n", $2, $3 }' "$renamed" >"$here/json.sed"
   awk -F'\t' '$1 == "csv" { printf "1s/(^|,)%s(,|$)/\\1%s\\2/g\n", $2, $3 }' "$renamed" >"$here/csv.sed"
@@ -50,7 +50,7 @@ digests_of() { # FOLDER
   (cd "$1" && find . -type f -printf '%P\n' | LC_ALL=C sort | xargs sha256sum)
 }
 
-# Builds the program of a revision and prints where it is; what it compiled stays for the next time.
+# Builds the program of a revision and prints its path; the build folder is kept for the next call.
 build() { # REVISION
   local target=$PWD/out/golden
   git archive --prefix=tree/ "$1" | tar -x -C "$here"
@@ -80,7 +80,7 @@ case $mode in
     ;;
   *)
     diff "$digests" "$here/now.txt" \
-      || { echo "golden: traces differ from $digests; where that is meant: make golden RENEW=--renew" >&2; exit 1; }
+      || { echo "golden: traces differ from $digests; if intended: make golden RENEW=--renew" >&2; exit 1; }
     echo "golden: $count traces are the same as in $digests"
     ;;
 esac

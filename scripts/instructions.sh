@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Counts what the simulator's hot path costs in instructions, and holds it against scripts/instructions.txt: exit
-# status 1 where a count is more than 5 % above what is written there.
-# Counts do not depend on how busy a machine is, and hardly on which it is; they depend on the compiler.
+# Counts the instructions of the simulator's hot path and compares them with scripts/instructions.txt: exit status 1 if
+# a count is more than 5 % above its bound.
+# Counts do not depend on the load of a machine, and hardly on its kind; they depend on the compiler.
 # usage: instructions.sh EXAMPLE [--renew]
 #   EXAMPLE is the built `race` example of polypath-sim, --renew writes the counts of this machine.
 set -euo pipefail
@@ -13,11 +13,11 @@ here=$(mktemp -d)
 trap 'rm -rf "$here"' EXIT
 
 if ! command -v valgrind >/dev/null && ! scripts/setup.sh valgrind:valgrind; then
-  echo "instructions: skipped: valgrind is not installed, and cannot be here"
+  echo "instructions: skipped: valgrind is not installed and could not be"
   exit 0
 fi
 
-# "INSTRUCTIONS HOPS" of so many flows for a time.
+# "INSTRUCTIONS HOPS" of a run with $1 flows over the simulated time $2.
 count() {
   valgrind --tool=callgrind --callgrind-out-file=/dev/null "$example" "$scenario" \
     "topology.pairs=$1" "flow.0.count=$1" "run.duration=$2" >"$here/out" 2>"$here/log" \
@@ -25,7 +25,7 @@ count() {
   echo "$(sed -n 's/.*Collected : //p' "$here/log") $(sed -E 's/.* ([0-9]+) hops.*/\1/' "$here/out")"
 }
 
-# Prints "FLOWS WHAT COUNT" for the set-up and what follows it.
+# Prints "FLOWS WHAT COUNT" for the set-up and for a packet-hop after it.
 costs() {
   local flows=$1 whole start
   whole=$(count "$flows" "$2")

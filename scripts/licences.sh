@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Every dependency must come under a licence that is compatible with Apache-2.0 OR MIT.
+# Fails if a dependency has a licence that is not compatible with Apache-2.0 OR MIT.
 set -euo pipefail
 
 allowed='MIT Apache-2.0 Apache-2.0WITHLLVM-exception BSD-1-Clause BSD-2-Clause BSD-3-Clause ISC Zlib
@@ -24,5 +24,5 @@ echo "licences: all dependencies are compatible with Apache-2.0 OR MIT"
 if command -v cargo-audit >/dev/null 2>&1; then
   cargo audit || { [ $? -eq 1 ] && exit 1; echo "advisories: skipped: the database could not be read"; }
 else
-  echo "advisories: skipped: cargo-audit is not installed, and its database is out of reach of CI"
+  echo "advisories: skipped: cargo-audit is not installed, and CI cannot reach its database"
 fi

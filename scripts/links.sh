@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Prints where the links of Markdown files lead, one a line: to other files only, without the place in these.
+# Prints the target files of the links in Markdown files, one on each line, without fragments and URLs.
 # usage: links.sh FILE ...
 set -euo pipefail
 sed -n 's/](\([^)]*\))/\n&\n/gp' "$@" |

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Races the simulator against ns-2 on scenarios/race.toml and its equal, validation/ns2/race.tcl, in turn, and prints
-# medians. usage: race.sh EXAMPLE [ROUNDS]
+# Races the simulator against ns-2 on scenarios/race.toml and its equivalent validation/ns2/race.tcl, alternating, and
+# prints medians.
+# usage: race.sh EXAMPLE [ROUNDS]
 #   EXAMPLE is the built `race` example of polypath-sim, which simulates without a report.
 set -euo pipefail
 
@@ -9,7 +10,7 @@ scenario=scenarios/race.toml ns2=validation/ns2/race.tcl
 here=$(mktemp -d)
 trap 'rm -rf "$here"' EXIT
 
-# "SECONDS KILOBYTES" of one run of a command, processor time and greatest resident size.
+# "SECONDS KILOBYTES" of one run of a command, processor time and peak resident size.
 measure() {
   /usr/bin/time -f '%U %S %M' -o "$here/time" "$@" >"$here/out"
   awk '{ printf "%.3f %d\n", $1 + $2, $3 }' "$here/time"
@@ -17,35 +18,35 @@ measure() {
 
 median() { sort -n | awk '{ v[NR] = $1 } END { print (NR % 2) ? v[(NR + 1) / 2] : (v[NR / 2] + v[NR / 2 + 1]) / 2 }'; }
 
-# Measures a command into $here/NAME.
-note() { local name=$1; shift; measure "$@" >>"$here/$name"; }
+# Appends the measurement of a command to $here/NAME.
+record() { local name=$1; shift; measure "$@" >>"$here/$name"; }
 
-# Measures ours on so many flows, whole and but for the simulated time, into $here/{ours,ours-setup}.
-note_ours() {
+# Measures our simulator with $1 flows, in full and for 1 ms of simulated time, into $here/{ours,ours-setup}.
+record_ours() {
   local sets=("topology.pairs=$1" "flow.0.count=$1")
-  note ours "$ours" "$scenario" "${sets[@]}"; cp "$here/out" "$here/ours-said"
-  note ours-setup "$ours" "$scenario" "${sets[@]}" "run.duration=1 ms"
+  record ours "$ours" "$scenario" "${sets[@]}"; cp "$here/out" "$here/ours-output"
+  record ours-setup "$ours" "$scenario" "${sets[@]}" "run.duration=1 ms"
 }
 
-# Prints a row of medians of the runs of ours or ns2; leaves its seconds, in all and net, in total and net.
+# Prints a row of medians of `ours` or `ns2`; sets total and net, in seconds.
 row() {
   local name=$1 who=$2 setup
   total=$(cut -d' ' -f1 "$here/$who" | median) setup=$(cut -d' ' -f1 "$here/$who-setup" | median)
   net=$(echo "$total - $setup" | bc -l)
   printf '  %-9s %7.3fs %7.3fs %7.3fs %6.0f MB   %s\n' "$name" "$total" "$setup" "$net" \
-    "$(echo "$(cut -d' ' -f2 "$here/$who" | median) / 1000" | bc -l)" "$(cat "$here/$who-said")"
+    "$(echo "$(cut -d' ' -f2 "$here/$who" | median) / 1000" | bc -l)" "$(cat "$here/$who-output")"
 }
 
-# Prints what a packet-hop costs and leaves it, in nanoseconds, in hop.
+# Prints the cost of a packet-hop; sets hop, in nanoseconds.
 hop_cost() {
-  local hops; hops=$(sed -E 's/.* ([0-9]+) hops.*/\1/' "$here/ours-said")
+  local hops; hops=$(sed -E 's/.* ([0-9]+) hops.*/\1/' "$here/ours-output")
   hop=$(echo "$net / $hops * 1000000000" | bc -l)
   printf '%.1f M packet-hops/s net, %.1f ns each\n' "$(echo "1000 / $hop" | bc -l)" "$hop"
 }
 
 title() {
   echo
-  echo "$1 flows, 100 s of simulated time, median of $2 runs in turn, processor seconds"
+  echo "$1 flows, 100 s of simulated time, median of $2 alternating runs, processor seconds"
   printf '  %-9s %8s %8s %8s %9s   %s\n' "" total set-up net memory result
 }
 
@@ -53,9 +54,9 @@ race() {
   local flows=$1 rounds=$2 total net
   rm -f "$here"/{ours,ours-setup,ns2,ns2-setup}
   for _ in $(seq "$rounds"); do
-    note_ours "$flows"
-    note ns2 ns "$ns2" "$flows" 100; cp "$here/out" "$here/ns2-said"
-    note ns2-setup ns "$ns2" "$flows" 0.001
+    record_ours "$flows"
+    record ns2 ns "$ns2" "$flows" 100; cp "$here/out" "$here/ns2-output"
+    record ns2-setup ns "$ns2" "$flows" 0.001
   done
   title "$flows" "$rounds"
   row ns-2 ns2
@@ -70,9 +71,9 @@ race 50 "$rounds"
 small=$hop
 race 500 "$(( (rounds + 1) / 2 ))"
 
-# Without ns-2, whose set-up takes some thirty times as long for ten times the flows.
+# Without ns-2, whose set-up takes some 30 times as long with ten times the flows.
 rm -f "$here"/{ours,ours-setup}
-for _ in $(seq "$rounds"); do note_ours 5000; done
+for _ in $(seq "$rounds"); do record_ours 5000; done
 title 5000 "$rounds"
 row polypath ours
 printf '  '

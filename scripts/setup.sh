@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# Installs what polypath needs and this machine lacks. Does nothing, fast, where nothing is missing.
-# usage: setup.sh [COMMAND:PACKAGE ...], what is needed besides
+# Installs the packages that polypath needs and this machine lacks. Fast if nothing is missing.
+# usage: setup.sh [COMMAND:PACKAGE ...]
+#   Each argument is a further command and the Debian package that has it.
 set -euo pipefail
 
-say() { printf 'setup: %s\n' "$*" >&2; }
+report() { printf 'setup: %s\n' "$*" >&2; }
 
 # command -> Debian package
 needed=(
@@ -22,18 +23,18 @@ install_packages() {
   local as_root=()
   if [ "$(id -u)" -ne 0 ]; then
     if ! has sudo; then
-      say "missing: $* - not root and no sudo here: ask an administrator to run: apt-get install $*"
+      report "missing: $* - not root and no sudo here: ask an administrator to run: apt-get install $*"
       return 1
     fi
     as_root=(sudo)
   fi
   if ! has apt-get; then
-    say "missing: $* - no apt-get here: install them by your system's own means"
+    report "missing: $* - no apt-get here: install them with your system's package manager"
     return 1
   fi
-  say "installing $*"
+  report "installing $*"
   "${as_root[@]}" apt-get update -qq
-  # Debian starts a web server that it installs; polypath runs its own, in a namespace of its own.
+  # RUNLEVEL=1 keeps Debian from starting the web server that it installs; polypath starts its own in a namespace.
   "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 \
     apt-get install -y -qq --no-install-recommends "$@" >/dev/null
 }
@@ -44,12 +45,12 @@ if [ ${#missing[@]} -gt 0 ]; then
 fi
 
 if ! has cargo; then
-  say "missing: a Rust toolchain (1.95 or newer): see https://rustup.rs"
+  report "missing: a Rust toolchain (1.95 or newer): see https://rustup.rs"
   exit 1
 fi
 
 if has rustup && ! rustup target list --installed | grep -q '^wasm32-unknown-unknown$'; then
-  say "adding the wasm32-unknown-unknown target"
+  report "adding the wasm32-unknown-unknown target"
   rustup target add wasm32-unknown-unknown >/dev/null 2>&1 \
-    || say "could not add it: 'make wasm' will fail here, everything else works"
+    || report "could not add it: only 'make wasm' will fail"
 fi

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Runs all tests and closes with one line that counts them, since every crate's runner counts only its own.
-# A test that cannot run here says `skipped: REASON` on standard error; it counts as passed for its runner,
-# and is counted here as what it is.
+# Runs all tests and ends with one line of totals, since each crate's runner counts only its own.
+# A test that cannot run on this machine prints `skipped: REASON` on standard error. Its runner counts it as passed; the
+# totals count it as skipped.
 set -uo pipefail
 
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 
-# The examples have no tests, and the linter has seen them.
+# Without examples: they have no tests, and clippy has compiled them.
 run() {
   cargo test --workspace --no-fail-fast --lib --bins --tests "$@" && cargo test --workspace --doc "$@"
 }
