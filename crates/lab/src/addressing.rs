@@ -4,8 +4,8 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
+use ipnet::IpNet;
 use polypath_core::frame::PathId;
-use polypath_live::tun::Prefix;
 use polypath_sim::Side;
 
 /// The TUN device of a node.
@@ -46,20 +46,20 @@ pub(crate) fn is_path_device(name: &str) -> bool {
 
 /// The address at one end of a path: 10.128.0.1 and .2 for the first, 10.129.0.1 and .2 for the
 /// second, ...
-pub(crate) fn path_address(path: PathId, side: Side) -> Prefix {
+pub(crate) fn path_address(path: PathId, side: Side) -> IpNet {
     let address = Ipv4Addr::new(10, 128 + path.0 % 64, 0, host(side));
     prefix(IpAddr::V4(address), 24)
 }
 
 /// The IPv4 and IPv6 overlay addresses of a node.
-pub(crate) fn overlay_addresses(side: Side) -> [Prefix; 2] {
+pub(crate) fn overlay_addresses(side: Side) -> [IpNet; 2] {
     let v4 = Ipv4Addr::new(10, 77, 0, host(side));
     let v6 = Ipv6Addr::new(0xfd77, 0, 0, 0, 0, 0, 0, u16::from(host(side)));
     [prefix(IpAddr::V4(v4), 24), prefix(IpAddr::V6(v6), 64)]
 }
 
-fn prefix(address: IpAddr, len: u8) -> Prefix {
-    Prefix::new(address, len).expect("the lengths above fit their families")
+fn prefix(address: IpAddr, len: u8) -> IpNet {
+    IpNet::new(address, len).expect("the lengths above fit their families")
 }
 
 #[cfg(test)]
@@ -68,7 +68,7 @@ mod tests {
 
     #[test]
     fn addresses_are_unique() {
-        let mut all: Vec<Prefix> = SIDES.into_iter().flat_map(overlay_addresses).collect();
+        let mut all: Vec<IpNet> = SIDES.into_iter().flat_map(overlay_addresses).collect();
         for path in 0..64 {
             all.extend(SIDES.map(|side| path_address(PathId(path), side)));
         }

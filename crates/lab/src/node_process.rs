@@ -239,7 +239,7 @@ impl<'a> Configuration<'a> {
 impl<'a> PathTable<'a> {
     fn new(path: PathId, name: &'a str, side: Side) -> Self {
         let address =
-            |side| SocketAddr::new(path_address(path, side).address(), NODE_PORT).to_string();
+            |side| SocketAddr::new(path_address(path, side).addr(), NODE_PORT).to_string();
         Self {
             name,
             interface: path_device(path),

@@ -171,7 +171,7 @@ impl SchemePrograms {
 /// The address of the HTTP server on the overlay.
 pub(crate) fn http_address() -> SocketAddr {
     let [v4, _] = overlay_addresses(Side::Server);
-    SocketAddr::new(v4.address(), HTTP_PORT)
+    SocketAddr::new(v4.addr(), HTTP_PORT)
 }
 
 /// Adds the routes to the other side once the node has created its device.
@@ -181,7 +181,7 @@ fn add_routes(
     side: Side,
     tcp: &HostTcp,
 ) -> io::Result<()> {
-    let destinations = overlay_addresses(side.other()).map(|prefix| prefix.address());
+    let destinations = overlay_addresses(side.other()).map(|prefix| prefix.addr());
     let mut last = None;
     for _ in 0..CHECKS {
         node.check()?;

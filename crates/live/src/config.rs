@@ -7,6 +7,7 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
+use ipnet::IpNet;
 use polypath_core::endpoint::{EndpointConfig, ProbingConfig};
 use polypath_core::frame::{Encapsulation, OVER_IPV4, OVER_IPV6};
 use polypath_core::liveness::LivenessConfig;
@@ -18,7 +19,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::input;
-use crate::tun::Prefix;
 
 mod auto;
 mod check;
@@ -138,8 +138,9 @@ pub struct TunDevice {
     /// The interface name, at most 15 characters.
     pub name: String,
     /// Addresses with their prefix lengths, IPv4 and IPv6: `"10.77.0.1/24"`.
+    #[serde(deserialize_with = "prefixes")]
     #[schemars(with = "Vec<String>")]
-    pub addresses: Vec<Prefix>,
+    pub addresses: Vec<IpNet>,
     /// The MTU in bytes; by default the smallest path MTU less the overhead of the overlay.
     #[serde(default)]
     pub mtu: Option<u16>,
@@ -359,6 +360,28 @@ fn public_key<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Publi
         return Err(serde::de::Error::custom(words));
     }
     Ok(key)
+}
+
+/// An address with its prefix length, as text.
+#[derive(Deserialize)]
+#[serde(try_from = "String")]
+struct Prefix(IpNet);
+
+impl TryFrom<String> for Prefix {
+    type Error = String;
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse().map(Self).map_err(|_| {
+            format!(
+                "`{text}` is not an address with its prefix length: write for example \
+                 \"10.77.0.1/24\" or \"fd77::1/64\""
+            )
+        })
+    }
+}
+
+fn prefixes<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Vec<IpNet>, D::Error> {
+    let prefixes = Vec::<Prefix>::deserialize(deserializer)?;
+    Ok(prefixes.into_iter().map(|Prefix(prefix)| prefix).collect())
 }
 
 fn address<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<SocketAddr, D::Error> {

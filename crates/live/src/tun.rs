@@ -7,25 +7,21 @@
 pub mod batch;
 pub mod offload;
 
-mod prefix;
-
 use std::io::{self, IoSlice};
-use std::net::IpAddr;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 
+use ipnet::IpNet;
 use nix::net::if_::if_nametoindex;
 use nix::sys::uio::writev;
 use tun_rs::{DeviceBuilder, SyncDevice};
-
-pub use prefix::{ParsePrefixError, Prefix};
 
 /// The configuration of a TUN device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TunConfig {
     /// The interface name, at most 15 bytes.
     pub name: String,
-    /// The addresses of the interface.
-    pub addresses: Vec<Prefix>,
+    /// The addresses of the interface with their prefix lengths.
+    pub addresses: Vec<IpNet>,
     /// The MTU in bytes.
     pub mtu: u16,
     /// The length of its queue in packets; in a user namespace it is always the kernel's 500.
@@ -103,9 +99,9 @@ impl Tun {
             result => result.map_err(error)?,
         }
         for prefix in &config.addresses {
-            match prefix.address() {
-                IpAddr::V4(ip) => device.add_address_v4(ip, prefix.len()),
-                IpAddr::V6(ip) => device.add_address_v6(ip, prefix.len()),
+            match prefix {
+                IpNet::V4(v4) => device.add_address_v4(v4.addr(), v4.prefix_len()),
+                IpNet::V6(v6) => device.add_address_v6(v6.addr(), v6.prefix_len()),
             }
             .map_err(error)?;
         }

@@ -70,7 +70,7 @@ impl Mptcp {
         // The client announces the second link's address, and the server joins it from the source
         // address of the route; an MPTCP endpoint at the server too would add a third subflow.
         let (address, device) = (
-            path_address(PathId(1), Side::Client).address(),
+            path_address(PathId(1), Side::Client).addr(),
             path_device(PathId(1)),
         );
         let announce = ["mptcp", "endpoint", "add", &address.to_string()];
@@ -132,7 +132,7 @@ fn connect(endpoints: &Endpoints) -> io::Result<(Socket, [Socket; 2])> {
         socket.set_read_timeout(Some(CONNECT_TIMEOUT))?;
         Ok(socket)
     })?;
-    let address = SocketAddr::new(path_address(PathId(0), Side::Client).address(), PORT);
+    let address = SocketAddr::new(path_address(PathId(0), Side::Client).addr(), PORT);
     let sender = endpoints.at(Side::Server).run(|| {
         let socket = socket()?;
         socket.connect_timeout(&address.into(), CONNECT_TIMEOUT)?;

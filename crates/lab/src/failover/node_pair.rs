@@ -116,7 +116,7 @@ fn is_usable(state: &str) -> bool {
 }
 
 fn open(endpoints: &Endpoints, from: Side, to: Side) -> io::Result<UdpSocket> {
-    let address = |side| (overlay_addresses(side)[0].address(), PORT);
+    let address = |side| (overlay_addresses(side)[0].addr(), PORT);
     let socket = endpoints.at(from).run(|| {
         let socket = UdpSocket::bind(address(from))?;
         socket.connect(address(to))?;

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::Path;
 
+use ipnet::IpNet;
 use polypath_core::endpoint::MIN_PAIR_LEN;
 use polypath_core::liveness::{LivenessConfig, LivenessError};
 use polypath_core::policy::PathSet;
@@ -13,7 +14,6 @@ use polypath_document::{Problems, at_most_a_day};
 use super::{LEAST_MTU_V6, NodeConfig, PathConfig, PathRelay, TunDevice, Uplinks, auto, control};
 use crate::keys;
 use crate::privilege;
-use crate::tun::Prefix;
 
 /// The remedy for a key that is not a relay's.
 const RELAY_KEY: &str = "give the key printed by `polypath key` for the relay";
@@ -144,14 +144,14 @@ fn check_policy(config: &NodeConfig, problems: &mut Problems) {
     }
 }
 
-fn check_overlay(addresses: &[Prefix], problems: &mut Problems) {
+fn check_overlay(addresses: &[IpNet], problems: &mut Problems) {
     let key = "node.tun.addresses";
     if addresses.is_empty() {
         let remedy = "give it one: addresses = [\"10.77.0.1/24\"]";
         problems.report(key, "the device has no address", remedy);
     }
     let mut seen = BTreeSet::new();
-    for address in addresses.iter().map(Prefix::address) {
+    for address in addresses.iter().map(IpNet::addr) {
         if address.is_unspecified() || address.is_multicast() {
             let message = format!("{address} cannot be the address of a device");
             let remedy = "give the address of this node in the overlay, as \"10.77.0.1/24\"";
@@ -165,7 +165,7 @@ fn check_overlay(addresses: &[Prefix], problems: &mut Problems) {
 
 fn least_mtu(tun: &TunDevice) -> u16 {
     let mut addresses = tun.addresses.iter();
-    if addresses.any(|prefix| prefix.address().is_ipv6()) {
+    if addresses.any(|prefix| prefix.addr().is_ipv6()) {
         LEAST_MTU_V6
     } else {
         LEAST_MTU
@@ -316,7 +316,7 @@ pub(super) fn check_sockets<'a>(
 fn check_loops(config: &NodeConfig, problems: &mut Problems) {
     let tun = &config.node.tun;
     for (index, path) in config.paths.iter().enumerate() {
-        let own = |prefix: &Prefix| Some(prefix.address()) == path.local.map(|local| local.ip());
+        let own = |prefix: &IpNet| Some(prefix.addr()) == path.local.map(|local| local.ip());
         if tun.addresses.iter().any(own) {
             let remedy = "give an address outside the overlay, as listed by `ip address`";
             let message = "this is the node's own address in the overlay, which the paths carry";
@@ -338,7 +338,7 @@ fn check_loops(config: &NodeConfig, problems: &mut Problems) {
         let networks = &config.node.tun.addresses;
         if let Some(network) = networks
             .iter()
-            .find(|network| network.contains(target.ip()))
+            .find(|network| network.contains(&target.ip()))
         {
             let field = target_field(path);
             let message = format!(

@@ -131,6 +131,22 @@ fn an_invalid_address_is_named_with_a_remedy() {
 }
 
 #[test]
+fn an_invalid_prefix_is_named_with_a_remedy() {
+    for text in [
+        "10.77.0.1",
+        "10.77.0.1/33",
+        "fd77::1/129",
+        "x/1",
+        "10.0.0.1/-1",
+        "",
+    ] {
+        let message = error_of("fd77::1/64", text);
+        let named = message.starts_with("a.toml:4:") && message.contains(&format!("`{text}`"));
+        assert!(named && message.contains("\"10.77.0.1/24\""), "{message}");
+    }
+}
+
+#[test]
 fn a_mistake_is_reported_once() {
     let message = error_of(
         "[\"10.77.0.1/24\", \"fd77::1/64\"]",

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 
-use crate::tun::Prefix;
+use ipnet::IpNet;
 
 /// The state of a network namespace at one time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -49,7 +49,7 @@ pub(crate) struct Address {
 pub(crate) struct Route {
     /// The index of the outgoing interface.
     pub(crate) link: u32,
-    pub(crate) destination: Prefix,
+    pub(crate) destination: IpNet,
     /// Its metric; lower is better.
     pub(crate) metric: u32,
 }

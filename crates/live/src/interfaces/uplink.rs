@@ -87,7 +87,7 @@ fn obstacle(
 ) -> Option<&'static str> {
     let leads_to = |target: &&IpAddr| {
         let mut routes = network.routes.iter();
-        routes.any(|route| route.link == link.index && route.destination.contains(**target))
+        routes.any(|route| route.link == link.index && route.destination.contains(*target))
     };
     let has_source = |target: &IpAddr| !sources(network, link.index, *target).is_empty();
     let mut routed = targets.iter().filter(leads_to).peekable();
@@ -115,7 +115,7 @@ fn uplink(network: &Network, link: &Link, targets: &[IpAddr]) -> Option<Uplink> 
             .iter()
             .filter(|route| route.link == link.index)
     };
-    let leads = |target: IpAddr| routes().filter(move |route| route.destination.contains(target));
+    let leads = |target: IpAddr| routes().filter(move |route| route.destination.contains(&target));
     let sources = |target: &IpAddr| match leads(*target).next() {
         Some(_) => sources(network, link.index, *target),
         None => Vec::new(),

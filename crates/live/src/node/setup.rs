@@ -104,7 +104,7 @@ pub(super) fn tun_mtu(config: &NodeConfig, sockets: &[PathSocket]) -> Result<u16
         );
     }
     let mut addresses = config.node.tun.addresses.iter();
-    if mtu < LEAST_MTU_V6 && addresses.any(|prefix| prefix.address().is_ipv6()) {
+    if mtu < LEAST_MTU_V6 && addresses.any(|prefix| prefix.addr().is_ipv6()) {
         return Err(NodeError::Mtu(mtu));
     }
     Ok(mtu)

@@ -5,6 +5,7 @@
 
 use std::net::IpAddr;
 
+use ipnet::IpNet;
 use netlink_packet_core::{NlaBuffer, NlasIterator};
 use netlink_packet_route::address::{AddressFlags, AddressHeader, AddressScope};
 use netlink_packet_route::link::{LinkFlags, LinkHeader};
@@ -12,7 +13,6 @@ use netlink_packet_route::route::{RouteFlags, RouteHeader, RouteType};
 use nix::libc;
 
 use crate::interfaces::network::{Address, Link, Network, Route};
-use crate::tun::Prefix;
 
 /// The lengths in bytes of `struct ifinfomsg`, `struct ifaddrmsg`, `struct rtmsg` and `struct
 /// rtnexthop`.
@@ -32,8 +32,7 @@ impl Decode for Network {
             libc::RTM_NEWLINK => self.links.extend(link(message)),
             libc::RTM_NEWADDR => self.addresses.extend(address(message)),
             libc::RTM_NEWROUTE => {
-                let leads =
-                    |route: &Route| targets.iter().any(|ip| route.destination.contains(*ip));
+                let leads = |route: &Route| targets.iter().any(|ip| route.destination.contains(ip));
                 let routes = routes(message).unwrap_or_default();
                 self.routes.extend(routes.into_iter().filter(leads));
             }
@@ -132,7 +131,7 @@ fn routes(message: &[u8]) -> Option<Vec<Route>> {
             _ => {}
         }
     }
-    let destination = Prefix::new(destination, header.destination_prefix_length)?;
+    let destination = IpNet::new(destination, header.destination_prefix_length).ok()?;
     let route = |link| Route {
         link,
         destination,
