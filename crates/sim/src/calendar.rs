@@ -1,21 +1,20 @@
-//! The event calendar: what happens when, in order of time.
+//! The event calendar: pending events in order of time.
 //!
-//! # The model
+//! # Model
 //!
-//! Events leave in order of (time, sequence), the sequence being the order in which they were
-//! scheduled: timers and packets at equal times come in the order in which they were put in, from
-//! any source and whichever of the three tiers below held them.
+//! Events leave in order of (time, sequence number); the sequence numbers events in the order in
+//! which they were scheduled. Timers and packets at equal times therefore leave in the order of
+//! scheduling, whatever their source and whichever of the three tiers held them.
 //!
-//! *Near*: what falls due in the bucket of 2^13 ns (8.2 us) at which the calendar stands, or
-//! before, is a sorted list. *Wheel*: each of the other buckets of the present page and of the
-//! next, of 4096 buckets (34 ms) each, is an unsorted chain; a bitmap finds the next one that is
-//! not empty, and a chain is sorted when the calendar comes to it. *Far*: the 126 pages that follow
-//! (4.2 s) are lists in the order of scheduling, what comes later is in a binary heap. As the
-//! calendar comes to a page, the wheel gets the one after it, before anything can be scheduled
-//! there directly, which keeps the order; the pages get theirs from the heap alike. At the rates of
-//! a simulation a bucket holds about one event, so that scheduling and taking cost a few
-//! nanoseconds whatever the number that is pending; retransmission timers pass through the pages,
-//! and long pauses through the heap.
+//! *Near*: a sorted list of the events in the current bucket of 2^13 ns (8.2 us) or before it.
+//! *Wheel*: the remaining buckets of the current page and all of the next one, 4096 buckets (34 ms)
+//! each. A bucket is an unsorted chain, sorted when it becomes the current one; a bitmap finds the
+//! next bucket that is not empty. *Far*: the following 126 pages (4.2 s) are lists in the order of
+//! scheduling; later events are in a binary heap. When the calendar enters a page, it first moves
+//! the page after it into the wheel, before any event can be scheduled there directly, which keeps
+//! the order; pages are filled from the heap in the same way. At the event rates of a simulation a
+//! bucket holds about one event, so scheduling and removal take a few nanoseconds for any number of
+//! pending events. Retransmission timers pass through the pages, and long pauses through the heap.
 
 mod far;
 mod wheel;

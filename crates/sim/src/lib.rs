@@ -1,41 +1,40 @@
 //! Packet-level simulation of paths, their background traffic and the transfers over them.
 //!
-//! [`run`] is all that a program needs: it takes a scenario and a seed, and reports events to an
-//! [`Observer`]. There is no thread, no clock and no global; the same scenario and seed give the
-//! same events in the same order on every platform, and the crate builds for
+//! [`run`] is the whole interface: it takes a scenario and a seed, and reports events to an
+//! [`Observer`]. It starts no thread, reads no clock and has no global state. The same scenario and
+//! seed give the same events in the same order on every platform; the crate builds for
 //! `wasm32-unknown-unknown`.
 //!
-//! A simulated network is a machine of its own, a [`World`] with ports, and what crosses it is the
-//! driver's business: in a simulation the frames of two endpoints of the overlay with simulated TCP
-//! behind them, in the lab the packets of real programs.
+//! A simulated network is a machine of its own, a [`World`] with ports. Its driver decides what
+//! crosses it: the frames of two overlay endpoints with simulated TCP behind them in a simulation,
+//! the packets of real programs in the lab.
 //!
-//! # The model
+//! # Model
 //!
 //! | part | module |
 //! | --- | --- |
-//! | links: queue, wire, delay, loss | [`polypath_link`] |
+//! | links: queue, transmission, delay, loss | [`polypath_link`] |
 //! | order of events | [`calendar`] |
-//! | TCP of the simulated hosts, and how it differs from RFC 5681 and from ns-2 | [`tcp`] |
-//! | background sources | [`agents`] |
+//! | TCP of the simulated hosts, and its differences from RFC 5681 and ns-2 | [`tcp`] |
+//! | traffic sources | [`agents`] |
 //! | nodes, links and flows | [`network`] |
-//! | ports, and order at equal times | [`world`] |
-//! | diversity routing, a round trip at a time | [`round_model`] |
+//! | ports, and the order of simultaneous events | [`world`] |
+//! | diversity routing in rounds of one round-trip time | [`round_model`] |
 //!
-//! Sizes follow the conventions of ns-2, which the papers used: a data packet is exactly a segment
-//! on every link, an ACK is 40 bytes, nothing is added below IP. Defaults are those of ns-2 2.35.
+//! Packet sizes follow the conventions of ns-2, which the papers used: a data packet has the size
+//! of its segment on every link, an ACK has 40 bytes, and there is no header below IP. Defaults are
+//! those of ns-2 2.35.
 //!
-//! *Known differences from ns-2.* A packet that finishes at t still has its place when another
-//! arrives at t (ns-2: by the order of scheduling, which is mostly the same). A lazy timer takes
-//! its place among events of equal time when it was last renewed, not when it was set. Sessions of
-//! a background host use one sink, whatever connection they are. The measured transfers have an
-//! explicit set-up and a request from the client.
+//! *Known differences from ns-2.* A packet whose transmission ends at t still occupies the queue
+//! when another arrives at t (ns-2: by the order of scheduling, which usually gives the same
+//! result). Among events of equal time, a lazy timer is ordered by its last renewal, not by when it
+//! was first set. All sessions of a background host share one sink. The measured transfers begin
+//! with an explicit connection set-up and a request from the client. An ns-2 agent that is reused
+//! for another session keeps `windowInit_` at 1 after a loss of a session's first packet, unless a
+//! script sets it again: `validation/ns2/sessions.tcl` does, as for new connections.
 //!
-//! *How near it comes.* `polypath validate` holds it against theory and ns-2 2.35;
+//! *Accuracy.* `polypath validate` compares the simulator with theory and ns-2 2.35;
 //! docs/VALIDATION.md has the table.
-//!
-//! In ns-2 an agent that is used for one session after another keeps `windowInit_` at 1 once the
-//! first packet of a session was lost, unless it is set again: `validation/ns2/sessions.tcl` sets
-//! it, as new connections have it.
 
 pub mod agents;
 pub mod calendar;

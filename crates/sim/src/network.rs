@@ -1,16 +1,16 @@
 //! Builds a simulated network from a scenario.
 //!
 //! *Graph* ([`build_graph`]): the nodes, links and flows of a
-//! [`Network`](polypath_scenario::Network); nothing enters it from outside.
+//! [`Network`](polypath_scenario::Network), without ports.
 //!
-//! *Paths* ([`build`]): a path of k links has nodes v0 (server) to vk (client); each of its links
-//! is a pair of [`Link`]s, one for each direction, with equal parameters and random streams of
-//! their own. Paths that share a link cross the same pair; it belongs to none of them. Background
-//! hosts attach to the inner nodes v1 to v(k-1), each by a pair of links of its own; their flows
-//! stay on their path, and load its inner links alike.
+//! *Paths* ([`build`]): a path of k links has nodes v0 (server) to vk (client). Each of its links
+//! is a pair of [`Link`]s, one for each direction, with equal parameters and separate random
+//! streams. Paths that share a link use the same pair, which belongs to none of them. Background
+//! hosts attach to the inner nodes v1 to v(k-1), each by its own pair of links; their flows stay on
+//! their path and load its inner links equally.
 //!
-//! *Streams.* Every random stream is named after its component (`path1/n2/host7/tcp`,
-//! `link/path1/core.0/client/loss`), so that a changed path leaves the others as they are.
+//! *Streams.* Each random stream is named after its component (`path1/n2/host7/tcp`,
+//! `link/path1/core.0/client/loss`), so a changed path does not affect the others.
 
 mod background;
 mod convert;

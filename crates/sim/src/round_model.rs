@@ -1,26 +1,26 @@
-//! Diversity routing, a round trip at a time (diversity-routing paper, IV).
+//! Diversity routing in rounds of one round-trip time (diversity-routing paper, IV).
 //!
-//! # The model
+//! # Model
 //!
-//! Time passes in rounds of one round-trip time, the same for all. In each every flow sends its
-//! window of packets, with a copy on each of its links. A link carries `capacity` packets a round;
-//! of more, it drops as many as are too many, whichever they happen to be ([`Dropping`]). A link is
-//! up or down, by a Markov process in continuous time ([`Fading`]), of which exponential sojourns
-//! are drawn, not steps; while it is down it carries nothing ([`Outage`]). A packet is lost where
-//! too many of its copies are ([`Coding`]).
+//! Time passes in rounds of one round-trip time, which is the same for all flows. In each round
+//! every flow sends its window of packets, with a copy on each of its links. A link carries
+//! `capacity` packets in a round and drops exactly the excess, or each packet independently with
+//! the excess as the mean ([`Dropping`]). A link is up or down by a Markov process in continuous
+//! time ([`Fading`]), whose exponential sojourn times are drawn; while it is down it carries
+//! nothing ([`Outage`]). A packet is lost if too many of its copies are ([`Coding`]).
 //!
-//! A flow that loses nothing sends one packet more in the next round, up to the capacity of a link;
-//! one that loses something continues with a window of 1, or with half of it ([`Response`]). The
-//! paper's flows know no slow start; ours may.
+//! A flow without losses sends one more packet in the next round, up to the capacity of a link. A
+//! flow with losses continues with a window of 1, or with half of its window ([`Response`]). The
+//! paper's flows have no slow start; here it is an option.
 //!
-//! The *cure* is the one that the paper proposes (VI): a
-//! [`Signature`](polypath_core::combine::signature::Signature) for each flow sees which of its
-//! links lost how many packets of the round, and halves its window (RFC 3168) on a sign of
-//! congestion. Losses on all links count as before.
+//! *ECN instead of loss* is the remedy that the paper proposes (VI): for each flow a
+//! [`Signature`](polypath_core::combine::signature::Signature) examines the losses of the round by
+//! link, and halves the window (RFC 3168) if they indicate congestion. A packet lost on all links
+//! counts as a loss, as before.
 //!
-//! Nothing of this needs packets one by one unless a signature looks at them, or flows use
-//! different links: how many packets all links lose follows from hypergeometric draws, and whose
-//! they are from as many more. Both ways are drawn from the same distribution.
+//! Individual packets are simulated only if a signature examines them, or if flows use different
+//! links. Otherwise hypergeometric draws give the number of packets that all links lose, and
+//! further ones how many of them belong to each flow. Both methods draw from the same distribution.
 
 mod config;
 mod cure;

@@ -1,68 +1,67 @@
-//! TCP end hosts as ns-2 has them, in units of segments.
+//! TCP end hosts like those of ns-2, in units of segments.
 //!
-//! # The model
+//! # Model
 //!
-//! A connection carries data one way, in segments of a fixed size on the wire; the size counts as
-//! data in full, as in ns-2 with `useHeaders_ false`, and a file is a whole number of segments.
+//! A connection carries data one way, in segments of a fixed size on the wire. The whole size
+//! counts as data, as in ns-2 with `useHeaders_ false`, and a file is a whole number of segments.
 //! Sequence numbers count segments from 0. There is no FIN: a connection ends when its data is
 //! acknowledged.
 //!
-//! *Variants* ([`Variant`]) are two choices in one: how a loss is repaired, and how the window
-//! grows.
+//! *Variants.* A [`Variant`] selects both loss recovery and window growth:
 //!
-//! | variant | a loss is repaired by | the window grows by |
+//! | variant | loss recovery | window growth |
 //! | --- | --- | --- |
 //! | `tahoe` | slow start after three duplicate ACKs | [`Reno`] |
-//! | `reno` | fast recovery to the first new ACK (RFC 5681) | [`Reno`] |
-//! | `newreno` | fast recovery to the ACK of all that was sent before (RFC 6582) | [`Reno`] |
+//! | `reno` | fast recovery until the first new ACK (RFC 5681) | [`Reno`] |
+//! | `newreno` | fast recovery until all data sent before is acknowledged (RFC 6582) | [`Reno`] |
 //! | `sack` | selective acknowledgments (RFC 6675) | [`Reno`] |
 //! | `cubic` | selective acknowledgments (RFC 6675) | [`Cubic`] (RFC 9438) |
 //!
-//! *Sender* ([`Sender`]): the constants of ns-2 2.35: initial window 2, initial ssthresh = the
-//! receiver window, slow start by 1 and congestion avoidance by 1/cwnd for each new ACK, three
-//! duplicate ACKs, limited transmit (RFC 3042), go-back-N from the first unacknowledged segment
-//! after a timeout, past what is selectively acknowledged. All losses of a window reduce it once:
-//! no fast retransmit happens before everything that was sent up to the last reduction is
-//! acknowledged, and without SACK one segment more (ns-2's `bugFix_`, the `recover` of RFC 6582).
-//! What an ACK lets it send may wait for a random [`Overhead`]. Events ([`TcpEvent`]) report every
-//! change of the window and every step of loss recovery, if the sender is observed.
+//! *Sender* ([`Sender`]): the constants of ns-2 2.35. The initial window is 2, and the initial
+//! ssthresh is the receiver window. For each new ACK the window grows by 1 in slow start and by
+//! 1/cwnd in congestion avoidance. Three duplicate ACKs start fast retransmit; limited transmit
+//! (RFC 3042) applies. After a timeout the sender goes back to the first unacknowledged segment and
+//! skips selectively acknowledged ones. All losses of one window reduce it once: no fast retransmit
+//! starts before all segments sent before the last reduction are acknowledged, and without SACK one
+//! more (ns-2's `bugFix_`, the `recover` of RFC 6582). A random [`Overhead`] may delay the segments
+//! that an ACK releases. If the sender is observed, a [`TcpEvent`] reports every change of the
+//! window and every step of loss recovery.
 //!
-//! *Timer* ([`Rto`]): RFC 6298 in integer ticks of 10 ms, least 0.2 s, greatest 60 s, 3 s before
-//! the first measurement; one segment at a time is timed and none that was retransmitted (Karn);
-//! the back-off ends with the next measurement. A measurement is the number of ticks of the host's
-//! clock that pass. All clocks tick at the start of the run, in ns-2 each at a random phase
-//! (`boot_time_`): where connections begin and send at times that have nothing to do with the tick,
-//! that is the same.
+//! *Timer* ([`Rto`]): RFC 6298 in integer ticks of 10 ms, at least 0.2 s, at most 60 s, and 3 s
+//! before the first measurement. One segment at a time is timed, never a retransmitted one (Karn).
+//! The back-off ends with the next measurement, which counts the ticks of the host's clock. All
+//! clocks tick from the start of the run; those of ns-2 have a random phase (`boot_time_`). The
+//! results are equal if connections start and send at times unrelated to the tick.
 //!
-//! *Receiver* ([`Receiver`]): a cumulative ACK for every segment, or for every second one in order;
-//! up to three SACK blocks, of 8 bytes each on the wire. The application may change the receiver
-//! window at any time; its right edge never moves back. The receiver estimates the round-trip time
-//! by the time that a window takes to arrive, which is an event each time.
+//! *Receiver* ([`Receiver`]): a cumulative ACK for every segment, or for every second one in order,
+//! with up to three SACK blocks of 8 bytes each on the wire. The application may change the
+//! receiver window at any time; the right edge never moves back. The receiver estimates the
+//! round-trip time as the time in which a window arrives, and emits an event for each estimate.
 //!
-//! *ECN* (RFC 3168): new data is ECT(0), what is sent again is not; a mark is answered like a loss,
-//! once a window. Both ends are taken to have agreed on it.
+//! *ECN* (RFC 3168): new data is ECT(0), retransmissions are not ECN-capable. The sender reacts to
+//! a mark as to a loss, at most once per window. Both ends are assumed to have negotiated ECN.
 //!
-//! *Set-up*: the first segment of a background connection is a SYN, as in ns-2: of the size of an
-//! ACK, alone in flight, and its ACK opens the initial window. The measured transfers ([`Client`],
-//! [`Server`]) have a SYN, a SYN-ACK and a request, each with a timer of its own and exponential
-//! back-off, and both ends take the round-trip time of the set-up for their first measurement.
-//! Either way the set-up costs one round-trip time more than the data. Without set-up (ns-2's
-//! `syn_` and `delay_growth_` false) segment 0 is data, the initial window goes at once, and the
-//! first measurement is of data.
+//! *Connection set-up.* The first segment of a background connection is a SYN, as in ns-2: it has
+//! the size of an ACK, is alone in flight, and its ACK opens the initial window. The measured
+//! transfers ([`Client`], [`Server`]) have a SYN, a SYN-ACK and a request, each with its own timer
+//! and exponential back-off; both ends use the round-trip time of the set-up as their first
+//! measurement. In both cases the set-up takes one round-trip time. Without set-up (`syn_` and
+//! `delay_growth_` false in ns-2) segment 0 is data, the initial window is sent at once, and data
+//! gives the first measurement.
 //!
-//! *Known differences from the RFCs*, all of them ns-2's: half of min(cwnd, receiver window) takes
-//! the place of half of the flight size, with its fraction, and a second timeout of the same
-//! segment takes the half once more. The window grows by ACKs, not by bytes. `NewReno` deflates the
-//! window below the threshold if more is acknowledged than duplicates were counted, leaves it
-//! there, and sends at most two segments for an ACK in fast recovery. A window of one segment is
-//! not reduced further by marks.
+//! *Known differences from the RFCs*, all inherited from ns-2: a reduction uses half of min(cwnd,
+//! receiver window), with its fraction, instead of half of the flight size, and a second timeout of
+//! the same segment halves it again. The window grows by ACKs, not by bytes. `NewReno` deflates the
+//! window below the threshold if more segments are acknowledged than duplicates were counted, keeps
+//! it there, and sends at most two segments for an ACK in fast recovery. Marks do not reduce a
+//! window of one segment further.
 //!
-//! *Known differences from ns-2*: SACK is RFC 6675 (its pipe, and holes are lost when three
-//! segments beyond them have arrived), where `Agent/TCP/Sack1` counts ACKs and holds every hole for
-//! lost; and no variant sends again what was selectively acknowledged, even after a timeout. The
-//! retransmission timer rests while nothing is outstanding, and restarts with every ACK of new data
-//! in SACK's recovery. ECN follows RFC 3168 where ns-2 marks retransmissions as capable and lets
-//! windows fall below one segment. `CUBIC` has no counterpart among ns-2's own agents.
+//! *Known differences from ns-2*: SACK is that of RFC 6675 (its pipe; a hole is lost once three
+//! segments beyond it have arrived), while `Agent/TCP/Sack1` counts ACKs and regards every hole as
+//! lost. No variant retransmits selectively acknowledged segments, even after a timeout. The
+//! retransmission timer stops if nothing is outstanding, and restarts with every ACK of new data in
+//! SACK recovery. ECN follows RFC 3168, while ns-2 marks retransmissions as ECN-capable and lets
+//! windows fall below one segment. `CUBIC` has no equivalent among ns-2's own agents.
 
 mod client;
 mod config;

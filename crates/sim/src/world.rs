@@ -1,20 +1,19 @@
-//! A simulated network as a machine: packets in and out at named ports, one deadline.
+//! A simulated network as a machine: packets enter and leave at named ports, with one deadline.
 //!
-//! # The model
+//! # Model
 //!
-//! Paths of links ([`polypath_link`]) connect two sides. A packet that is given to a port travels
-//! over the links of its path and comes out at the port of the other side. On the way it shares
-//! queues with background traffic, which runs inside. A driver (a simulation, or the lab in real
-//! time) advances the world with [`step`](polypath_core::machine::step).
+//! Paths of links ([`polypath_link`]) connect two sides. A packet that enters a port crosses the
+//! links of its path and leaves at the port of the other side. It shares queues with background
+//! traffic, which the world generates itself. A driver (a simulation, or the lab in real time)
+//! advances the world with [`step`](polypath_core::machine::step).
 //!
-//! *Order at equal times.* All that falls due inside happens in order of (time, sequence of
-//! scheduling): packets and timers alike ([`crate::calendar`]). An input at `now` comes after
-//! everything inside that is due at `now`; what is due when the world is woken late happens at the
-//! time for which it was due, not at that of the wake, so that lateness of a driver does not
-//! distort the background.
+//! *Simultaneous events.* Internal events, packets and timers alike, happen in order of (time,
+//! sequence of scheduling) ([`crate::calendar`]). An input at `now` comes after all internal events
+//! that are due at `now`. If the world is woken late, its events happen at the times at which they
+//! were due, so a late driver does not distort the background.
 //!
-//! *Copies.* A copy of a world continues as the world itself would: later inputs of one of them do
-//! not affect the other.
+//! *Copies.* A copy of a world continues as the original would; later inputs to one do not affect
+//! the other.
 
 mod flow;
 mod port;

@@ -49,17 +49,17 @@ pub enum Outage {
     /// Everything: "all packets sent in the last TCP window before a link drops out are lost"
     /// (IV.A).
     Window,
-    /// The share of the packets that is the share of the time.
+    /// The fraction of the packets that equals the fraction of time that it is down.
     Share,
 }
 
 /// The packets that a link drops when it is offered more than its capacity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum Dropping {
-    /// Just as many as are too many: a link carries its capacity.
+    /// Exactly the excess over the capacity.
     Excess,
-    /// Each packet by itself, with the probability of which that is the mean ("packets are dropped
-    /// independently", III).
+    /// Each packet independently, with the excess as the mean ("packets are dropped independently",
+    /// III).
     Independent,
 }
 
@@ -75,10 +75,10 @@ pub enum Response {
 /// The coding of packets over the links.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum Coding {
-    /// A copy on each: one has to arrive.
+    /// A copy on each link, of which one must arrive.
     Copies,
-    /// A fragment on each, of which this number k has to arrive (footnote 2); a fragment has 1/k of
-    /// the size of a packet, so that a link carries k times as many.
+    /// A fragment on each link, of which k must arrive (footnote 2). A fragment has 1/k of the size
+    /// of a packet, so a link carries k times as many.
     Fragments(u32),
 }
 
