@@ -162,7 +162,7 @@ impl Agents {
         agent.receive(end.end(), packet, &mut context);
     }
 
-    /// Forgets the payload of a packet of an agent that a link dropped.
+    /// Frees the payload of an agent's packet that a link dropped.
     #[inline(never)]
     pub(crate) fn forget(&mut self, number: u32, payload: u32) {
         self.slots[number as usize].agent.forget(payload);
@@ -173,7 +173,7 @@ impl Agents {
         &*self.slots[number as usize].agent
     }
 
-    /// Starts or stops reporting what happens to the flows.
+    /// Starts or stops reporting events of the flows.
     pub(crate) fn observe(&mut self, observed: bool) {
         self.is_observed = observed;
         self.tcp.observe(observed);
@@ -182,7 +182,7 @@ impl Agents {
         }
     }
 
-    /// The events since this was last called.
+    /// The events since the last call.
     pub(crate) fn take_reports(&mut self) -> impl Iterator<Item = Report> {
         self.tcp.take_reports().chain(self.reports.drain(..))
     }
@@ -203,7 +203,7 @@ impl Agents {
         }
     }
 
-    /// Ends the warm-up: forgets the delays and files until now.
+    /// Ends the warm-up: discards the delays and files measured so far.
     pub(crate) fn begin_measuring(&mut self) {
         self.delays.clear();
         self.tcp.begin_measuring();
@@ -234,7 +234,7 @@ impl Agents {
         agents.map(|agent| agent.counters().goodput).sum()
     }
 
-    /// An agent, and what it uses of the network at `now`.
+    /// An agent, and its context at `now`.
     fn context<'a, const WATCHED: bool>(
         &'a mut self,
         now: Time,

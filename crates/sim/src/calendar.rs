@@ -30,7 +30,7 @@ const BUCKET_BITS: u32 = 13;
 /// Buckets in a page, two of which the wheel holds.
 const PAGE: u64 = SLOTS / 2;
 
-/// Something that falls due at a point in time.
+/// An item with a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry<T> {
     /// The time of the event.
@@ -42,12 +42,12 @@ pub struct Entry<T> {
 /// The pending events of a simulation; `T` is small and plain, 8 bytes make an event of 16.
 #[derive(Clone, Debug)]
 pub struct Calendar<T> {
-    /// Everything up to the end of bucket `position`, the next one last.
+    /// All events up to the end of bucket `position`, the next one last.
     near: Vec<Entry<T>>,
     wheel: Wheel<T>,
     far: Far<T>,
     position: u64,
-    /// The first bucket behind the present page.
+    /// The first bucket after the current page.
     turn: u64,
 }
 
@@ -64,10 +64,10 @@ impl<T: Copy> Default for Calendar<T> {
 }
 
 impl<T: Copy> Calendar<T> {
-    /// Puts `item` in behind everything else that falls due at the same time.
+    /// Adds `item` after all others of the same time.
     ///
-    /// A time in the past is as good as any other: the item then is the next but for what is still
-    /// earlier.
+    /// A time in the past is valid: only still earlier items precede
+    /// the item.
     #[inline]
     pub fn schedule(&mut self, at: Time, item: T) {
         let bucket = bucket(at);
@@ -102,7 +102,7 @@ impl<T: Copy> Calendar<T> {
         self.near.pop()
     }
 
-    /// Not inlined, so that the wheel's part is.
+    /// Not inlined, so that the fast path of the wheel is.
     #[inline(never)]
     fn schedule_off_the_wheel(&mut self, bucket: u64, at: Time, item: T) {
         let entry = Entry { at, item };
@@ -114,8 +114,8 @@ impl<T: Copy> Calendar<T> {
         }
     }
 
-    /// The next event if it has its bucket for itself, as most have, and nothing has to be moved
-    /// before it.
+    /// The next event if it is alone in its bucket, as most are, and no page has to be moved
+    /// before it is due.
     #[inline]
     fn take_alone(&mut self, limit: Time) -> Option<Entry<T>> {
         let next = self.wheel.next_close(self.position)?;
@@ -127,7 +127,7 @@ impl<T: Copy> Calendar<T> {
         Some(entry)
     }
 
-    /// Moves to the next bucket that holds anything.
+    /// Moves to the next bucket that is not empty.
     #[inline(never)]
     fn advance(&mut self) {
         let next = loop {
@@ -155,7 +155,7 @@ impl<T: Copy> Calendar<T> {
         }
     }
 
-    /// Comes to the page of `position`: the wheel gets what falls into the page after it.
+    /// Enters the page of `position`: moves the events of the page after it into the wheel.
     #[cold]
     fn turn_page(&mut self) {
         let page = self.position / PAGE;

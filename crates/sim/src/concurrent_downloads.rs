@@ -17,7 +17,7 @@ use crate::observer::SimEvent;
 use crate::tcp::{Client, ClientInput, SenderStats, Server};
 use crate::world::LinkReport;
 
-/// A file that no run finishes, in segments.
+/// The size of a file that no run finishes, in segments.
 const ENDLESS: u32 = u32::MAX / 2;
 /// The time in which the downloads start.
 const BEGIN: Duration = Duration::from_secs(1);
@@ -29,10 +29,10 @@ pub struct ConcurrentDownloads {
     pub flows: u32,
     /// The scheme, which decides on the paths.
     pub scheme: Scheme,
-    /// The detector of congestion at the receivers, if there is one. TCP answers marks only with
+    /// The detector of congestion at the receivers, if any. TCP reacts to marks only with
     /// `tcp.ecn`.
     pub detector: Option<DetectorConfig>,
-    /// The start of the last download, if not with the others.
+    /// The start of the last download, if it differs from that of the others.
     pub late: Option<Time>,
 }
 
@@ -56,11 +56,11 @@ pub struct DownloadsSample<'a> {
     pub windows: Vec<f64>,
     /// The totals of each sender; zero before it sends.
     pub senders: Vec<SenderStats>,
-    /// The segments of each that have arrived in order.
+    /// The segments of each download that have arrived in order.
     pub arrived: Vec<u32>,
-    /// The segments that each received twice: spurious retransmissions.
+    /// The duplicate segments received by each download: spurious retransmissions.
     pub spurious: Vec<u64>,
-    /// The links, each direction for itself, with their totals.
+    /// The totals of the links, for each direction.
     pub links: Vec<LinkReport<'a>>,
 }
 

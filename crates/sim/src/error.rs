@@ -9,13 +9,13 @@ pub enum RunError {
     /// The network is impossible.
     #[error(transparent)]
     Network(#[from] BuildError),
-    /// A queue without a limit outgrew what memory is for.
+    /// An unlimited queue exceeded the memory bound.
     #[error(transparent)]
     Overflow(#[from] Overflow),
     /// The overlay is impossible.
     #[error("overlay: {0}")]
     Overlay(#[from] polypath_core::endpoint::ConfigError),
-    /// Samples without time between them never come to an end.
+    /// The sample interval is 0, so a run would never end.
     #[error("the interval between samples must be more than 0")]
     Interval,
 }

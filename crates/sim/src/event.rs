@@ -5,15 +5,15 @@ use crate::route::AgentEnd;
 /// The event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Event {
-    /// A packet comes to the end of a link.
+    /// A packet arrives at the end of a link.
     Arrival(u32),
-    /// A link that holds packets wants to be woken.
+    /// The timer of a link that holds packets expires.
     Link(u32),
-    /// A background TCP source wants to be woken.
+    /// The timer of a background TCP source expires.
     Source(u32),
-    /// A background TCP sink wants to be woken.
+    /// The timer of a background TCP sink expires.
     Sink(u32),
-    /// A background UDP source wants to be woken.
+    /// The timer of a background UDP source expires.
     Datagrams(u32),
     /// A timer of one end of an agent expires.
     Agent(AgentEnd),

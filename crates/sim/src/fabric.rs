@@ -26,13 +26,13 @@ pub(crate) struct Lost {
     pub(crate) packet: Packet,
 }
 
-/// Links and everything that moves over them.
+/// The links and the packets on them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Fabric {
     pub(crate) links: Vec<Link<LinkPacket>>,
     pub(crate) routes: Routes,
     pub(crate) calendar: Calendar<Event>,
-    /// The dropped packets that have not been taken.
+    /// The dropped packets that have not been read.
     lost: VecDeque<Lost>,
     packets: Slab<Packet>,
     /// The timers of the links that hold packets.
@@ -42,7 +42,7 @@ pub(crate) struct Fabric {
 }
 
 impl Fabric {
-    /// When the next external packet leaves the network, of those on the last link of their route.
+    /// The time at which the next external packet on the last link of its route leaves the network.
     pub(crate) fn next_departure(&self) -> Option<Time> {
         self.departures.peek().map(|Reverse(at)| *at)
     }
@@ -53,7 +53,7 @@ impl Fabric {
         self.lost.pop_front()
     }
 
-    /// The dropped packets that have not been taken.
+    /// The dropped packets that have not been read.
     pub(crate) fn lost(&self) -> impl Iterator<Item = &Lost> {
         self.lost.iter()
     }
@@ -63,7 +63,7 @@ impl Fabric {
         self.packets.len()
     }
 
-    /// The link with the longest queue at `now`, and its packets.
+    /// The link with the longest queue at `now`, and the number of packets in it.
     pub(crate) fn longest_queue(&self, now: Time) -> Option<(usize, usize)> {
         let lengths = self.links.iter().map(|link| link.queue_len(now));
         lengths.enumerate().max_by_key(|(_, length)| *length)
@@ -76,7 +76,7 @@ impl Fabric {
 
     /// Sends a packet from the start of its route.
     ///
-    /// A route begins with a link: the packet never arrives before something falls due.
+    /// A route starts with a link, so the packet always arrives by a later event.
     #[inline]
     pub(crate) fn send(&mut self, now: Time, packet: Packet) {
         let number = self.packets.put(packet);

@@ -5,7 +5,7 @@ use polypath_core::time::Duration;
 
 use crate::tcp::SenderStats;
 
-/// A flow by its kind and the number among those.
+/// A flow, by its kind and its number within that kind.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum FlowKind {
     Tcp(u32),
@@ -21,7 +21,7 @@ pub struct FlowCounters {
     pub sender: SenderStats,
     /// Bytes handed to the receiving application: TCP data in order, or datagrams.
     pub goodput: u64,
-    /// The one-way delays of what arrived, copies included.
+    /// The one-way delays of the packets that arrived, copies included.
     pub delays: Delays,
 }
 
@@ -30,7 +30,7 @@ pub struct FlowCounters {
 pub struct Delays {
     /// The number of packets that arrived.
     pub count: u64,
-    /// The sum of their delays in nanoseconds, which 64 bits do not hold: 5 million packets after
+    /// The sum of their delays in nanoseconds, which can exceed 64 bits: 5 million packets after
     /// an hour each.
     pub sum: u128,
 }
@@ -49,7 +49,7 @@ impl Delays {
     }
 }
 
-/// The files of a flow in a span of time.
+/// The files of a flow in an interval.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SpanFiles {
     /// The durations of the files that were finished in it, each from its start to the ACK of its
@@ -78,7 +78,7 @@ impl BackgroundBytes {
         }
     }
 
-    /// All of it.
+    /// The sum of both.
     #[must_use]
     pub const fn total(&self) -> u64 {
         self.tcp + self.udp

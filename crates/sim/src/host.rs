@@ -11,7 +11,7 @@ use crate::tcp::{Segment, TcpOutput};
 /// An input of a host and its endpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum HostInput<I> {
-    /// Something for TCP that is not from the network.
+    /// An input of TCP that is not from the network.
     Tcp(I),
     /// A frame arrived.
     Frame(Frame<Segment>),
@@ -22,11 +22,11 @@ pub(crate) enum HostInput<I> {
 pub(crate) enum HostOutput {
     /// Send this frame on its path.
     Transmit(Frame<Segment>),
-    /// The endpoint reports.
+    /// An event of the endpoint.
     Event(Event),
 }
 
-/// A TCP machine `T` whose segments go through an endpoint.
+/// A TCP machine `T` whose segments pass through an endpoint.
 #[derive(Debug)]
 pub(crate) struct Host<T> {
     tcp: T,
@@ -55,7 +55,7 @@ where
         &self.tcp
     }
 
-    /// Hands segments over until neither side has any left for the other.
+    /// Exchanges segments until neither side has one for the other.
     fn settle(&mut self, now: Time, out: &mut impl FnMut(HostOutput)) {
         loop {
             let to_endpoint = &mut self.to_endpoint;
@@ -87,7 +87,7 @@ fn sort(output: &Output<Segment>, to_tcp: &mut Vec<Segment>, out: &mut impl FnMu
         Output::Deliver(segment) => to_tcp.push(segment),
         Output::Transmit(frame) => out(HostOutput::Transmit(frame)),
         Output::Event(event) => out(HostOutput::Event(event)),
-        // Links of a simulation carry packets of any length, so that endpoints refuse none.
+        // Simulated links carry packets of any length, so endpoints refuse none.
         Output::Refused { .. } => {}
     }
 }

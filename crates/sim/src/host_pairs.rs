@@ -20,7 +20,7 @@ use crate::world::{Overflow, PortId, PortInput, Side, World, WorldOutput};
 
 /// A frame on the links, with its size there and the pair to which it belongs.
 ///
-/// Its outer header has the ECN field of the packet inside, and gives marks back to it (RFC 6040).
+/// Its outer header has the ECN field of the inner packet, which receives its marks (RFC 6040).
 #[derive(Clone, Debug)]
 pub(crate) struct Carried {
     frame: Frame<Segment>,
@@ -56,10 +56,10 @@ struct Pair {
 
 /// Receives the events of pairs.
 pub(crate) trait Listener {
-    /// An endpoint of a pair reports.
+    /// An event of an endpoint of a pair.
     fn on_event(&mut self, now: Time, pair: u32, event: &SimEvent);
 
-    /// A frame came to the client of a pair.
+    /// A frame arrived at the client of a pair.
     fn on_client(&mut self, now: Time, pair: u32, client: &Client);
 }
 
@@ -73,9 +73,9 @@ struct HostId {
 /// The deadline of each host, by pair and side.
 #[derive(Debug, Default)]
 struct Deadlines {
-    /// In their order at equal times.
+    /// Ordered as they act at equal times.
     due: BTreeSet<(Time, u32, bool)>,
-    /// Of each pair the server's and the client's.
+    /// Those of the server and the client of each pair.
     known: Vec<[Option<Time>; 2]>,
 }
 
@@ -95,7 +95,8 @@ impl Deadlines {
         }
     }
 
-    /// The host that is due first; of those that tie the first pair's, and there the server.
+    /// The host with the earliest deadline; of several, the one of the first pair, and of a pair
+    /// the server.
     fn first(&self) -> Option<(Time, HostId)> {
         let (at, pair, is_client) = *self.due.first()?;
         let side = if is_client {
@@ -178,17 +179,17 @@ impl HostPairs {
         self.pairs.iter().map(|pair| pair.server.tcp())
     }
 
-    /// The clients, likewise.
+    /// The clients, in the order of the pairs.
     pub(crate) fn clients(&self) -> impl Iterator<Item = &Client> {
         self.pairs.iter().map(|pair| pair.client.tcp())
     }
 
-    /// Fails once the network holds more packets than memory allows.
+    /// Fails if the network holds more packets than the memory bound.
     pub(crate) fn fits_memory(&self) -> Result<(), Overflow> {
         self.network.overflow().cloned().map_or(Ok(()), Err)
     }
 
-    /// Runs until `limit`, with all that is due then.
+    /// Runs until `limit`, events due at `limit` included.
     pub(crate) fn run_until(&mut self, limit: Time, listener: &mut impl Listener) {
         while self.wake_next(limit, listener) {}
     }
@@ -219,7 +220,7 @@ impl HostPairs {
         }
     }
 
-    /// Updates the deadline of a host, after each change of the host.
+    /// Updates the deadline of a host; called after each change of the host.
     fn note_deadline(&mut self, host: HostId) {
         let deadline = self.deadline(host);
         self.deadlines.note(host, deadline.map(|d| d.at));
@@ -242,7 +243,7 @@ impl HostPairs {
         self.pass_on(now, host, listener);
     }
 
-    /// Hands frames that left the network to their hosts.
+    /// Passes frames that left the network to their hosts.
     fn take_arrived(&mut self, now: Time, listener: &mut impl Listener) {
         while let Some((number, side, frame)) = self.arrived.pop_front() {
             let outputs = &mut self.outputs;
@@ -259,7 +260,7 @@ impl HostPairs {
         }
     }
 
-    /// Hands an input that is not from the network to the client of a pair.
+    /// Passes an input that is not from the network to the client of a pair.
     pub(crate) fn input_to_client(
         &mut self,
         now: Time,

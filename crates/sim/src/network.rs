@@ -50,10 +50,10 @@ pub enum BuildError {
     /// Background traffic has no two inner nodes to travel between.
     #[error("path {0}: background traffic needs at least 3 links")]
     TooFewLinks(String),
-    /// A flow names a node that no link has, or a link that there is not.
+    /// A flow names a node that no link has, or a link that does not exist.
     #[error("there is no node or link `{0}`")]
     UnknownStop(String),
-    /// A flow has no way.
+    /// A flow has no route.
     #[error("flow {flow}: {source}")]
     Route {
         /// The flow.
@@ -63,7 +63,7 @@ pub enum BuildError {
     },
 }
 
-/// The network of a scenario, with a port at each end of every path, and its background at rest.
+/// The network of a scenario, with a port at each end of every path and idle background sources.
 pub fn build<X: Payload>(scenario: &Scenario, seed: Seed) -> Result<World<X>, BuildError> {
     let mut network = Network::new(seed);
     for (index, path) in scenario.paths.iter().enumerate() {
@@ -147,7 +147,7 @@ impl Network {
         Ok(chain)
     }
 
-    /// The two directions of a link: those of an earlier path, if it is shared with that.
+    /// The two directions of a link: those of an earlier path if the link is shared.
     fn add_duplex(
         &mut self,
         name: LinkName,

@@ -5,7 +5,7 @@ use polypath_core::time::Time;
 
 use crate::world::{BackgroundBytes, Side};
 
-/// Something that happened in the simulation of one scheme.
+/// An event in the simulation of one scheme.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SimEvent {
     /// An endpoint of the overlay reports an event, as a deployed node would.
@@ -27,19 +27,19 @@ pub enum SimEvent {
         /// Bytes of the file that have arrived in order.
         bytes: u64,
     },
-    /// The last byte has arrived in order, or the time is up.
+    /// The last byte has arrived in order, or the transfer has timed out.
     TransferFinished {
         /// The transfer.
         round: u32,
-        /// False if the time was up.
+        /// False after a timeout.
         ok: bool,
     },
     /// A round is over: the next one starts now, in all schemes.
     RoundOver {
         /// The transfer.
         round: u32,
-        /// The bytes of background traffic delivered since the round started. The time is the same
-        /// in all schemes, so that this can be compared with another scheme's.
+        /// The bytes of background traffic delivered since the round started. The interval is the
+        /// same in all schemes, so their values can be compared.
         background: BackgroundBytes,
     },
 }
@@ -48,7 +48,7 @@ pub enum SimEvent {
 ///
 /// Times do not decrease within a scheme; between schemes they do, since the schemes take turns.
 pub trait Observer {
-    /// Takes one event of the scheme at position `scheme` of the scenario.
+    /// Receives an event of the scheme at position `scheme` of the scenario.
     fn on_event(&mut self, scheme: usize, at: Time, event: &SimEvent);
 }
 

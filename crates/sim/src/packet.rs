@@ -13,7 +13,7 @@ pub(crate) enum PacketKind {
     Segment(Segment),
     /// A datagram, by its number within its flow from 1.
     Datagram(u32),
-    /// A packet of an agent, with a payload that the agent understands.
+    /// A packet of an agent, with a payload that only the agent interprets.
     Agent(u32),
     /// The payload of an external packet, by its number, and the ECN field of its header.
     External(u32, Ecn),
@@ -55,7 +55,8 @@ pub(crate) struct Packet {
 
 /// A packet as links see it.
 ///
-/// Three words: bytes that are written one by one and read together would hold the processor up.
+/// Three words: bytes written one by one and read together would stall the processor (store
+/// forwarding).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LinkPacket {
     number: u32,
@@ -99,7 +100,7 @@ impl LinkPacket {
         self.flags & Self::MARKED != 0
     }
 
-    /// Whether it leaves the network at the end of this link.
+    /// Whether the packet leaves the network at the end of this link.
     #[inline]
     pub(crate) const fn leaves(self) -> bool {
         self.flags & Self::LEAVES != 0
@@ -112,7 +113,7 @@ impl Payload for LinkPacket {
         self.size as usize
     }
 
-    /// Whether it is capable is all that a link asks: ECT(0) stands for each of the capable
+    /// A link needs only whether a packet is ECN-capable: ECT(0) stands for both capable
     /// codepoints.
     #[inline]
     fn ecn(&self) -> Ecn {

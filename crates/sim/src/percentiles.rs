@@ -3,10 +3,10 @@
 use hdrhistogram::Histogram;
 use polypath_core::time::Duration;
 
-/// The range of the delays that are distinguished: 1 us to a day.
+/// The range of delays: 1 us to a day.
 const LEAST: Duration = Duration::from_micros(1);
 const MOST: Duration = Duration::from_secs(24 * 3600);
-/// Delays are kept to three digits.
+/// The precision of delays in significant digits.
 const DIGITS: u8 = 3;
 
 /// Percentiles of the one-way delays of a group's packets, copies included, each packet with the
@@ -45,7 +45,7 @@ impl DelayHistograms {
         self.0.iter_mut().for_each(Histogram::reset);
     }
 
-    /// The percentiles of each group; nothing where no packet arrived.
+    /// The percentiles of each group; `None` if no packet arrived.
     pub(super) fn percentiles(&self) -> impl Iterator<Item = Option<DelayPercentiles>> {
         self.0.iter().map(|histogram| {
             let at = |quantile: f64| {

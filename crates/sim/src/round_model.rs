@@ -42,7 +42,7 @@ use fading::Links;
 pub use flow::Flow;
 use packets::Packets;
 
-/// Flows over links, as they are after some rounds.
+/// The state of flows and links after some rounds.
 #[derive(Debug)]
 pub struct RoundModel {
     config: RoundModelConfig,
@@ -59,18 +59,18 @@ pub struct RoundModel {
 /// The totals of a round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Round {
-    /// The packets that all flows sent, copies not counted.
+    /// The packets that all flows sent, without copies.
     pub sent: u64,
-    /// Whether any link got more than it carries.
+    /// Whether any link was offered more than its capacity.
     pub overflowed: bool,
-    /// The number of links that were down for a part of it.
+    /// The number of links that were down for a part of the round.
     pub down: u32,
     /// The packets lost with all their copies.
     pub lost: u64,
 }
 
 impl RoundModel {
-    /// Flows that have sent nothing, over links that are up.
+    /// Flows before their first round, over links that are up.
     ///
     /// # Errors
     /// Returns an error if the configuration contradicts itself.
@@ -115,12 +115,12 @@ impl RoundModel {
         losing
     }
 
-    /// The next round.
+    /// Simulates the next round.
     pub fn step(&mut self) -> Round {
         self.step_with(&mut |_| {})
     }
 
-    /// The next round; `look` sees what the signatures make of it, if there are any.
+    /// Simulates the next round; `look` receives the results of the signatures, if any.
     pub fn step_with(&mut self, look: &mut impl FnMut(&Looked)) -> Round {
         let round = self.round;
         for flow in &mut self.flows {
@@ -150,7 +150,7 @@ impl RoundModel {
         self.detectors.is_some() || self.config.sets.is_some()
     }
 
-    /// Losses where all flows use all links; the links that got more than they carry, as bits.
+    /// The losses if all flows use all links; returns the overloaded links, as bits.
     fn lose_shared(&mut self, sent: u64) -> u8 {
         let is_over = sent > self.config.packets();
         if is_over || self.links.any_down() {
@@ -160,7 +160,7 @@ impl RoundModel {
         if is_over { self.config.all() } else { 0 }
     }
 
-    /// Losses packet by packet, at which signatures look, likewise.
+    /// The losses packet by packet, for signatures; returns the overloaded links, as bits.
     fn lose_packets(&mut self, look: &mut impl FnMut(&Looked)) -> u8 {
         let packets = &mut self.packets;
         let full = packets.draw(&self.config, &self.links, &self.flows, &mut self.stream);

@@ -10,7 +10,7 @@ pub(crate) enum FlowEnd {
     Receiver,
 }
 
-/// One end of an agent, in a single word: events and ends of routes stay in two registers.
+/// One end of an agent, packed into one word so that events and ends of routes fit two registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct AgentEnd(u32);
 
@@ -37,15 +37,15 @@ impl AgentEnd {
 /// The end of a route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Terminal {
-    /// The source of a background TCP session takes an ACK.
+    /// The source of a background TCP session, which receives an ACK.
     Source(u32),
-    /// The sink of a background TCP session takes a segment.
+    /// The sink of a background TCP session, which receives a segment.
     Sink(u32),
-    /// The sink of a background UDP flow takes a datagram.
+    /// The sink of a background UDP flow, which receives a datagram.
     DatagramSink(u32),
     /// One end of an agent.
     Agent(AgentEnd),
-    /// The packet leaves the network at a port.
+    /// A port, at which the packet leaves the network.
     Port(u32),
 }
 
@@ -56,9 +56,9 @@ pub(crate) enum Hop {
     End(Terminal),
 }
 
-/// A position in the arena of routes; that of the first hop names the route.
+/// A position in the arena of routes; that of the first hop identifies the route.
 ///
-/// It carries the hop that comes next, so that no hop waits for memory: the next entry of the arena
+/// It carries the next hop, so that no hop waits for memory: the next entry of the arena
 /// is needed a link later.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Cursor {
@@ -74,7 +74,7 @@ impl Cursor {
     }
 }
 
-/// All routes of a network, one behind the other.
+/// All routes of a network, in one arena.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Routes {
     hops: Vec<Hop>,
@@ -92,7 +92,7 @@ impl Routes {
         }
     }
 
-    /// The hop at the cursor, which moves on.
+    /// The hop at the cursor; advances the cursor.
     #[inline]
     pub(crate) fn advance(&self, cursor: &mut Cursor) -> Hop {
         let hop = cursor.next;
@@ -103,7 +103,7 @@ impl Routes {
         hop
     }
 
-    /// The link before the cursor: the one that was crossed last.
+    /// The link before the cursor: the one crossed last.
     pub(crate) fn last_link(&self, cursor: Cursor) -> Option<u32> {
         match self.hops.get(cursor.place.checked_sub(1)? as usize)? {
             Hop::Link(link) => Some(*link),

@@ -33,27 +33,27 @@ pub use network::{
 pub struct Outcome {
     /// Each scheme, in the order of the scenario.
     pub schemes: Vec<SchemeOutcome>,
-    /// The begin of the first round.
+    /// The start of the first round.
     pub start: Time,
-    /// The end of the last: one gap after its slowest transfer.
+    /// The end of the last round: one gap after its slowest transfer.
     pub end: Time,
 }
 
-/// The outcome of one scheme, from the begin of the first round to the end of the last.
+/// The outcome of one scheme, from the start of the first round to the end of the last.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SchemeOutcome {
     /// The scheme.
     pub scheme: Scheme,
-    /// How long each transfer took from its first SYN to the last byte in order; nothing if it was
-    /// given up.
+    /// The duration of each transfer from its first SYN to the last byte in order; `None` if it
+    /// timed out.
     pub transfers: Vec<Option<Duration>>,
     /// The bytes that background traffic delivered.
     pub background: BackgroundBytes,
-    /// The links of the paths, each direction for itself.
+    /// The links of the paths, for each direction.
     pub links: Vec<LinkSummary>,
 }
 
-/// What one direction of a path's link did from the begin of the first round to the end of the
+/// The totals of one direction of a path's link from the start of the first round to the end of the
 /// last.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinkSummary {
@@ -63,12 +63,12 @@ pub struct LinkSummary {
     pub rate: Rate,
     /// Its totals.
     pub counters: Counters,
-    /// Share of the time in which it was transmitting.
+    /// The fraction of the time in which it was transmitting.
     pub load: f64,
 }
 
 impl SchemeOutcome {
-    /// Mean load of a path in the direction `towards`, as of [`path_load`].
+    /// The mean load of a path in the direction `towards`; see [`path_load`].
     #[must_use]
     pub fn path_load(&self, path: PathId, towards: Direction) -> Option<f64> {
         let links = self.links.iter().map(|l| (&l.name, l.load));
@@ -152,7 +152,7 @@ fn run_round(
     Ok(next)
 }
 
-/// The totals of a run at one time.
+/// The totals of a run at a point in time.
 struct Snapshot {
     background: BackgroundBytes,
     links: Vec<Counters>,
@@ -166,7 +166,7 @@ impl Snapshot {
         }
     }
 
-    /// What the links of the paths have done since `begin`, when this was taken, until `now`.
+    /// The totals of the links between `begin`, when `self` was read, and `now`.
     fn summaries(&self, run: &SchemeRun, begin: Time, now: Time) -> Vec<LinkSummary> {
         let seconds = now.since(begin).as_secs_f64();
         let links = run.network().links_at(now).zip(&self.links);

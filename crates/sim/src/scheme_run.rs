@@ -103,7 +103,7 @@ impl SchemeRun {
         self.pairs.network()
     }
 
-    /// Fails once the network holds more packets than memory allows.
+    /// Fails if the network holds more packets than the memory bound.
     pub(crate) fn fits_memory(&self) -> Result<(), Overflow> {
         self.pairs.fits_memory()
     }
@@ -112,8 +112,8 @@ impl SchemeRun {
         self.network().background()
     }
 
-    /// Carries out one transfer from `start`, to which the scheme has run; returns when it was
-    /// complete, or `None` if it was given up after `timeout`.
+    /// Runs one transfer from `start`, which the scheme has reached; returns the time at which it
+    /// was complete, or `None` if it timed out after `timeout`.
     pub(crate) fn transfer(
         &mut self,
         round: u32,
@@ -137,7 +137,7 @@ impl SchemeRun {
         self.transfer.finished
     }
 
-    /// Runs until `limit`, with all that is due then.
+    /// Runs until `limit`, events due at `limit` included.
     pub(crate) fn run_until(&mut self, limit: Time, report: &mut Report<'_>) {
         while self.wake_next(limit, report) {}
     }

@@ -1,6 +1,6 @@
 //! Values at small stable numbers, reused after they are taken.
 
-/// A pool of values; the number of a taken value is given to the next.
+/// A pool of values; the number of a removed value is reused.
 #[derive(Clone, Debug)]
 pub(crate) struct Slab<T> {
     values: Vec<T>,
@@ -42,7 +42,7 @@ impl<T> Slab<T> {
         &mut self.values[number as usize]
     }
 
-    /// Gives the number free; its value stays readable until the number is used again.
+    /// Frees the number; its value stays readable until the number is reused.
     #[inline]
     pub(crate) fn release(&mut self, number: u32) -> &T {
         self.free.push(number);

@@ -6,11 +6,11 @@ use polypath_core::time::Time;
 use crate::calendar::Calendar;
 use crate::event::Event;
 
-/// The one calendar entry of a machine that counts.
+/// The one valid calendar entry of a machine.
 ///
-/// A retransmission timer moves with every ACK and expires almost never. Its entry stays where it
-/// was; when it comes up too early, the machine is not woken and a new entry is made for the
-/// present deadline. An entry that was overtaken by an earlier one is passed over when it comes up.
+/// A retransmission timer moves with every ACK and rarely expires. Its entry stays where it
+/// was; if that is too early, the machine is not woken and a new entry is made for the
+/// current deadline. An entry superseded by an earlier one is skipped.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Timer {
     armed: Time,
@@ -23,7 +23,7 @@ impl Default for Timer {
 }
 
 impl Timer {
-    /// Makes sure that an entry comes up at the deadline or before.
+    /// Ensures that an entry exists at or before the deadline.
     #[inline]
     pub(crate) fn arm(
         &mut self,
@@ -39,7 +39,7 @@ impl Timer {
         }
     }
 
-    /// True if the entry that came up at `at` is the one that counts, which it ceases to be.
+    /// Whether the entry at `at` is the valid one; invalidates it.
     #[inline]
     pub(crate) fn expires(&mut self, at: Time) -> bool {
         let counts = self.armed == at;

@@ -40,12 +40,12 @@ pub use report::{Direction, LinkId, LinkName, LinkReport, Overflow, path_load};
 pub(crate) use watch::Watch;
 pub use watch::{Detail, FlowPacket, NetworkEvent};
 
-/// Events that one timeout handles at most: a driver that is an age behind gets the chance to do
-/// other things, and finds a deadline that has passed. An input cannot wait: it takes its place
-/// behind everything that is due before it, however much that is.
+/// The maximum number of events that one timeout handles: a driver that is far behind can do
+/// other work, and finds a deadline that has passed. An input cannot wait: it is handled
+/// after all events that are due before it.
 const CATCH_UP: u32 = 1 << 20;
 
-/// The most packets in all queues and links of a world; each takes about a hundred bytes.
+/// The maximum number of packets in all queues and links of a world; each takes about 100 bytes.
 pub const MOST_IN_FLIGHT: usize = 1 << 23;
 
 /// An output of a world.
@@ -58,7 +58,7 @@ pub enum WorldOutput<X> {
         /// The packet.
         payload: X,
     },
-    /// A packet that came in at a port was dropped on the way.
+    /// A link dropped a packet that had entered at a port.
     Dropped {
         /// The link.
         link: LinkId,
@@ -91,11 +91,11 @@ pub(crate) struct Names {
     pub(crate) flows: Vec<FlowName>,
 }
 
-/// An entry of the network, and the exit of the packets that come the other way.
+/// An entry of the network, and the exit of packets in the opposite direction.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Port {
     pub(crate) id: PortId,
-    /// The route of what enters here.
+    /// The route of packets that enter here.
     pub(crate) route: Cursor,
 }
 
@@ -114,7 +114,7 @@ impl<X: Payload> World<X> {
         }
     }
 
-    /// Handles everything that is due at `until` or before, however much it is, unless it comes to
+    /// Handles all events that are due at `until` or before, unless the world comes to
     /// hold more than [`MOST_IN_FLIGHT`] packets.
     pub fn run_until(&mut self, until: Time, out: &mut impl FnMut(WorldOutput<X>)) {
         while let Some(at) = self.next_event.filter(|at| *at <= until)
@@ -124,24 +124,24 @@ impl<X: Payload> World<X> {
         }
     }
 
-    /// The first overflow of memory; results after it mean nothing, and a run should stop there.
+    /// The first overflow of memory; later results are invalid, and a run should stop.
     #[must_use]
     pub fn overflow(&self) -> Option<&Overflow> {
         self.overflow.as_ref()
     }
 
-    /// When the next external packet leaves at a port, of those on the last link of their path.
+    /// The time at which the next external packet on the last link of its path leaves at a port.
     ///
     /// All other packets leave later than the end of that link's propagation delay from now. A
-    /// driver in real time that wakes the world for each departure and besides at intervals no
-    /// longer than that delay sees every packet leave at its time, without a wake for each event
-    /// inside.
+    /// driver in real time that wakes the world for each departure and also at intervals no
+    /// longer than that delay sees every packet leave at its time, without a wake for each internal
+    /// event.
     #[must_use]
     pub fn next_departure(&self) -> Option<Time> {
         self.fabric.next_departure()
     }
 
-    /// Handles what is due until there is an output, and all else that is due at that time, which
+    /// Handles events until there is an output, and all others due at the same time, which
     /// it returns; `None` without an output at `until` or before.
     pub fn run_until_output(
         &mut self,
@@ -267,7 +267,7 @@ impl<X: Payload> World<X> {
         }
     }
 
-    /// Whether there are more packets at `at` than memory allows; keeps the first overflow.
+    /// Whether there are more packets at `at` than the memory bound; keeps the first overflow.
     fn holds_too_much(&mut self, at: Time) -> bool {
         let held = self.fabric.held();
         if held <= self.most_in_flight {

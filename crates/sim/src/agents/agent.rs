@@ -19,23 +19,23 @@ use crate::timer::Timer;
 
 /// Both ends of a flow.
 ///
-/// The network wakes an agent, hands it the packets that arrive at either end, and asks what it has
-/// done. An agent sends, sets timers and reports events through its [`Context`].
+/// The network wakes an agent, passes it the packets that arrive at either end, and reads its
+/// counters. An agent sends, sets timers and reports events through its [`Context`].
 ///
-/// Endless TCP and datagrams are no agents: the loop of the network knows their types, and calls
-/// nothing virtual.
+/// Endless TCP and datagrams are not agents: the hot loop of the network knows their types, and
+/// calls no virtual methods.
 pub(crate) trait Agent: Debug + Send + CloneAgent {
     /// Sets the first timers.
     fn start(&mut self, context: &mut Context<'_>);
 
-    /// Handles a timer of `end`, which may have been overtaken by an earlier one
+    /// Handles a timer of `end`, which an earlier one may have superseded
     /// ([`FlowHost::expires`]).
     fn wake(&mut self, end: FlowEnd, context: &mut Context<'_>);
 
-    /// Takes a packet that arrived at `end`.
+    /// Handles a packet that arrived at `end`.
     fn receive(&mut self, end: FlowEnd, packet: &Packet, context: &mut Context<'_>);
 
-    /// Forgets the payload of a packet that a link dropped.
+    /// Frees the payload of a packet that a link dropped.
     fn forget(&mut self, _payload: u32) {}
 
     /// The number of a datagram within its flow, from 1, by its payload; 0 for other packets.
@@ -43,7 +43,7 @@ pub(crate) trait Agent: Debug + Send + CloneAgent {
         0
     }
 
-    /// Starts or stops reporting what happens to its TCP senders.
+    /// Starts or stops reporting events of its TCP senders.
     fn observe(&mut self, _observed: bool) {}
 
     /// The totals since the start of the run.
@@ -70,7 +70,7 @@ pub(crate) trait Agent: Debug + Send + CloneAgent {
     }
 }
 
-/// Copies an agent behind a pointer: a copy of a world continues on its own.
+/// Copies a boxed agent, since copies of a world are independent.
 pub(crate) trait CloneAgent {
     /// A copy.
     fn clone_agent(&self) -> Box<dyn Agent>;
@@ -103,7 +103,7 @@ pub(crate) struct Context<'a> {
 }
 
 impl Context<'_> {
-    /// Sends a packet of `size` bytes; `payload` is a number that the agent understands.
+    /// Sends a packet of `size` bytes; `payload` is a number that only the agent interprets.
     pub(super) fn send(&mut self, route: Cursor, size: u32, payload: u32) {
         self.send_packet(route, size, PacketKind::Agent(payload));
     }

@@ -32,7 +32,7 @@ pub(crate) struct DatagramFlows {
     sinks: Vec<DatagramSink>,
 }
 
-/// The datagrams sent by a source, and those of them that arrived.
+/// The totals of a source and its sink.
 #[derive(Clone, Copy, Debug)]
 struct DatagramSink {
     /// The group of flows in which its delays are measured.

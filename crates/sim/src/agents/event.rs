@@ -8,14 +8,14 @@ use serde::{Serialize, Serializer};
 
 use crate::tcp::TcpEvent;
 
-/// Something that happened to an agent.
+/// An event of an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AgentEvent {
     /// The sender of spaced packets handled a feedback.
     Spacing(SpacingEvent),
-    /// A flow over several ways starts on one, or moves to another.
+    /// A flow over several routes starts on one, or moves to another.
     Path(PathChange),
-    /// Something happened to a stream over several connections, at its receiver.
+    /// An event of a stream over several connections, at its receiver.
     Stream(StreamEvent),
 }
 
@@ -26,16 +26,16 @@ pub struct SpacingEvent {
     pub adjustment: SpacingChange,
     /// The spacing from now on.
     pub spacing: Duration,
-    /// The packets sent and received, in both readings.
+    /// The packets sent and received, in both interpretations of the paper.
     pub readings: FeedbackCounts,
 }
 
 /// Another path carries the data of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PathChange {
-    /// The path before, by its position in the list of ways; `None` at the start.
+    /// The previous path, by its position in the list of routes; `None` at the start.
     pub from: Option<PathId>,
-    /// The path now.
+    /// The new path.
     pub to: PathId,
 }
 
@@ -44,7 +44,7 @@ pub struct PathChange {
 pub enum StreamEvent {
     /// The control unit decided on connections and windows.
     Controlled(ControlDecision),
-    /// The player plays or stops.
+    /// The player starts or stops.
     Player(PlayOutEvent),
 }
 

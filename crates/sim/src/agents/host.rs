@@ -10,7 +10,7 @@ use crate::route::Cursor;
 use crate::tcp::Segment;
 use crate::timer::Timer;
 
-/// A machine, the route of what it sends, and its calendar entry.
+/// A machine, the route of its packets, and its calendar entry.
 #[derive(Clone, Debug)]
 pub(super) struct FlowHost<M> {
     pub(super) machine: M,
@@ -43,7 +43,7 @@ impl<M: Machine> FlowHost<M> {
         self.timer.arm(deadline, &mut fabric.calendar, event);
     }
 
-    /// Whether the timer that expired at `at` is the one that counts; it is then no longer set.
+    /// Whether the timer that expired at `at` is the current one; if so, clears it.
     #[inline]
     pub(super) fn expires(&mut self, at: Time) -> bool {
         self.timer.expires(at)

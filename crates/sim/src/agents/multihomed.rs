@@ -21,14 +21,14 @@ use crate::slab::Slab;
 use crate::timer::Timer;
 pub use source::{MultihomedOutput, MultihomedSource};
 
-/// A source over several ways, and what its receiver got.
+/// A source over several routes, and the totals of its receiver.
 #[derive(Clone, Debug)]
 pub(super) struct MultihomedFlow {
     source: MultihomedSource,
     timer: Timer,
     ways: Vec<RoutePair>,
     sizes: Sizes,
-    /// The frames in flight, by the payloads of their packets.
+    /// The frames in flight, indexed by the payloads of their packets.
     frames: Slab<MultihomedFrame>,
     counters: DatagramCounters,
 }

@@ -15,19 +15,19 @@ pub(crate) struct Span {
     pub(crate) stop: Time,
 }
 
-/// A flow of a graph, and its place in the network under construction.
+/// A flow of a graph, and the network under construction.
 pub(crate) struct FlowSetup<'a> {
-    /// The name of the flow, of which its random streams have theirs.
+    /// The name of the flow, from which its random streams take theirs.
     pub(crate) name: &'a str,
     pub(crate) flow: &'a Flow,
-    /// TCP of its hosts.
+    /// The TCP settings of its hosts.
     pub(crate) hosts: &'a Tcp,
     pub(crate) span: Span,
     /// The links of each way; without links back where the flow needs none.
     pub(crate) ways: &'a [RoundTrip],
     pub(crate) graph: &'a Graph,
     pub(crate) seed: Seed,
-    /// The number that its agent gets.
+    /// The number of its agent.
     pub(crate) number: u32,
     pub(crate) routes: &'a mut Routes,
 }

@@ -26,7 +26,7 @@ pub(super) struct SpacedFlow {
     sender: FlowHost<SpacedSource>,
     receiver: FlowHost<SpacedReceiver>,
     sizes: Sizes,
-    /// The messages in flight, by the payloads of their packets.
+    /// The messages in flight, indexed by the payloads of their packets.
     messages: Slab<Message>,
     counters: DatagramCounters,
 }
@@ -110,7 +110,7 @@ impl SpacedFlow {
         context.record_delay(delay);
     }
 
-    /// Hands a packet to the receiver; returns whether the application gets it.
+    /// Passes a packet to the receiver; returns whether the application receives it.
     fn is_new(&mut self, now: Time, header: SpacedHeader) -> bool {
         let mut is_new = true;
         let receiver = &mut self.receiver.machine;

@@ -36,7 +36,7 @@ pub(super) struct StripedFlow {
 
 impl StripedFlow {
     pub(super) fn new(config: &StripedConfig, setup: &mut FlowSetup<'_>) -> Self {
-        // The receiver requests each connection, so that there is a set-up in any case.
+        // The receiver requests each connection, so every connection has a set-up.
         let tcp = TcpConfig {
             syn: true,
             ..TcpConfig::from(setup.hosts)

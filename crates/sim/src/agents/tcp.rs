@@ -31,7 +31,7 @@ pub use source::TcpSource;
 pub(crate) struct TcpFlows {
     sources: Vec<FlowHost<TcpSource>>,
     sinks: Vec<Sink>,
-    /// The changes of receiver windows, by their numbers; each happens once.
+    /// The scheduled changes of receiver windows, by their numbers.
     window_changes: Vec<WindowChange>,
     /// Events that no observer has taken yet.
     reports: Vec<Report>,
@@ -60,7 +60,7 @@ impl TcpFlows {
         self.sinks.push(Sink::new(sink, tcp));
     }
 
-    /// Starts or stops reporting what happens to the flows.
+    /// Starts or stops reporting events of the flows.
     pub(super) fn observe(&mut self, observed: bool) {
         self.is_observed = observed;
         for source in &mut self.sources {
@@ -68,7 +68,7 @@ impl TcpFlows {
         }
     }
 
-    /// The events since this was last called.
+    /// The events since the last call.
     pub(super) fn take_reports(&mut self) -> impl Iterator<Item = Report> {
         self.reports.drain(..)
     }
@@ -78,7 +78,7 @@ impl TcpFlows {
         self.sinks[number as usize].delivered.group = group;
     }
 
-    /// Forgets the files of the warm-up.
+    /// Discards the files of the warm-up.
     pub(super) fn begin_measuring(&mut self) {
         for source in &mut self.sources {
             source.machine.take_finished();
@@ -100,7 +100,7 @@ impl TcpFlows {
         }
     }
 
-    /// The files of a flow since this was last called.
+    /// The files of a flow since the last call.
     pub(crate) fn take_files(&mut self, number: u32) -> SpanFiles {
         let source = &mut self.sources[number as usize].machine;
         SpanFiles {
@@ -109,7 +109,7 @@ impl TcpFlows {
         }
     }
 
-    /// The receiver's estimate of the round-trip time of the present connection; `None` without a
+    /// The receiver's estimate of the round-trip time of the current connection; `None` without a
     /// connection, before its first segment has arrived, and without an estimate.
     pub(crate) fn receiver_rtt(&self, number: u32) -> Option<Duration> {
         let connection = self.sources[number as usize].machine.connection()?;
@@ -145,7 +145,7 @@ impl TcpFlows {
         source.rearm(fabric, Event::Source(number));
     }
 
-    /// Hands an ACK to a source.
+    /// Passes an ACK to a source.
     #[inline]
     pub(crate) fn receive_ack<const WATCHED: bool>(
         &mut self,
@@ -164,7 +164,7 @@ impl TcpFlows {
     }
 }
 
-/// Sends a segment, or keeps an event for the observer.
+/// Sends a segment, or stores an event for the observer.
 #[inline]
 fn emit<const WATCHED: bool>(
     at: Time,

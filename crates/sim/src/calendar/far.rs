@@ -10,8 +10,8 @@ use super::Entry;
 /// Number of pages in the ring.
 const PAGES: u64 = 128;
 
-/// Events by the page of time into which they fall: the next [`PAGES`] from the present one as
-/// lists in the order of scheduling, in a ring; what comes later in a heap.
+/// Events by page of time: the next [`PAGES`] pages from the current one as
+/// a ring of lists in the order of scheduling; later events in a heap.
 #[derive(Clone, Debug)]
 pub(super) struct Far<T> {
     /// The width of a page: 2^bits ns.
@@ -35,7 +35,7 @@ impl<T: Copy> Far<T> {
         }
     }
 
-    /// Puts an entry behind all others of its page, which is not over.
+    /// Appends an entry to its page, which must not be over.
     pub(super) fn push(&mut self, entry: Entry<T>) {
         let page = self.page_of(&entry);
         if page - self.present < PAGES {
@@ -48,7 +48,7 @@ impl<T: Copy> Far<T> {
         }
     }
 
-    /// The first page that holds anything.
+    /// The first page that is not empty.
     pub(super) fn first(&self) -> Option<u64> {
         if self.occupied == 0 {
             return Some(self.page_of(&self.later.peek()?.entry));
@@ -61,7 +61,7 @@ impl<T: Copy> Far<T> {
         })
     }
 
-    /// Moves on to `page`; `take` gets all entries up to those of the page after it, each behind
+    /// Moves on to `page`; `take` receives all entries up to those of the page after it, each after
     /// those of its time that were scheduled before it.
     pub(super) fn turn_to(&mut self, page: u64, mut take: impl FnMut(Entry<T>)) {
         while let Some(first) = self.first()
@@ -78,8 +78,8 @@ impl<T: Copy> Far<T> {
         self.fetch_later();
     }
 
-    /// Moves what the ring reaches from the heap there, before anything can be scheduled there
-    /// directly.
+    /// Moves entries from the heap to the pages that the ring now covers, before any can be
+    /// scheduled there directly.
     fn fetch_later(&mut self) {
         while let Some(later) = self.later.peek()
             && self.page_of(&later.entry) - self.present < PAGES

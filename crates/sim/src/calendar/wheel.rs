@@ -41,10 +41,10 @@ impl<T> Default for Wheel<T> {
 }
 
 impl<T: Copy> Wheel<T> {
-    /// Puts an entry at the head of its bucket's chain.
+    /// Adds an entry at the head of its bucket's chain.
     ///
-    /// Its parts come in registers: an entry that is put together in memory and copied as a whole
-    /// at once would hold the processor up.
+    /// Its parts are passed in registers: an entry assembled in memory and copied as a whole
+    /// at once would stall the processor (store forwarding).
     #[inline]
     pub(super) fn push(&mut self, bucket: u64, at: Time, item: T) {
         let slot = slot(bucket);
@@ -56,7 +56,7 @@ impl<T: Copy> Wheel<T> {
         self.occupied[slot / 64] |= 1 << (slot % 64);
     }
 
-    /// Moves a bucket's entries to the end of `into`, the one that was pushed last first.
+    /// Moves a bucket's entries to the end of `into`, the last pushed first.
     pub(super) fn drain(&mut self, bucket: u64, into: &mut Vec<Entry<T>>) {
         let slot = slot(bucket);
         let mut head = std::mem::replace(&mut self.heads[slot], NONE);
@@ -93,7 +93,7 @@ impl<T: Copy> Wheel<T> {
         }
     }
 
-    /// The first bucket that is not empty, of those after `position` that share a word of the
+    /// The first non-empty bucket of those after `position` that share a word of the
     /// bitmap with the first of them.
     #[inline]
     pub(super) fn next_close(&self, position: u64) -> Option<u64> {
@@ -102,7 +102,7 @@ impl<T: Copy> Wheel<T> {
         (rest != 0).then(|| first + u64::from(rest.trailing_zeros()))
     }
 
-    /// The first bucket that is not empty, of the [`SLOTS`] - 1 that follow `position`.
+    /// The first non-empty bucket of the [`SLOTS`] - 1 after `position`.
     pub(super) fn next_after(&self, position: u64) -> Option<u64> {
         if let Some(close) = self.next_close(position) {
             return Some(close);

@@ -11,15 +11,15 @@ use crate::tcp::TcpConfig;
 use crate::world::LinkName;
 use polypath_core::time::Time;
 
-/// The links of the hosts of a path, by node and number: to the network and from it.
+/// The links of the hosts of a path to and from the network, by node and number.
 struct HostLinks {
     hosts: usize,
     links: Vec<(u32, u32)>,
 }
 
 impl Network {
-    /// Attaches the hosts of a profile to the inner nodes of `path`, and starts their sources at
-    /// rest; those that send towards the server use `profile_back`.
+    /// Attaches the hosts of a profile to the inner nodes of `path`, with idle
+    /// sources; those that send towards the server use `profile_back`.
     pub(super) fn add_background(
         &mut self,
         scenario: &Scenario,

@@ -65,7 +65,7 @@ fn directed(
     flows
 }
 
-/// Takes `count` of the hosts, which are in the order of their nodes, or all if there are fewer.
+/// Selects `count` of the hosts, which are in the order of their nodes, or all if there are fewer.
 fn take(hosts: &mut Vec<HostId>, count: usize, which: Destinations) -> Vec<HostId> {
     let count = count.min(hosts.len());
     match which {
@@ -75,7 +75,7 @@ fn take(hosts: &mut Vec<HostId>, count: usize, which: Destinations) -> Vec<HostI
     }
 }
 
-/// Takes `count` of the hosts, evenly spread over the list, or all if there are fewer.
+/// Selects `count` of the hosts, evenly spread over the list, or all if there are fewer.
 fn take_spread(hosts: &mut Vec<HostId>, count: usize) -> Vec<HostId> {
     let (total, mut index) = (hosts.len(), 0);
     let mut taken = Vec::new();

@@ -18,7 +18,7 @@ use crate::route::Terminal;
 use crate::tcp::TcpConfig;
 use crate::world::{FlowName, LinkName, World};
 
-/// The input of a network without ports: uninhabited.
+/// The input of a network without ports, which has no values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Nothing {}
 
@@ -171,8 +171,8 @@ impl Network {
         Ok(())
     }
 
-    /// Schedules the changes of the receiver window of the TCP flow that is added next, so that
-    /// they happen before what it does at the same time.
+    /// Schedules the changes of the receiver window of the TCP flow added next, so that
+    /// they precede its own events of the same time.
     fn schedule_windows(&mut self, changes: &[WindowChange]) {
         let number = self.agents.tcp.next_number();
         for change in changes {

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 /// Flows and links of a model in rounds.
 ///
-/// It has more than ten fields, since each is a choice that is varied on its own.
+/// It has more than ten fields because each is varied on its own.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RoundModelConfig {
     /// The number of flows.
@@ -16,19 +16,19 @@ pub struct RoundModelConfig {
     pub capacity: u32,
     /// The fading of links; `None` if they do not fade.
     pub fading: Option<Fading>,
-    /// The loss of a link that is down for a part of a round.
+    /// The loss on a link that is down for a part of a round.
     pub outage: Outage,
     /// The packets that a link drops when it is offered more than its capacity.
     pub dropping: Dropping,
     /// The reaction of the window to a loss.
     pub response: Response,
-    /// Whether a flow doubles its window up to half of the one at which it last lost something.
+    /// Whether a flow doubles its window up to half of its window at the last loss (slow start).
     pub slow_start: bool,
     /// The coding of packets over the links.
     pub coding: Coding,
-    /// The round in which the last flow begins; all others begin in the first.
+    /// The round in which the last flow starts; all others start in the first.
     pub late: u32,
-    /// The links of each flow, as bits; nothing if all use all.
+    /// The links of each flow, as bits; `None` if all flows use all links.
     pub sets: Option<Vec<u8>>,
     /// The detection of congestion; without it every loss counts as congestion.
     pub cure: Option<Cure>,
@@ -88,26 +88,26 @@ pub struct Cure {
     /// The signature that distinguishes them.
     pub signature: SignatureConfig,
     /// Whether a flow halves its window on a sign of congestion (RFC 3168, 6.1.2); or the signature
-    /// only looks on.
+    /// only observes.
     pub acts: bool,
 }
 
 /// A contradiction in a configuration.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum RoundModelError {
-    /// Nothing to send, nothing to send on, or more links than a signature distinguishes.
+    /// No flows, no links, or more links than a signature distinguishes.
     #[error("there must be at least 1 flow, 1 packet of capacity and 1 to 8 links")]
     Size,
-    /// A process that never changes, or always.
+    /// A fading process with a mean time of 0 or infinity.
     #[error("the mean times up and down must be more than 0 rounds")]
     Fading,
-    /// More fragments than links are wanted, or none.
+    /// The number of fragments is 0 or more than the links.
     #[error("a packet cannot be made of {0} fragments on {1} links: take 1 to {1}")]
     Fragments(u32, u32),
-    /// The links of flows are not theirs.
+    /// The links of a flow are empty or do not exist.
     #[error("every flow needs links of its own, of those that there are")]
     Sets,
-    /// There is no such signature.
+    /// The signature does not exist.
     #[error(transparent)]
     Signature(#[from] SignatureError),
 }
@@ -145,7 +145,7 @@ impl RoundModelConfig {
         self.capacity as u64 * self.needed() as u64
     }
 
-    /// The number of copies or fragments of a packet that have to arrive.
+    /// The number of copies or fragments of a packet that must arrive.
     pub(super) const fn needed(&self) -> u32 {
         match self.coding {
             Coding::Copies => 1,
@@ -192,7 +192,7 @@ impl RoundModelConfig {
     }
 }
 
-/// Whether a set has a link.
+/// Whether a set contains a link.
 pub(super) const fn uses(set: u8, link: u32) -> bool {
     set >> link & 1 != 0
 }

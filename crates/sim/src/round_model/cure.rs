@@ -12,9 +12,9 @@ pub struct Looked {
     pub flow: u32,
     /// Its window, in packets.
     pub window: u32,
-    /// Whether a link that it uses got more than it carries.
+    /// Whether a link that it uses was offered more than its capacity.
     pub congested: bool,
-    /// Whether a link that was up all the round dropped something of it.
+    /// Whether a link that was up for the whole round dropped a packet of the flow.
     pub dropped: bool,
     /// The result of the signature.
     pub reading: Reading,

@@ -4,12 +4,12 @@ use polypath_core::rng::{Seed, Stream};
 
 use super::config::{Fading, Outage, RoundModelConfig};
 
-/// The links, as they are in the current round.
+/// The state of the links in the current round.
 #[derive(Clone, Debug)]
 pub(super) struct Links {
     processes: Vec<Process>,
     outage: Outage,
-    /// The share of the current round in which each is of no use.
+    /// The fraction of the current round in which each link is down.
     down: Vec<f64>,
 }
 
@@ -84,7 +84,7 @@ impl Process {
         }
     }
 
-    /// The share of the next round in which it is down.
+    /// The fraction of the next round in which it is down.
     fn advance(&mut self) -> f64 {
         let (mut from, mut down) = (0.0, 0.0);
         while self.changes < 1.0 {

@@ -20,7 +20,7 @@ impl Flow {
         let is_late = number + 1 == config.flows;
         Self {
             window: 0,
-            // Without slow start the window is beyond it from the start.
+            // Without slow start the window exceeds the threshold from the start.
             threshold: if config.slow_start { u32::MAX } else { 0 },
             begins: if is_late { config.late } else { 0 },
             limit: u32::try_from(config.packets()).unwrap_or(u32::MAX),
@@ -43,13 +43,13 @@ impl Flow {
         self.sent
     }
 
-    /// The packets that have arrived.
+    /// The packets that arrived.
     #[must_use]
     pub const fn delivered(&self) -> u64 {
         self.delivered
     }
 
-    /// Begins in its round, with a window of 1.
+    /// Starts the flow with a window of 1 in its round.
     pub(super) const fn begin(&mut self, round: u32) {
         if self.window == 0 && round >= self.begins {
             self.window = 1;

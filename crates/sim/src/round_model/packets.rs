@@ -7,7 +7,7 @@ use super::fading::Links;
 use super::flow::Flow;
 use super::shared::binomial;
 
-/// The packets of a round, and what links lost of them.
+/// The packets of a round, and their losses.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Packets {
     /// The links that lost a copy of each packet, as bits, flow by flow.
@@ -50,7 +50,7 @@ impl Packets {
         full
     }
 
-    /// Notes which packets have a copy on a link.
+    /// Records the packets that have a copy on a link.
     fn enlist(&mut self, config: &RoundModelConfig, link: u32, flows: &[Flow]) {
         self.on_link.clear();
         let mut first = 0;
@@ -63,7 +63,7 @@ impl Packets {
         }
     }
 
-    /// Loses the given number of the copies on a link, chosen at random (Fisher and Yates).
+    /// Drops this number of the copies on a link, chosen at random (Fisher and Yates).
     fn lose(&mut self, drops: u64, link: u8, stream: &mut Stream) {
         let number = self.on_link.len();
         for place in 0..usize::try_from(drops).unwrap_or(number).min(number) {

@@ -21,7 +21,7 @@ pub(super) fn lost_everywhere(
     having[0] = sent;
     for link in 0..config.links {
         let drops = sent - links.carried(link, sent, capacity);
-        // A packet that has lost less cannot lose enough any more.
+        // A packet with fewer lost copies can no longer lose enough.
         let least = enough.saturating_sub((config.links - link) as usize);
         match config.dropping {
             Dropping::Excess => lose(&mut having[least..], drops, sent, stream),
@@ -34,8 +34,8 @@ pub(super) fn lost_everywhere(
     having[enough]
 }
 
-/// A link loses `drops` of `of` packets: each packet with n lost copies that it hits has n + 1
-/// then; those of the last kind stay.
+/// Drops `drops` of `of` packets on a link: each affected packet with n lost copies has n + 1
+/// afterwards; packets that are already lost stay lost.
 fn lose(having: &mut [u64], drops: u64, of: u64, stream: &mut Stream) {
     let (mut drops, mut of) = (drops, of);
     for kind in (0..having.len()).rev() {
@@ -49,7 +49,7 @@ fn lose(having: &mut [u64], drops: u64, of: u64, stream: &mut Stream) {
     }
 }
 
-/// A link loses each packet with the probability `share`.
+/// Drops each packet on a link with the probability `share`.
 fn lose_each(having: &mut [u64], share: f64, stream: &mut Stream) {
     for kind in (1..having.len()).rev() {
         let hit = binomial(having[kind - 1], share, stream);
@@ -86,8 +86,8 @@ fn hypergeometric(of: u64, marked: u64, number: u64, stream: &mut Stream) -> u64
     hits
 }
 
-/// How many of `number` things happen that each happen with the probability `share`: from one to
-/// the next.
+/// A binomial draw: the number of successes in `number` trials with the probability `share`, by
+/// skipping from one to the next.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,

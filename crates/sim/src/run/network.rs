@@ -15,21 +15,21 @@ use crate::percentiles::DelayPercentiles;
 use crate::world::{Detail, NetworkEvent, Overflow, Watch, World};
 use samples::{SAMPLES, Sampled};
 
-/// The most steps of a warm-up: short spans are no reason to run a long warm-up in small steps.
+/// The maximum number of steps of a warm-up, even if spans are short.
 const WARM_UP_STEPS: u64 = 1000;
 
 /// Receives the events of a simulated network.
 pub trait NetworkObserver {
-    /// The run has come to `now`; called some fifty times a span, and in the warm-up a thousand
-    /// times or less, in order.
+    /// The run has reached `now`; called some 50 times per span, and in the warm-up at most 1000
+    /// times, in order.
     fn on_progress(&mut self, now: Time);
 
-    /// The events that it wants; asked once, before the start.
+    /// The events that it wants; called once, before the start.
     fn detail(&self) -> Detail {
         Detail::default()
     }
 
-    /// Takes an event that it wants; in order.
+    /// Receives an event that it wants, in order.
     fn on_event(&mut self, _at: Time, _event: &NetworkEvent) {}
 }
 
@@ -55,13 +55,13 @@ pub struct NetworkOutcome {
     pub flows: Vec<FlowOutcome>,
     /// The links, in the order of the file.
     pub links: Vec<LinkOutcome>,
-    /// Percentiles of the one-way delays of each `[[flow]]` of the file, over all spans; nothing
-    /// where no packet arrived, and empty where they are not measured.
+    /// Percentiles of the one-way delays of each `[[flow]]` of the file, over all spans; `None`
+    /// if no packet arrived, and empty if they are not measured.
     pub delay_percentiles: Vec<Option<DelayPercentiles>>,
 }
 
 impl NetworkOutcome {
-    /// The time that was measured: all spans together.
+    /// The measured time: the sum of all spans.
     #[must_use]
     pub fn measured(&self) -> Duration {
         let spans = self.flows.first().map_or(0, |flow| flow.spans.len());
@@ -79,10 +79,10 @@ pub struct FlowOutcome {
     /// Its totals of each span.
     pub spans: Vec<FlowCounters>,
     /// The mean of its congestion window over the samples of each span at which it had a
-    /// connection, in segments; nothing where it never had.
+    /// connection, in segments; `None` if it never had one.
     pub windows: Vec<Option<f64>>,
-    /// The mean of the receiver's estimate of the round-trip time in seconds, likewise, over two
-    /// samples a span.
+    /// The mean of the receiver's estimate of the round-trip time in seconds over two
+    /// samples per span; `None` without a connection.
     pub receiver_rtts: Vec<Option<f64>>,
     /// Its files in each span.
     pub files: Vec<SpanFiles>,
@@ -90,12 +90,12 @@ pub struct FlowOutcome {
     pub streams: Vec<StreamSpan>,
 }
 
-/// What a stream over several connections looked like at its receiver in a span.
+/// The state of a stream over several connections at its receiver in a span.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StreamSpan {
-    /// The mean number of wanted connections, over the samples; nothing before the start.
+    /// The mean number of wanted connections over the samples; `None` before the start.
     pub connections: Option<f64>,
-    /// The mean of the sum of their receiver windows in segments, likewise.
+    /// The mean of the sum of their receiver windows in segments; `None` before the start.
     pub windows: Option<f64>,
     /// The number of times the player stalled.
     pub stops: u32,
@@ -150,7 +150,7 @@ pub fn run_network(
     Ok(outcome)
 }
 
-/// A running network, and its watch.
+/// A running network, and its observer.
 struct Driven {
     world: World<Nothing>,
     watch: Option<Watch>,
@@ -162,7 +162,7 @@ impl Driven {
         Self { world, watch }
     }
 
-    /// Runs on until `now`, unless a queue outgrew its bounds before.
+    /// Runs until `now`; fails if a queue exceeds its memory bound.
     fn advance(&mut self, now: Time, observer: &mut impl NetworkObserver) -> Result<(), Overflow> {
         match &self.watch {
             None => self.world.run_until(now, &mut |_| {}),
@@ -193,11 +193,11 @@ fn run_warm_up(
     Ok(())
 }
 
-/// The totals of the flows and links of a network up to a point in time.
+/// The totals of the flows and links of a network at a point in time.
 struct Totals {
     flows: Vec<FlowCounters>,
     links: Vec<Counters>,
-    /// How often the players of the flows stopped; nothing of flows that are no streams.
+    /// The number of stalls of the flows' players; `None` for flows that are not streams.
     stops: Vec<Option<u32>>,
 }
 
@@ -237,7 +237,7 @@ impl NetworkOutcome {
         self.start + Duration(self.span.as_nanos() * span as u64)
     }
 
-    /// Adds what was done between the totals at the begin of a span and those at its end.
+    /// Adds the differences between the totals at the start and at the end of a span.
     fn add_counters(&mut self, before: &Totals, after: &Totals) {
         let flows = before.flows.iter().zip(&after.flows);
         for (flow, (before, after)) in self.flows.iter_mut().zip(flows) {
@@ -249,7 +249,7 @@ impl NetworkOutcome {
         }
     }
 
-    /// Adds the samples of streams, and the stops of their players between the start of a span and
+    /// Adds the samples of streams, and the stalls of their players between the start of a span and
     /// its end.
     fn add_streams(&mut self, sampled: &Sampled, before: &Totals, after: &Totals) {
         let means = sampled

@@ -14,9 +14,9 @@ const REQUEST_SIZE: u32 = 100;
 /// An input of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClientInput {
-    /// Open a connection with a number higher than any before, and ask for the file.
+    /// Open a connection with a number higher than any before, and request the file.
     Open(u32),
-    /// Give the present connection up.
+    /// Abort the current connection.
     Close,
     /// A segment arrived.
     Segment(Segment),
@@ -36,7 +36,7 @@ enum State {
     Receiving,
 }
 
-/// The client's end of one connection after another.
+/// The client's end of successive connections.
 #[derive(Clone, Debug)]
 pub struct Client {
     config: TcpConfig,
@@ -69,20 +69,20 @@ impl Client {
         self.receiver.in_order()
     }
 
-    /// The number of duplicate segments received: those that the server sent again without
-    /// need, since the overlay gives each packet on once.
+    /// The number of duplicate segments received: spurious retransmissions of the server,
+    /// since the overlay delivers each packet once.
     #[must_use]
     pub const fn spurious(&self) -> u64 {
         self.receiver.spurious()
     }
 
-    /// The estimate that the receiving side has of the round-trip time.
+    /// The receiver's estimate of the round-trip time.
     #[must_use]
     pub const fn rtt(&self) -> Option<Duration> {
         self.receiver.rtt()
     }
 
-    /// Sets the receiver window in segments; it holds for later connections, too.
+    /// Sets the receiver window in segments, for later connections as well.
     pub fn set_window(&mut self, segments: u32) {
         self.receiver.set_window(segments);
     }

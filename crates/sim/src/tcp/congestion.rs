@@ -9,7 +9,7 @@ use polypath_scenario::TcpVariant;
 pub use cubic::Cubic;
 pub use reno::Reno;
 
-/// Least slow start threshold after a loss, in segments (RFC 5681, equation 4).
+/// The minimum slow start threshold after a loss, in segments (RFC 5681, equation 4).
 const LEAST_SSTHRESH: f64 = 2.0;
 
 /// The window after a loss or a congestion mark, in segments.
@@ -23,23 +23,23 @@ pub struct Reduced {
 
 /// Growth of a window in congestion avoidance, and its reduction; slow start is the same for all.
 ///
-/// `in_use` is what may be outstanding: the congestion window, or the receiver window if that is
-/// smaller.
+/// `in_use` is the limit of outstanding segments: the congestion window, or the receiver window if
+/// that is smaller.
 pub trait CongestionControl {
     /// The congestion window after an ACK for `acked` new segments.
     fn avoid(&mut self, now: Time, cwnd: f64, acked: u32) -> f64;
 
-    /// Answers a fast retransmit or a mark.
+    /// Reacts to a fast retransmit or a mark.
     fn reduce(&mut self, in_use: f64) -> Reduced;
 
-    /// Answers a timeout: the threshold of the slow start that follows.
+    /// Reacts to a timeout; returns the threshold of the slow start that follows.
     fn restart(&mut self, in_use: f64) -> f64;
 
     /// Processes a measured round-trip time.
     fn sample(&mut self, rtt: Duration);
 }
 
-/// A congestion control of either kind; the larger one lies apart, so that it costs the others no
+/// A congestion control of either kind; the larger one is boxed, so that it costs the others no
 /// memory.
 #[derive(Clone, Debug)]
 pub enum Congestion {

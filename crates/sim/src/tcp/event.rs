@@ -9,7 +9,7 @@ use super::segment::Segment;
 pub enum TcpOutput {
     /// Send this segment.
     Segment(Segment),
-    /// An event; only a machine that is observed reports any.
+    /// An event; only an observed machine reports events.
     Event {
         /// The connection.
         connection: u32,
@@ -28,21 +28,21 @@ pub enum TcpEvent {
         /// The slow start threshold.
         ssthresh: f64,
     },
-    /// A loss is being repaired.
+    /// Loss recovery started.
     RecoveryEntered {
         /// The method of loss recovery.
         kind: RecoveryKind,
-        /// The repair ends when everything before this segment is acknowledged, or of Reno's fast
-        /// recovery anything new; or with a timeout, which starts another without an end of this
-        /// one.
+        /// Recovery ends when all segments before this one are acknowledged, in Reno's fast
+        /// recovery with the first new ACK; or with a timeout, which starts another recovery
+        /// without an end of this one.
         until: u32,
     },
-    /// The repair of a loss ended.
+    /// Loss recovery ended.
     RecoveryLeft {
         /// The method of loss recovery.
         kind: RecoveryKind,
     },
-    /// The retransmission timer expired; the next timeout is this.
+    /// The retransmission timer expired.
     Timeout {
         /// The timeout after the back-off.
         next: Duration,
@@ -51,7 +51,7 @@ pub enum TcpEvent {
     RttSample {
         /// The round-trip time.
         rtt: Duration,
-        /// The retransmission timeout that follows from it.
+        /// The resulting retransmission timeout.
         rto: Duration,
     },
     /// The window was reduced because the receiver echoed a congestion mark (RFC 3168).
@@ -63,17 +63,17 @@ pub enum TcpEvent {
         /// The time since its start, with its SYN or its first segment.
         took: Duration,
     },
-    /// A receiver window has arrived in order, which takes a round trip or more.
+    /// A whole receiver window has arrived in order, which takes at least one round trip.
     ReceiverRtt {
         /// The duration.
         rtt: Duration,
-        /// The least of these times in the connection: the receiver's estimate of the round-trip
-        /// time.
+        /// The minimum of these durations in the connection: the receiver's estimate of the
+        /// round-trip time.
         least: Duration,
     },
     /// The application of the receiver set its window, in segments; the next ACK carries it.
     ReceiverWindow {
-        /// The window from now on.
+        /// The new window.
         window: u32,
     },
 }
@@ -90,7 +90,7 @@ pub enum RecoveryKind {
 }
 
 impl TcpOutput {
-    /// The segment, if it is one.
+    /// The segment, if the output is one.
     #[inline]
     #[must_use]
     pub const fn segment(self) -> Option<Segment> {

@@ -3,12 +3,12 @@
 use polypath_core::rng::{Seed, Stream};
 use polypath_core::time::{Duration, Time};
 
-/// Delays what an ACK lets a sender send by a uniform random time, one delay at a time (ns-2's
-/// `overhead_`). Retransmissions that three duplicate ACKs call for, and limited transmit, do not
+/// Delays the segments that an ACK releases by a uniform random time, one delay at a time (ns-2's
+/// `overhead_`). Fast retransmits and limited transmit do not
 /// wait.
 ///
-/// Without it the packets of flows with equal rates keep their places in a drop-tail queue, and the
-/// same flow loses again and again (Floyd and Jacobson 1991, "On traffic phase effects").
+/// Without it, the packets of flows with equal rates keep their positions in a drop-tail queue, and
+/// the same flow has all losses (Floyd and Jacobson 1991, "On traffic phase effects").
 #[derive(Clone, Debug)]
 pub struct Overhead {
     greatest: Duration,
@@ -27,7 +27,7 @@ impl Overhead {
         }
     }
 
-    /// Delays for one of several connections, with draws of their own; nothing, and no draw, if
+    /// Delays for one of several connections, with its own draws; `None` without a draw if
     /// `greatest` is zero.
     pub fn of_connection(greatest: Duration, stream: &mut Stream) -> Option<Self> {
         let own = |stream: &mut Stream| Seed(stream.bits()).stream("overhead");
@@ -38,7 +38,7 @@ impl Overhead {
     pub(super) fn put_off(&mut self, now: Time) {
         if self.pending.is_none() {
             let delay = self.greatest.as_secs_f64() * self.stream.uniform();
-            // A delay of nothing would make the machine due at the time it was woken.
+            // With a delay of 0 the machine would be due at the time at which it was woken.
             let delay = Duration::from_secs_f64(delay).max(Duration(1));
             self.pending = Some(now + delay);
         }

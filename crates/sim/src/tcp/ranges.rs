@@ -1,6 +1,6 @@
 //! A small set of sequence numbers, kept as sorted ranges.
 
-/// The numbers from `start` to before `end`; not empty.
+/// The numbers from `start` up to, but not including, `end`; not empty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Range {
     /// The first number.
@@ -16,7 +16,7 @@ impl Range {
         self.end.saturating_sub(self.start)
     }
 
-    /// True without numbers.
+    /// Whether it is empty.
     #[must_use]
     pub const fn is_empty(self) -> bool {
         self.len() == 0
@@ -25,22 +25,22 @@ impl Range {
 
 /// Sorted ranges that neither overlap nor touch.
 ///
-/// Receivers keep what came out of order in it, senders what was selectively acknowledged. The cost
-/// of a call grows with the number of ranges, that is of holes, never with that of the numbers.
+/// Receivers keep segments that arrived out of order in it, senders selectively acknowledged ones.
+/// The cost of a call grows with the number of ranges, that is of holes, not of elements.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RangeSet {
     ranges: Vec<Range>,
 }
 
 impl RangeSet {
-    /// True without numbers.
+    /// Whether it is empty.
     #[inline]
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.ranges.is_empty()
     }
 
-    /// Forgets all numbers.
+    /// Removes all numbers.
     pub fn clear(&mut self) {
         self.ranges.clear();
     }
@@ -83,7 +83,7 @@ impl RangeSet {
         true
     }
 
-    /// Forgets the numbers before `number`.
+    /// Removes the numbers before `number`.
     pub fn forget_before(&mut self, number: u32) {
         let gone = self.first_ending_after(number);
         self.ranges.drain(..gone);

@@ -17,7 +17,7 @@ use selective::OutOfOrder;
 /// Answers the data of the newest connection with cumulative ACKs, at once or delayed, with SACK
 /// blocks if the variant has them.
 ///
-/// A segment of a connection newer than the present one starts again; one of an older connection is
+/// A segment of a newer connection replaces the current one; one of an older connection is
 /// ignored.
 #[derive(Clone, Debug)]
 pub struct Receiver {
@@ -32,7 +32,7 @@ pub struct Receiver {
     delay: AckDelay,
     echo: EcnEcho,
     window_timer: WindowTimer,
-    /// Segments that arrived and were there before.
+    /// Duplicate segments received.
     spurious: u64,
 }
 
@@ -41,7 +41,7 @@ pub struct Receiver {
 struct AdvertisedWindow {
     /// The window that the application offers, in segments.
     wanted: u32,
-    /// Whether it wants no more than what was offered.
+    /// Whether the application wants no data beyond the advertised window.
     is_last: bool,
     /// The right edge of the window: one past the last segment that may be sent.
     edge: u32,
@@ -86,7 +86,7 @@ impl Receiver {
         self.connection
     }
 
-    /// The number of segments of the present connection received in order (`RCV.NXT`).
+    /// The number of segments of the current connection received in order (`RCV.NXT`).
     #[must_use]
     pub const fn in_order(&self) -> u32 {
         self.next
@@ -104,8 +104,8 @@ impl Receiver {
         self.window_timer.rtt()
     }
 
-    /// How many receiver windows of the connection were timed for that, and since when the present
-    /// one is.
+    /// The number of receiver windows of the connection timed for that, and the start of the
+    /// current one.
     #[must_use]
     pub const fn windows_timed(&self) -> (u32, Option<Time>) {
         self.window_timer.timed()
@@ -118,17 +118,18 @@ impl Receiver {
     }
 
     /// Sets the receiver window in segments, at least one. The next ACK carries it; a smaller
-    /// window holds from when what was advertised before has arrived.
+    /// window takes effect once the data advertised before has arrived.
     pub fn set_window(&mut self, segments: u32) {
         self.limit_window(segments.max(1));
     }
 
-    /// The same, or 0: then nothing may be sent beyond what was advertised until [`Self::reopen`].
+    /// Like that, but also 0, which closes the window after the advertised data until
+    /// [`Self::reopen`].
     pub fn limit_window(&mut self, segments: u32) {
         self.window.wanted = segments;
     }
 
-    /// The update of a window that is shut, if the application wants something again (RFC 9293,
+    /// The update of a closed window, if the application wants data again (RFC 9293,
     /// 3.8.6.2.2): there is no data whose ACK would carry it.
     pub fn reopen(&mut self) -> Option<Segment> {
         let is_shut = self.next >= self.window.edge && !self.window.is_last;
@@ -138,13 +139,13 @@ impl Receiver {
         })
     }
 
-    /// Wants no more than what was offered: the right edge of the window stays.
+    /// Accepts no data beyond the advertised window: its right edge stays.
     pub fn close(&mut self) {
         self.window.wanted = 0;
         self.window.is_last = true;
     }
 
-    /// Whether it wants no more, and all that was offered has arrived.
+    /// Whether it accepts no more data, and all data within the advertised window has arrived.
     #[must_use]
     pub const fn is_exhausted(&self) -> bool {
         self.window.is_last && self.next >= self.window.edge
@@ -152,8 +153,8 @@ impl Receiver {
 
     /// Expects the data of a connection that its sender has opened.
     ///
-    /// Without a set-up the sender takes the present window for granted: data may arrive within it
-    /// even if the application wants a smaller one by then.
+    /// Without a set-up the sender assumes the current window: data may arrive within it
+    /// even if the application has reduced it since.
     pub fn expect(&mut self, connection: u32) {
         if !self.syn && connection > self.connection {
             self.open(connection);
@@ -171,7 +172,7 @@ impl Receiver {
         self.window_timer = WindowTimer::default();
     }
 
-    /// The ACK for what has arrived so far.
+    /// The ACK for the data that has arrived so far.
     #[inline]
     pub fn ack(&mut self) -> Segment {
         self.window.edge = self.window.edge_after(self.next);
@@ -195,8 +196,8 @@ impl Receiver {
         }
     }
 
-    /// Takes a segment; returns whether its ACK may be delayed: it is the next in order and fills
-    /// no hole (RFC 5681, 4.2).
+    /// Receives a segment; returns whether its ACK may be delayed: it is the next in order and
+    /// fills no hole (RFC 5681, 4.2).
     fn accept(&mut self, number: u32) -> bool {
         if number < self.next {
             self.spurious += 1;

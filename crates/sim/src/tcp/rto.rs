@@ -5,13 +5,13 @@ use polypath_core::time::{Duration, Time};
 /// Bounds and granularity of a retransmission timeout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RtoConfig {
-    /// Least timeout.
+    /// The minimum timeout.
     pub min: Duration,
-    /// Timeout before the first measurement.
+    /// The timeout before the first measurement.
     pub initial: Duration,
-    /// Greatest timeout.
+    /// The maximum timeout.
     pub max: Duration,
-    /// Granularity of measurements; more than zero.
+    /// The granularity of measurements; more than zero.
     pub tick: Duration,
 }
 
@@ -21,7 +21,7 @@ const SRTT_BITS: u32 = 3;
 const RTTVAR_BITS: u32 = 2;
 /// Above this back-off the smoothed round-trip time is discarded (ns-2, BSD).
 const CLOBBER_ABOVE: u64 = 8;
-/// Up to here the back-off doubles in any case, beyond only while the greatest timeout is not
+/// Up to this back-off it always doubles, beyond only while the maximum timeout is not
 /// reached (ns-2).
 const UNBOUNDED_BACKOFF: u64 = 64;
 
@@ -50,8 +50,8 @@ impl Rto {
         }
     }
 
-    /// The present timeout: the estimate within its least value, times the back-off, within the
-    /// greatest.
+    /// The current timeout: the estimate, at least the minimum, times the back-off, at most the
+    /// maximum.
     #[must_use]
     pub fn timeout(&self) -> Duration {
         let floor = self.config.tick * 2;
@@ -60,9 +60,9 @@ impl Rto {
             .max(floor)
     }
 
-    /// Takes the measurement of a segment that was sent once (Karn), at `sent`, and acknowledged at
-    /// `now`; the back-off ends. What is measured is how many ticks of the clock lie between the
-    /// two, the first tick being at the start of the run.
+    /// Processes the measurement of a segment that was sent once (Karn), at `sent`, and
+    /// acknowledged at `now`; the back-off ends. The measurement is the number of clock ticks
+    /// between the two, the first tick being at the start of the run.
     pub fn sample(&mut self, sent: Time, now: Time) {
         self.backoff = 1;
         let tick = self.config.tick.as_nanos().max(1);

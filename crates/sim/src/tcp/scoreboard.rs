@@ -22,21 +22,21 @@ pub(super) struct Outstanding {
     pub(super) una: u32,
     /// One past the highest segment that was sent.
     pub(super) max: u32,
-    /// Whether a segment that was never sent may be.
+    /// Whether a new segment may be sent.
     pub(super) has_new: bool,
 }
 
 /// The next segment to send in recovery (RFC 6675, `NextSeg`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Next {
-    /// A segment again.
+    /// A retransmission of this segment.
     Again(u32),
-    /// A segment that was never sent.
+    /// This new segment.
     New,
 }
 
 impl Scoreboard {
-    /// Takes the blocks of an ACK; true if they cover segments that were not known to have arrived.
+    /// Adds the blocks of an ACK; returns whether they cover segments not known to have arrived.
     pub(super) fn update(&mut self, blocks: impl Iterator<Item = Range>, max: u32) -> bool {
         let mut is_new = false;
         for block in blocks {
@@ -47,7 +47,7 @@ impl Scoreboard {
         is_new
     }
 
-    /// Everything before `una` is acknowledged.
+    /// Advances to `una`, before which all segments are acknowledged.
     #[inline]
     pub(super) fn advance(&mut self, una: u32) {
         if !self.sacked.is_empty() {
@@ -64,12 +64,12 @@ impl Scoreboard {
         self.sacked.first_missing(number)
     }
 
-    /// True if `number`, not acknowledged, is proved lost (`IsLost`).
+    /// Whether `number`, which is not acknowledged, is known to be lost (`IsLost`).
     pub(super) fn is_lost(&self, number: u32) -> bool {
         number < self.lost_before(number)
     }
 
-    /// A recovery begins, whose first retransmission is `una`.
+    /// Starts a recovery, whose first retransmission is `una`.
     pub(super) fn begin(&mut self, una: u32) {
         self.retransmitted = una + 1;
         self.rescued = None;
@@ -110,7 +110,7 @@ impl Scoreboard {
         Some(Next::Again(last))
     }
 
-    /// Every segment before this that is not acknowledged is proved lost; `una` if none is.
+    /// One past the last segment known to be lost; `una` if none is.
     fn lost_before(&self, una: u32) -> u32 {
         self.sacked.nth_greatest(LOSS_THRESHOLD).unwrap_or(una)
     }

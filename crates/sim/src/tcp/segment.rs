@@ -14,23 +14,23 @@ const SACK_BLOCK_SIZE: u32 = 8;
 pub enum SegmentKind {
     /// The client opens a connection.
     Syn,
-    /// The server has taken the SYN.
+    /// The server accepts the SYN.
     SynAck,
-    /// The client asks for the file.
+    /// The client requests the file.
     Request,
-    /// The client gives the connection up.
+    /// The client aborts the connection.
     Reset,
     /// A segment of the file, `number` from 0.
     Data,
     /// Everything before segment `number` has arrived.
     Ack,
-    /// An ACK of a receiver that wants no more than it offers: where that is nothing, the
-    /// connection is over.
+    /// An ACK of a receiver that accepts no data beyond the advertised window: if that is empty,
+    /// the connection ends.
     LastAck,
 }
 
 impl SegmentKind {
-    /// Whether it acknowledges.
+    /// Whether it carries an acknowledgment.
     #[must_use]
     pub const fn is_ack(self) -> bool {
         matches!(self, Self::Ack | Self::LastAck)
@@ -62,9 +62,9 @@ pub struct Segment {
 /// The flags that ECN added to the TCP header (RFC 3168, 6.1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EcnFlags {
-    /// ECN-Echo: data arrived that was marked.
+    /// ECN-Echo: marked data arrived.
     pub echo: bool,
-    /// Congestion window reduced: the sender has answered.
+    /// Congestion window reduced: the sender has reacted.
     pub reduced: bool,
 }
 
@@ -76,8 +76,8 @@ impl SackBlocks {
     /// The number of SACK blocks that fit into the options with a timestamp (RFC 2018, 3).
     pub const MOST: usize = 3;
 
-    /// Adds a block after those that are there, unless it is full. Of a block that lies 65 535
-    /// segments or more beyond `acknowledged` there is no block; a later ACK has it.
+    /// Appends a block, unless all places are taken. A block that starts 65 535
+    /// segments or more beyond `acknowledged` is left out; a later ACK has it.
     pub fn push(&mut self, acknowledged: u32, block: Range) {
         let relative = |number: u32| u16::try_from(number.checked_sub(acknowledged)?).ok();
         let free = self.0.iter_mut().find(|(_, end)| *end == 0);
@@ -88,7 +88,7 @@ impl SackBlocks {
         }
     }
 
-    /// True without blocks.
+    /// Whether there are no blocks.
     #[inline]
     #[must_use]
     pub const fn is_empty(self) -> bool {
@@ -104,7 +104,7 @@ impl SackBlocks {
         })
     }
 
-    /// The size that they add to a header, in bytes.
+    /// The size of the blocks in a header, in bytes.
     #[must_use]
     pub fn size(self) -> u32 {
         self.0

@@ -25,13 +25,13 @@ use retransmission::Retransmission;
 pub struct SenderStats {
     /// Data segments sent, retransmissions included.
     pub sent: u64,
-    /// Segments sent again.
+    /// Retransmitted segments.
     pub retransmitted: u64,
     /// Expiries of the retransmission timer.
     pub timeouts: u64,
 }
 
-/// Sends segments `0..total` of one connection; takes ACKs by [`SegmentKind::Ack`].
+/// Sends segments `0..total` of one connection; receives ACKs by [`SegmentKind::Ack`].
 #[derive(Clone, Debug)]
 pub struct Sender {
     connection: u32,
@@ -45,11 +45,11 @@ pub struct Sender {
     overhead: Option<Box<Overhead>>,
     stats: SenderStats,
     observed: bool,
-    /// Whether the application gives more as soon as it is taken.
+    /// Whether the application always has more data.
     is_fed: bool,
 }
 
-/// What a sender looks up of its [`TcpConfig`] while it runs: a third of it, so that thousands of
+/// The part of a [`TcpConfig`] that a sender reads while it runs: a third, so that thousands of
 /// senders touch less memory.
 #[derive(Clone, Copy, Debug)]
 struct Options {
@@ -81,21 +81,21 @@ impl Options {
 struct Sequence {
     /// The first unacknowledged segment.
     una: u32,
-    /// The next segment to send; behind `max` after a timeout.
+    /// The next segment to send; less than `max` after a timeout.
     next: u32,
     /// One past the highest segment that was sent.
     max: u32,
     /// One past the last segment to send.
     total: u32,
-    /// One past the last segment that the receiver window lets send.
+    /// One past the last segment that the receiver window permits.
     edge: u32,
 }
 
 impl Sender {
-    /// The length of a file without end.
+    /// The length of an endless file.
     pub const ENDLESS: u32 = u32::MAX;
 
-    /// A sender that has sent nothing, and does nothing before it is started.
+    /// A sender that sends nothing until it is started.
     #[must_use]
     pub fn new(connection: u32, total: u32, config: TcpConfig, rto: Rto) -> Self {
         Self {
@@ -106,7 +106,7 @@ impl Sender {
                 next: 0,
                 max: 0,
                 total,
-                // With a SYN nothing else may be sent before its ACK carries the window.
+                // After a SYN nothing else may be sent until its ACK carries the window.
                 edge: if config.syn {
                     1
                 } else {
@@ -124,8 +124,8 @@ impl Sender {
         }
     }
 
-    /// Makes it leave the room for new data to an application that [extends](Self::extend) it,
-    /// where else it would repeat what may not be lost (RFC 6675, `NextSeg`, rule 3).
+    /// Leaves room for new data to an application that [extends](Self::extend) the stream,
+    /// instead of retransmitting segments that may not be lost (RFC 6675, `NextSeg`, rule 3).
     #[must_use]
     pub fn fed(mut self) -> Self {
         self.is_fed = true;
@@ -139,7 +139,7 @@ impl Sender {
         self
     }
 
-    /// Starts or stops reporting events. A sender that is not observed pays nothing for them.
+    /// Starts or stops reporting events, which cost nothing if not reported.
     pub fn observe(&mut self, observed: bool) {
         self.observed = observed;
     }
@@ -150,7 +150,7 @@ impl Sender {
         self.send_more(now, u32::MAX, out);
     }
 
-    /// Sends nothing new any more: what was sent becomes the whole file.
+    /// Stops sending new data: the data sent so far becomes the whole file.
     pub fn truncate(&mut self) {
         self.sequence.total = self.sequence.total.min(self.sequence.max);
     }
@@ -161,7 +161,7 @@ impl Sender {
         self.sequence.total
     }
 
-    /// True once every segment is acknowledged.
+    /// Whether every segment is acknowledged.
     #[must_use]
     pub fn is_finished(&self) -> bool {
         self.sequence.una >= self.sequence.total
@@ -204,14 +204,14 @@ impl Sender {
         }
     }
 
-    /// A receiver echoes a mark: the window is reduced once for all marks and losses of a window
+    /// Handles an echoed mark: the window is reduced once for all marks and losses of a window
     /// (RFC 3168, 6.1.2).
     fn take_echo(&mut self, number: u32, out: &mut impl FnMut(TcpOutput)) {
         if !self.options.ecn || self.recovery.point.is_some_and(|point| number <= point) {
             return;
         }
-        // What is beyond the point ends a recovery: the mark must not move the point of one that
-        // continues, nor take its inflation for window.
+        // An ACK beyond the point ends a recovery: a mark must neither move the point of a recovery
+        // that continues, nor treat its inflation as window.
         self.leave_recovery(out);
         self.window.reduce(self.in_use(number));
         self.recovery.answer_mark(self.sequence.max);
@@ -219,14 +219,14 @@ impl Sender {
         self.report(TcpEvent::EcnReduction, out);
     }
 
-    /// The segments that may be in flight, if everything before `acknowledged` has arrived.
+    /// The permitted number of segments in flight, if all before `acknowledged` have arrived.
     fn in_use(&self, acknowledged: u32) -> f64 {
         let inflated = self.window.cwnd() + f64::from(self.recovery.inflation);
         inflated.min(f64::from(self.sequence.edge - acknowledged))
     }
 
-    /// The retransmission timer has expired (RFC 6298, 5.4 to 5.6): go-back-N from the first
-    /// unacknowledged segment, past what is known to have arrived.
+    /// Handles the expiry of the retransmission timer (RFC 6298, 5.4 to 5.6): go-back-N from the
+    /// first unacknowledged segment, skipping segments known to have arrived.
     fn expire(&mut self, now: Time, out: &mut impl FnMut(TcpOutput)) {
         self.stats.timeouts += 1;
         self.recovery.inflation = 0;
@@ -277,7 +277,7 @@ impl Machine for Sender {
         }
     }
 
-    /// The retransmission timer first, then what was put off.
+    /// The retransmission timer first, then delayed transmissions.
     fn handle_timeout(&mut self, now: Time, out: &mut impl FnMut(TcpOutput)) {
         if self.retransmission.expires.is_some_and(|at| at <= now) {
             self.expire(now, out);

@@ -11,7 +11,7 @@ use super::rto::Rto;
 use super::segment::{Segment, SegmentKind};
 use super::sender::{Sender, SenderStats};
 
-/// The server's end of one connection after another; a SYN with a higher number ends the one
+/// The server's end of successive connections; a SYN with a higher number ends the one
 /// before.
 #[derive(Clone, Debug)]
 pub struct Server {
@@ -20,7 +20,7 @@ pub struct Server {
     connection: u32,
     phase: Phase,
     observed: bool,
-    /// The greatest send overhead, and where those of connections are drawn.
+    /// The maximum send overhead, and the stream from which those of connections are drawn.
     overhead: Option<(Duration, Stream)>,
 }
 
@@ -39,7 +39,7 @@ struct Opening {
     expires: Option<Time>,
     /// The time at which the SYN-ACK was sent; `None` after a retransmission (Karn).
     sent: Option<Time>,
-    /// Whether the SYN-ACK was sent again.
+    /// Whether the SYN-ACK was retransmitted.
     repeated: bool,
 }
 
@@ -57,8 +57,8 @@ impl Server {
         }
     }
 
-    /// Makes the senders of all connections take a random time of up to `greatest` before they
-    /// send.
+    /// Gives the senders of all connections a random send overhead of up to
+    /// `greatest`.
     #[must_use]
     pub fn with_overhead(mut self, greatest: Duration, stream: Stream) -> Self {
         self.overhead = Some((greatest, stream));
@@ -73,7 +73,7 @@ impl Server {
         }
     }
 
-    /// The totals of the present connection's sender, once it sends.
+    /// The totals of the current connection's sender, once it sends.
     #[must_use]
     pub fn stats(&self) -> Option<SenderStats> {
         match &self.phase {
@@ -82,7 +82,7 @@ impl Server {
         }
     }
 
-    /// The congestion window of the present connection in segments, once it sends.
+    /// The congestion window of the current connection in segments, once it sends.
     #[must_use]
     pub fn congestion_window(&self) -> Option<f64> {
         match &self.phase {
@@ -128,7 +128,8 @@ impl Server {
                 sender.start(now, out);
                 self.phase = Phase::Sending(sender);
             }
-            // The client asks again because no data has come: the sender's timer brings it.
+            // The client repeats its request because no data has arrived: the sender's timer will
+            // send it.
             Phase::Closed | Phase::Sending(_) => {}
         }
     }
@@ -139,14 +140,14 @@ impl Server {
 }
 
 impl Opening {
-    /// The SYN-ACK goes out again: its acknowledgement is no measurement any more (Karn).
+    /// Retransmits the SYN-ACK, whose acknowledgment is then no measurement (Karn).
     fn repeat(&mut self) {
         self.sent = None;
         self.repeated = true;
     }
 
-    /// Where data begins after a set-up in which the SYN-ACK was repeated: with a window of one
-    /// segment (RFC 5681, 3.1) and a timer that knows nothing of the back-off (RFC 6298, 5.7).
+    /// Starts the data after a set-up with a retransmitted SYN-ACK: with a window of one
+    /// segment (RFC 5681, 3.1) and a timer without back-off (RFC 6298, 5.7).
     fn begin_data(&self, config: TcpConfig) -> (TcpConfig, Rto) {
         if self.repeated {
             let config = TcpConfig {

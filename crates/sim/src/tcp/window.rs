@@ -45,12 +45,13 @@ impl Window {
         self.cwnd as u32
     }
 
-    /// The SYN is acknowledged.
+    /// Opens the initial window when the SYN is acknowledged.
     pub(super) fn open(&mut self, segments: u32) {
         self.cwnd = f64::from(segments.max(1));
     }
 
-    /// Slow start below the threshold, congestion avoidance from it on (RFC 5681, 3.1).
+    /// Grows by slow start below the threshold and by congestion avoidance above it (RFC 5681,
+    /// 3.1).
     #[inline]
     pub(super) fn grow(&mut self, now: Time, acked: u32) {
         self.cwnd = if self.cwnd < self.ssthresh {
@@ -60,20 +61,20 @@ impl Window {
         };
     }
 
-    /// Answers a fast retransmit (RFC 5681, 3.2) or a congestion mark (RFC 3168, 6.1.2).
+    /// Reacts to a fast retransmit (RFC 5681, 3.2) or a congestion mark (RFC 3168, 6.1.2).
     pub(super) fn reduce(&mut self, in_use: f64) {
         let reduced = self.control.reduce(in_use);
         self.cwnd = reduced.cwnd;
         self.ssthresh = reduced.ssthresh;
     }
 
-    /// Answers a timeout (RFC 5681, 3.1), and any loss where there is no fast recovery.
+    /// Reacts to a timeout (RFC 5681, 3.1), and to any loss without fast recovery.
     pub(super) fn restart(&mut self, in_use: f64) {
         self.ssthresh = self.control.restart(in_use);
         self.cwnd = 1.0;
     }
 
-    /// Takes segments back that have left the network (RFC 6582, 3.2, step 3).
+    /// Deflates the window by segments that have left the network (RFC 6582, 3.2, step 3).
     pub(super) fn deflate(&mut self, segments: u32) {
         self.cwnd = (self.cwnd - f64::from(segments)).max(1.0);
     }

@@ -7,7 +7,7 @@ use super::World;
 use crate::agents::StreamState;
 use crate::flow::{FlowCounters, FlowKind, SpanFiles};
 
-/// A flow's name, and where it is kept.
+/// A flow's name and its location.
 #[derive(Clone, Debug)]
 pub(crate) struct FlowName {
     pub(crate) name: String,
@@ -23,13 +23,13 @@ pub struct FlowReport<'a> {
     pub tcp: bool,
     /// Its totals.
     pub counters: FlowCounters,
-    /// The congestion window now, in segments; nothing without an open connection.
+    /// The current congestion window in segments; `None` without an open connection.
     pub congestion_window: Option<f64>,
 }
 
 impl<X: Payload> World<X> {
-    /// The congestion window of every flow now, in the order of [`Self::flows`] and without their
-    /// totals: what is sampled often.
+    /// The current congestion window of every flow, in the order of [`Self::flows`] and without the
+    /// totals, for frequent samples.
     #[inline]
     pub fn congestion_windows(&self) -> impl Iterator<Item = Option<f64>> {
         self.names.flows.iter().map(|flow| match flow.kind {
@@ -39,8 +39,8 @@ impl<X: Payload> World<X> {
         })
     }
 
-    /// The receivers' estimates of the round-trip times now, likewise; nothing without a connection
-    /// or an estimate.
+    /// The receivers' current estimates of the round-trip times, in the same order; `None` without
+    /// a connection or an estimate.
     pub fn receiver_rtts(&self) -> impl Iterator<Item = Option<Duration>> {
         self.names.flows.iter().map(|flow| match flow.kind {
             FlowKind::Tcp(number) => self.agents.tcp.receiver_rtt(number),
@@ -49,8 +49,8 @@ impl<X: Payload> World<X> {
         })
     }
 
-    /// What the streams over several connections look like at their receivers now, likewise;
-    /// nothing of other flows, and no flow at all where none is a stream.
+    /// The current states of the streams over several connections at their receivers, in the same
+    /// order; `None` for other flows, and empty if no flow is a stream.
     pub fn streams(&self) -> impl Iterator<Item = Option<StreamState>> {
         let count = if self.agents.has_streams() {
             self.names.flows.len()
@@ -67,7 +67,7 @@ impl<X: Payload> World<X> {
             })
     }
 
-    /// The files of every flow since this was last asked, likewise.
+    /// The files of every flow since the last call, in the same order.
     pub(crate) fn take_files(&mut self) -> impl Iterator<Item = SpanFiles> {
         let agents = &mut self.agents;
         self.names.flows.iter().map(|flow| match flow.kind {

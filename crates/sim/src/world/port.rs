@@ -12,7 +12,7 @@ pub enum Side {
 }
 
 impl Side {
-    /// The side at the other end.
+    /// The opposite side.
     #[must_use]
     pub const fn other(self) -> Self {
         match self {
@@ -34,7 +34,7 @@ pub struct PortId {
 }
 
 impl PortId {
-    /// Where the port stands in a network: by path, the server's side first.
+    /// The index of the port in a network: by path, the server's side first.
     pub(crate) const fn position(self) -> usize {
         2 * self.path.index() + self.side as usize
     }

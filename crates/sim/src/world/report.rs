@@ -22,10 +22,10 @@ pub struct LinkName {
     /// `path1/core.0` for a link of a path, `core.0` for one that paths share, `path1/n2/host7` for
     /// that of a background host; for a link of a graph, its name there.
     pub name: String,
-    /// The path, by its position in the scenario; nothing for a link of a graph, or one that paths
+    /// The path, by its position in the scenario; `None` for a link of a graph, or one that paths
     /// share.
     pub path: Option<PathId>,
-    /// The side to which it carries packets; nothing for the links of background hosts and of
+    /// The side to which it carries packets; `None` for the links of background hosts and of
     /// graphs.
     pub towards: Option<Direction>,
     /// True for a link between two inner nodes, which carries background traffic (its load is the
@@ -84,10 +84,10 @@ pub struct LinkReport<'a> {
     pub counters: Counters,
 }
 
-/// More packets than memory is for.
+/// An overflow of the bounds on packets in memory.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Overflow {
-    /// A queue was to grow beyond what any queue may hold.
+    /// A queue exceeded the maximum of any queue.
     #[error(
         "the queue of link `{link}` held {MAX_PACKETS} packets at {at} and was to hold more; lower the load or give \
          the queue a limit"

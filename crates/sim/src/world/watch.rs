@@ -19,7 +19,7 @@ use crate::tcp::{Segment, SegmentKind, TcpEvent};
 /// The events that are reported besides the progress; dropped packets are, if anything is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Detail {
-    /// What happens to TCP senders and receivers, to the spacing of spaced packets, and to the
+    /// Events of TCP senders and receivers, of the spacing of spaced packets, and of the
     /// paths of flows that have several.
     pub tcp: bool,
     /// Every packet at the end of every link.
@@ -43,10 +43,10 @@ impl Detail {
     }
 }
 
-/// Something that happened in a network.
+/// An event in a network.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum NetworkEvent {
-    /// The last bit of a packet came to the far end of a link.
+    /// The last bit of a packet arrived at the far end of a link.
     Arrived {
         /// The link.
         link: LinkId,
@@ -63,7 +63,7 @@ pub enum NetworkEvent {
         /// The packet.
         packet: FlowPacket,
     },
-    /// Something happened to a TCP sender or receiver.
+    /// An event of a TCP sender or receiver.
     Tcp {
         /// The flow, by its position in [`World::flows`].
         flow: u32,
@@ -72,7 +72,7 @@ pub enum NetworkEvent {
         /// The event.
         event: TcpEvent,
     },
-    /// Something happened to an agent.
+    /// An event of an agent.
     Agent {
         /// The flow, by its position in [`World::flows`].
         flow: u32,
@@ -90,12 +90,12 @@ pub struct FlowPacket {
     pub size: u32,
     /// The time at which it left its sender.
     pub sent: Time,
-    /// Of a segment its number; of a datagram the number within its flow, from 1, and of feedback
-    /// and heartbeats 0.
+    /// The number of a segment, or of a datagram within its flow, from 1; 0 for feedback
+    /// and heartbeats.
     pub number: u32,
     /// The segment; `None` for a datagram.
     pub segment: Option<Segment>,
-    /// Whether it goes from the receiver to the sender.
+    /// Whether it travels from the receiver to the sender.
     pub back: bool,
 }
 
@@ -154,7 +154,7 @@ impl Watch {
 pub(crate) type EventSink<'a> = dyn FnMut(Time, &NetworkEvent) + 'a;
 
 impl<X: Payload> World<X> {
-    /// Starts to watch; `None` if nothing is to be reported.
+    /// Starts observing; `None` if nothing is to be reported.
     pub(crate) fn watch(&mut self, detail: Detail) -> Option<Watch> {
         self.agents.observe(detail.tcp);
         let mut watch = Watch {
@@ -174,7 +174,7 @@ impl<X: Payload> World<X> {
         detail.is_some().then_some(watch)
     }
 
-    /// Handles everything that is due at `until` or before, and reports the events.
+    /// Handles all events that are due at `until` or before, and reports them.
     pub(crate) fn run_watched(&mut self, until: Time, watch: &Watch, out: &mut EventSink<'_>) {
         while let Some(entry) = self.fabric.calendar.pop_until(until) {
             if let Event::Arrival(packet) = entry.item
@@ -221,7 +221,7 @@ impl<X: Payload> World<X> {
     fn describe(&self, packet: &Packet, watch: &Watch) -> Option<FlowPacket> {
         let end = self.fabric.routes.end(packet.cursor);
         let (number, segment) = match packet.kind {
-            // The receiver of a stream asks for a connection, which begins with the sender's SYN.
+            // The receiver of a stream requests a connection, which starts with the sender's SYN.
             PacketKind::Segment(segment) if segment.kind == SegmentKind::Request => (0, None),
             PacketKind::Segment(segment) => (segment.number, Some(segment)),
             PacketKind::Datagram(number) => (number, None),

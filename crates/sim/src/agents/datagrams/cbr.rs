@@ -13,13 +13,14 @@ use crate::agents::setup::FlowSetup;
 pub struct CbrConfig {
     /// The interval between the starts of successive datagrams.
     pub interval: Duration,
-    /// Each interval is drawn within this share of it, uniformly: 0.5 gives 0.5 to 1.5 times it.
+    /// The half-width of the uniform distribution of each interval, as a fraction of the mean: 0.5
+    /// gives 0.5 to 1.5 times the mean.
     pub jitter: f64,
-    /// The interval of the whole run is drawn within this share of it, uniformly.
+    /// The same for the mean interval of the whole run, which is drawn once.
     pub drift: f64,
 }
 
-/// Datagrams at even intervals; the first comes at once.
+/// Datagrams at constant intervals; the first is sent at the start.
 #[derive(Clone, Debug)]
 pub struct Cbr {
     interval: Duration,
@@ -28,7 +29,7 @@ pub struct Cbr {
 }
 
 impl Cbr {
-    /// A source whose period is drawn now.
+    /// A source; draws its mean interval.
     #[must_use]
     pub fn new(config: CbrConfig, mut stream: Stream) -> Self {
         Self {

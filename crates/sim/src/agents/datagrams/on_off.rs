@@ -12,7 +12,7 @@ use crate::agents::setup::FlowSetup;
 /// The configuration of a source.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OnOffConfig {
-    /// Rate while on, in bits per second.
+    /// The rate during on times, in bits per second.
     pub peak: Rate,
     /// Mean of the on times.
     pub on: Duration,
@@ -33,7 +33,8 @@ pub enum Sojourn {
     Pareto(f64),
 }
 
-/// Sends datagrams at even intervals while on, the first at the begin of each on time; begins off.
+/// Sends datagrams at constant intervals during on times, the first at the start of each; starts
+/// with an off time.
 ///
 /// As in ns-2 an on time is a whole number of datagrams, at least one.
 #[derive(Clone, Debug)]
@@ -41,12 +42,12 @@ pub struct OnOff {
     config: OnOffConfig,
     interval: Duration,
     stream: Stream,
-    /// Datagrams of the present on time that are still to be sent.
+    /// The unsent datagrams of the current on time.
     remaining: u64,
 }
 
 impl OnOff {
-    /// A source that is off.
+    /// A source that starts with an off time.
     #[must_use]
     pub fn new(config: OnOffConfig, stream: Stream) -> Self {
         Self {
@@ -97,7 +98,7 @@ impl OnOff {
         seconds(off)
     }
 
-    /// A sojourn in seconds.
+    /// A random on or off time in seconds.
     fn draw(&mut self, mean: Duration) -> f64 {
         match self.config.sojourn {
             Sojourn::Exponential => self.stream.exponential(mean.as_secs_f64()),

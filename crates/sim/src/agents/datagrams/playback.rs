@@ -20,7 +20,7 @@ pub struct Playback {
 }
 
 impl Playback {
-    /// The recording of `packets`, in the order of time, which starts again every `repeat`. That is
+    /// The recording of `packets`, in order of time, which restarts every `repeat`. That is
     /// not shorter than the recording; if it is as long, the time from the last datagram to the
     /// first of the next round is that from the start to the first.
     #[must_use]

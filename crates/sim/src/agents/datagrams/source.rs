@@ -21,7 +21,7 @@ pub trait SendTimes {
     fn first(&mut self) -> Duration;
     /// The time from the start of one datagram to the start of the next.
     fn interval(&mut self) -> Duration;
-    /// The size of the next datagram in bytes, where sizes differ.
+    /// The size of the next datagram in bytes, if sizes differ.
     fn size(&self) -> Option<u32> {
         None
     }
@@ -30,7 +30,7 @@ pub trait SendTimes {
 /// The kinds of [`SendTimes`].
 #[derive(Clone, Debug)]
 pub enum Pattern {
-    /// Even intervals.
+    /// Constant intervals.
     Cbr(Cbr),
     /// Exponential intervals.
     Poisson(Poisson),
@@ -115,7 +115,7 @@ impl Machine for DatagramSource {
     }
 }
 
-/// A drawn number of seconds as a span.
+/// A random number of seconds as a duration.
 pub(super) fn seconds(seconds: f64) -> Duration {
     Duration::from_secs_f64(seconds)
 }

@@ -32,9 +32,9 @@ pub enum MultihomedOutput {
     },
     /// Another path carries the data from now on.
     Path {
-        /// The path before; `None` at the start.
+        /// The previous path; `None` at the start.
         from: Option<PathId>,
-        /// The path now.
+        /// The new path.
         to: PathId,
     },
 }
@@ -52,8 +52,8 @@ pub struct MultihomedSource {
 }
 
 impl MultihomedSource {
-    /// A source over the first `paths` paths that sends `packets` datagrams, or stops at `stop`
-    /// before.
+    /// A source over the first `paths` paths that sends `packets` datagrams, or stops at `stop` if
+    /// that is earlier.
     #[must_use]
     pub fn new(
         datagrams: DatagramSource,

@@ -30,29 +30,29 @@ pub struct StripedSinkConfig {
     pub play_out: Option<PlayOutConfig>,
 }
 
-/// Requests connections, sets their windows, and puts their data in order.
+/// Requests connections, sets their windows, and resequences their data.
 #[derive(Clone, Debug)]
 pub struct StripedSink {
     tcp: TcpConfig,
     span: Span,
     unit: ControlUnit,
-    /// Every connection that was ever asked for, by its number from 1: one that is closed still
-    /// answers what comes late.
+    /// Every connection requested so far, by its number from 1: a closed one still
+    /// answers late segments.
     pub(super) subflows: Vec<SubflowReceiver>,
-    /// The positions in `subflows` of those that are wanted, and then of those that are to end with
-    /// what they were offered.
+    /// The positions in `subflows` of the wanted connections, followed by those that close after
+    /// the data within their advertised windows.
     open: Vec<usize>,
     draining: Vec<usize>,
     pub(super) resequencer: Resequencer<()>,
     play: Option<PlayOut>,
-    /// The highest number of a packet that was written.
+    /// The highest packet number written by the source.
     pub(super) written: u64,
 }
 
 /// The times at which the connection controller runs.
 #[derive(Clone, Copy, Debug)]
 struct Span {
-    /// Nothing once it has started.
+    /// `None` once started.
     start: Option<Time>,
     stop: Time,
 }
@@ -62,7 +62,7 @@ struct Span {
 pub enum StripedSinkOutput {
     /// Send this segment: an ACK, or a request for a connection.
     Segment(Segment),
-    /// Something happened to the stream.
+    /// An event of the stream.
     Event(StreamEvent),
 }
 
@@ -113,7 +113,7 @@ impl StripedSink {
         Self::new(&sink, setup.span.start, setup.span.stop)
     }
 
-    /// Notes the packet in the next segment of a connection, which the header of a real segment
+    /// Records the packet in the next segment of a connection, which the header of a real segment
     /// would state.
     pub fn note_written(&mut self, connection: u32, sequence: u64) {
         self.written = self.written.max(sequence);
@@ -128,7 +128,7 @@ impl StripedSink {
         self.resequencer.counts().delivered * u64::from(self.tcp.segment)
     }
 
-    /// Its state now.
+    /// Its current state.
     #[must_use]
     pub fn state(&self) -> StreamState {
         let wanted = self.span.start.is_none().then(|| self.unit.wanted());
@@ -139,7 +139,7 @@ impl StripedSink {
         }
     }
 
-    /// The estimate of the round-trip time: the least of those of the wanted connections.
+    /// The estimate of the round-trip time: the minimum over the wanted connections.
     #[must_use]
     pub fn rtt(&self) -> Option<Duration> {
         let open = self.open.iter().map(|&place| self.subflows[place].rtt());
@@ -151,7 +151,7 @@ impl StripedSink {
         (place < self.subflows.len()).then_some(place)
     }
 
-    /// Gives the round-trip time to the control unit, which starts with the first.
+    /// Passes the round-trip time to the connection controller, which starts with the first one.
     fn update_rtt(&mut self, now: Time, out: &mut impl FnMut(StripedSinkOutput)) {
         if let Some(rtt) = self.rtt() {
             let mut decision = None;
@@ -214,7 +214,7 @@ impl StripedSink {
         self.subflows.push(subflow);
     }
 
-    /// Moves data that is in order from the connections to the resequencer, while it accepts any.
+    /// Moves in-order data from the connections to the resequencer while that accepts more.
     fn read(&mut self, now: Time, out: &mut impl FnMut(StripedSinkOutput)) {
         let before = self.delivered();
         let mut taken = 0;
@@ -247,7 +247,7 @@ impl StripedSink {
         }
     }
 
-    /// Wakes the player, and notifies it once everything that was written has been delivered.
+    /// Wakes the player, and notifies it once all data written by the source has been delivered.
     fn play(&mut self, now: Time, out: &mut impl FnMut(StripedSinkOutput)) {
         let is_all = !self.is_controlled(now) && self.resequencer.next() > self.written;
         if let Some(play) = &mut self.play {
@@ -260,7 +260,7 @@ impl StripedSink {
         }
     }
 
-    /// Forgets connections that have come to their end.
+    /// Removes connections that have ended.
     fn forget_ended(&mut self) {
         let subflows = &self.subflows;
         self.draining
@@ -307,7 +307,7 @@ impl Machine for StripedSink {
         };
         let answer = &mut |ack| out(StripedSinkOutput::Segment(ack));
         let is_first = self.subflows[place].take(now, data, answer);
-        // A set-up that was repeated has measured nothing.
+        // A retransmitted set-up measures nothing (Karn).
         let begins = is_first || self.unit.deadline().is_none();
         if begins && self.is_controlled(now) {
             self.update_rtt(now, out);

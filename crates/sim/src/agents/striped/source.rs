@@ -14,19 +14,19 @@ use crate::tcp::{Overhead, Rto, Segment, SegmentKind, Sender, SenderStats, TcpCo
 /// The configuration of the connections.
 #[derive(Clone, Copy, Debug)]
 pub struct StripedSourceConfig {
-    /// The hosts; a connection begins with a set-up in any case.
+    /// The TCP settings of the hosts; every connection starts with a set-up.
     pub tcp: TcpConfig,
-    /// The greatest random time that a sender takes before it sends.
+    /// The maximum random send overhead.
     pub overhead: Duration,
-    /// The least time between two packets that the application gives to a connection, if it limits
-    /// their rate.
+    /// The minimum time between two packets that the application writes to a connection, if it
+    /// limits their rate.
     pub interval: Option<Duration>,
 }
 
-/// Opens the connections that the receiver asks for, and stripes media without end over them.
+/// Opens the connections that the receiver requests, and stripes endless media over them.
 ///
-/// A connection is blocked where its windows let nothing new go: the striper fills no buffers, so
-/// that a packet goes to the connection that can send it now.
+/// A connection is blocked if its windows allow no new segment: the striper fills no buffers, so
+/// each packet goes to a connection that can send it at once.
 #[derive(Clone, Debug)]
 pub struct StripedSource {
     config: StripedSourceConfig,
@@ -36,7 +36,7 @@ pub struct StripedSource {
     striper: Striper,
     /// The open connections.
     subflows: Vec<StripedSubflow>,
-    /// Of each number from 1 whether there has been a connection of it.
+    /// Whether each connection number, from 1, has been used.
     known: Vec<bool>,
     /// The totals of closed connections.
     finished: SenderStats,
@@ -49,7 +49,7 @@ struct StripedSubflow {
     number: u32,
     sender: Sender,
     pacer: Option<Pacer>,
-    /// Until when it is the application that gives it nothing.
+    /// The time until which the application limits it.
     rests: Option<Time>,
 }
 
@@ -58,7 +58,8 @@ struct StripedSubflow {
 pub enum StripedOutput {
     /// The output of a connection.
     Tcp(TcpOutput),
-    /// The next segment of a connection holds this packet of the stream, as its header would state.
+    /// The next segment of a connection carries this packet of the stream, as its header would
+    /// state.
     Written {
         /// The connection.
         connection: u32,
@@ -68,7 +69,7 @@ pub enum StripedOutput {
 }
 
 impl StripedSource {
-    /// A source that writes nothing new at `stop` or later.
+    /// A source that writes no new data at `stop` or later.
     #[must_use]
     pub fn new(config: StripedSourceConfig, stream: Stream, stop: Time) -> Self {
         let mut striper = Striper::default();
@@ -97,7 +98,7 @@ impl StripedSource {
         Self::new(config, setup.stream("traffic"), setup.span.stop)
     }
 
-    /// Makes the senders of all connections report events, or stops them.
+    /// Starts or stops reporting events of the senders.
     pub fn observe(&mut self, observed: bool) {
         self.observed = observed;
         for subflow in &mut self.subflows {
@@ -116,7 +117,7 @@ impl StripedSource {
         self.finished + open
     }
 
-    /// The mean congestion window of an open connection in segments; nothing without one.
+    /// The mean congestion window of the open connections in segments; `None` without one.
     #[must_use]
     pub fn congestion_window(&self) -> Option<f64> {
         let windows = self
@@ -126,7 +127,7 @@ impl StripedSource {
         (!self.subflows.is_empty()).then(|| windows.sum::<f64>() / self.subflows.len() as f64)
     }
 
-    /// Whether the receiver asks for this connection for the first time.
+    /// Whether the receiver requests this connection for the first time.
     fn is_new(&mut self, number: u32) -> bool {
         let place = number as usize;
         if self.known.len() <= place {
@@ -184,7 +185,7 @@ impl StripedSource {
         }
     }
 
-    /// Gives the connection at `place` what it takes.
+    /// Writes as many packets to the connection at `place` as it accepts.
     fn stripe(&mut self, now: Time, place: usize, out: &mut impl FnMut(StripedOutput)) {
         while now < self.stop {
             let room = self.subflows[place].room(now);
@@ -203,7 +204,7 @@ impl StripedSource {
     }
 }
 
-/// Gives a packet to its connection.
+/// Writes a packet to its connection.
 fn write(
     now: Time,
     StriperOutput {

@@ -23,14 +23,14 @@ pub(super) struct SubflowReceiver {
     unread: VecDeque<u64>,
     /// The wanted window when everything is read, in segments; 0 once the connection is to end.
     window: u32,
-    /// The update of a window that was closed, until something arrives: a lost one would leave both
-    /// ends waiting.
+    /// The update of a closed window, repeated until a segment arrives: if it were lost, both
+    /// ends would wait forever.
     update: Option<Repeated>,
     /// The timer of updates.
     rto: RtoConfig,
 }
 
-/// A segment that is repeated until it is answered.
+/// A segment that is retransmitted until it is answered.
 #[derive(Clone, Copy, Debug)]
 struct Repeated {
     rto: Rto,
@@ -40,7 +40,7 @@ struct Repeated {
 }
 
 impl Repeated {
-    /// Sent at `now` for the first time.
+    /// A segment first sent at `now`.
     fn new(now: Time, rto: Rto) -> Self {
         Self {
             rto,
@@ -49,7 +49,7 @@ impl Repeated {
         }
     }
 
-    /// Whether it is to be repeated now.
+    /// Whether to retransmit it now.
     fn expires(&mut self, now: Time) -> bool {
         if self.expires > now {
             return false;
@@ -62,7 +62,7 @@ impl Repeated {
 }
 
 impl SubflowReceiver {
-    /// A connection that is asked for at `now`, with a window of `window` segments.
+    /// A connection requested at `now`, with a window of `window` segments.
     pub(super) fn new(number: u32, window: u32, tcp: &TcpConfig, now: Time) -> Self {
         let request = Repeated::new(now, Rto::new(tcp.rto));
         let rto = tcp.rto;
@@ -94,7 +94,7 @@ impl SubflowReceiver {
         self.written.push_back(sequence);
     }
 
-    /// The least of the times that its set-up and its windows took.
+    /// The minimum of the times that its set-up and its windows took.
     pub(super) fn rtt(&self) -> Option<Duration> {
         let times = [self.set_up, self.receiver.rtt()];
         times.into_iter().flatten().min()
@@ -116,17 +116,17 @@ impl SubflowReceiver {
         }
     }
 
-    /// Ends the connection with what the window has offered.
+    /// Ends the connection after the data within its advertised window.
     pub(super) fn close(&mut self) {
         self.window = 0;
         self.update = None;
-        // Before its first segment the receiver could not even take that.
+        // Before its first segment the receiver cannot accept even that data.
         if self.request.is_none() {
             self.receiver.close();
         }
     }
 
-    /// Whether the connection is to end, everything is read, and no ACK is owed.
+    /// Whether the connection is ending, all its data is read, and no ACK is pending.
     pub(super) fn is_exhausted(&self) -> bool {
         let owes = self.receiver.deadline().is_some();
         self.receiver.is_exhausted() && self.unread.is_empty() && !owes
@@ -183,7 +183,7 @@ impl SubflowReceiver {
         }
     }
 
-    /// Repeats no update any more.
+    /// Stops repeating the window update.
     pub(super) fn rest(&mut self) {
         self.update = None;
     }

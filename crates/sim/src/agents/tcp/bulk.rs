@@ -6,7 +6,7 @@ use polypath_core::time::{Duration, Time};
 use super::files::Files;
 use crate::tcp::{Overhead, Rto, Segment, Sender, TcpConfig, TcpOutput};
 
-/// Sends one file from its start on; takes the ACKs.
+/// Sends one file, and receives the ACKs.
 #[derive(Clone, Debug)]
 pub struct Bulk {
     sender: Sender,
@@ -22,15 +22,15 @@ impl Bulk {
     /// The number of its only connection.
     pub(super) const CONNECTION: u32 = 1;
 
-    /// The source, taking a random time before it sends.
+    /// The source with a random send overhead.
     #[must_use]
     pub fn with_overhead(mut self, overhead: Overhead) -> Self {
         self.sender = self.sender.with_overhead(overhead);
         self
     }
 
-    /// A source that sends `segments` of data, [`u32::MAX`] for data without end, from `start` on,
-    /// and nothing new from `stop` on, no SYN either; [`Time::MAX`] for no stop.
+    /// A source that sends `segments` of data, [`u32::MAX`] for endless data, from `start`,
+    /// and no new data or SYN at `stop` or later; [`Time::MAX`] for no stop.
     #[must_use]
     pub fn new(tcp: TcpConfig, segments: u32, start: Time, stop: Time) -> Self {
         let total = segments.saturating_add(u32::from(tcp.syn));
@@ -79,7 +79,7 @@ impl Bulk {
         }
     }
 
-    /// True while it has data that is not acknowledged.
+    /// Whether it has unacknowledged data.
     #[must_use]
     pub fn is_open(&self) -> bool {
         self.starts.is_none() && !self.sender.is_finished()

@@ -14,7 +14,7 @@ pub(super) struct Files {
     without_data: u32,
     /// The start of the current file, and one past its last segment.
     present: Option<(Time, u32)>,
-    /// The durations of the finished files that have not been taken.
+    /// The durations of the finished files that have not been read.
     finished: Vec<Duration>,
     observed: bool,
 }

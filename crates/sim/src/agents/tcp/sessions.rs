@@ -10,7 +10,7 @@ use crate::tcp::{Overhead, Rto, Segment, Sender, SenderStats, TcpConfig, TcpOutp
 /// The configuration of a source.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SessionConfig {
-    /// Mean of the exponential time between the end of a session and the begin of the next.
+    /// The mean of the exponential time between the end of a session and the start of the next.
     pub idle: Duration,
     /// Mean of the logarithm of a file's size in bytes.
     pub mu: f64,
@@ -18,11 +18,11 @@ pub struct SessionConfig {
     pub sigma: f64,
     /// The hosts.
     pub tcp: TcpConfig,
-    /// The greatest random time that a sender takes before it sends.
+    /// The maximum random send overhead.
     pub overhead: Duration,
 }
 
-/// Sends files of log-normal size, each over a new connection; takes the ACKs.
+/// Sends files of log-normal size, each over a new connection, and receives the ACKs.
 #[derive(Clone, Debug)]
 pub struct Sessions {
     config: SessionConfig,
@@ -30,7 +30,7 @@ pub struct Sessions {
     opened: u32,
     /// The totals of the finished sessions.
     finished: SenderStats,
-    /// The present session; idle without one.
+    /// The current session; `None` while idle.
     sender: Option<Sender>,
     idle_until: Time,
     stop: Time,
@@ -57,8 +57,8 @@ impl Sessions {
         }
     }
 
-    /// The source with a stop: it starts no session at `stop` or later, and the current one sends
-    /// nothing new.
+    /// The source with a stop time: it starts no session at `stop` or later, and the current one
+    /// sends no new data.
     #[must_use]
     pub const fn until(mut self, stop: Time) -> Self {
         self.stop = stop;
@@ -104,7 +104,7 @@ impl Sessions {
         self.finished + present.unwrap_or_default()
     }
 
-    /// The congestion window of the present session in segments.
+    /// The congestion window of the current session in segments.
     #[must_use]
     pub fn congestion_window(&self) -> Option<f64> {
         self.sender.as_ref().map(Sender::congestion_window)

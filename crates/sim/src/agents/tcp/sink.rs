@@ -12,7 +12,8 @@ use crate::flow::Delays;
 use crate::percentiles::{DelayHistograms, NO_GROUP};
 use crate::tcp::{Receiver, Segment, TcpConfig, TcpEvent};
 
-/// A TCP sink and what it has delivered: side by side, as a segment touches both.
+/// A TCP sink and the data that it has delivered: adjacent in memory, since each segment touches
+/// both.
 #[derive(Clone, Debug)]
 pub(super) struct Sink {
     pub(super) host: FlowHost<Receiver>,
@@ -32,7 +33,7 @@ pub(super) struct Delivered {
     pub(super) delays: Delays,
 }
 
-/// An application sets the receiver window of a flow.
+/// A change of a flow's receiver window by the application.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct WindowChange {
     flow: u32,
@@ -71,7 +72,7 @@ impl TcpFlows {
         fabric.calendar.schedule(at, event);
     }
 
-    /// Makes the change of this number.
+    /// Applies the change of this number.
     pub(crate) fn change_window<const WATCHED: bool>(&mut self, change: u32) {
         let WindowChange { flow, window } = self.window_changes[change as usize];
         let source = &mut self.sources[flow as usize].machine;
@@ -92,7 +93,7 @@ impl TcpFlows {
         }
     }
 
-    /// Hands a data segment, which was sent at `sent`, to a sink.
+    /// Passes a data segment, which was sent at `sent`, to a sink.
     #[inline]
     pub(crate) fn receive_data<const WATCHED: bool>(
         &mut self,
@@ -140,7 +141,7 @@ impl TcpFlows {
         sink.rearm(fabric, Event::Sink(number));
     }
 
-    /// Reports that a receiver window has arrived, if one more has been timed since `before`.
+    /// Reports the arrival of a receiver window, if one more has been timed since `before`.
     fn report_round_trip(&mut self, at: Time, number: u32, before: (u32, Option<Time>)) {
         let receiver = &self.sinks[number as usize].host.machine;
         if let (Some(since), Some(least)) = (before.1, receiver.rtt())

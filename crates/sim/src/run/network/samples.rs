@@ -7,7 +7,7 @@ use crate::world::Overflow;
 
 /// The number of samples of congestion windows in a span.
 pub(super) const SAMPLES: u32 = 50;
-/// The receivers' estimates of the round-trip times change little: every 25th sample takes them,
+/// The receivers' estimates of the round-trip times change slowly: every 25th sample reads them,
 /// too.
 const RTT_SAMPLE: u32 = 25;
 
@@ -24,7 +24,7 @@ pub(super) struct Sampled {
 }
 
 impl Sampled {
-    /// Runs from `begin` over a span of length `span`, and samples the flows.
+    /// Runs from `begin` for a span of length `span`, and samples the flows.
     pub(super) fn over(
         driven: &mut Driven,
         begin: Time,

@@ -12,13 +12,13 @@ const BETA: f64 = 0.7;
 /// The increase, in segments a round trip, with which a Reno window that is multiplied by [`BETA`]
 /// has the mean of a standard one (RFC 9438, 4.3).
 const ALPHA: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
-/// A window grows by half in a round trip at most (RFC 9438, 4.2).
+/// The maximum growth of the window in a round trip, as a factor (RFC 9438, 4.2).
 const GREATEST_GROWTH: f64 = 1.5;
 
 /// The state of CUBIC; windows in segments, times in seconds.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Cubic {
-    /// The window just before the last reduction, or less by fast convergence; nothing before the
+    /// The window just before the last reduction, or less by fast convergence; `None` before the
     /// first and after a timeout.
     w_max: Option<f64>,
     /// The window just before the last reduction.
@@ -35,7 +35,7 @@ struct Epoch {
     w_max: f64,
     /// K: the seconds from the start of the epoch until the window reaches `w_max`.
     k: f64,
-    /// The window that Reno would have.
+    /// The estimated window of Reno.
     w_est: f64,
 }
 

@@ -4,7 +4,7 @@ use polypath_core::time::{Duration, Time};
 
 use super::{CongestionControl, LEAST_SSTHRESH, Reduced};
 
-/// One segment more for every window of ACKs; half of the window after a loss.
+/// One more segment for each window of ACKs; half of the window after a loss.
 ///
 /// The half is taken without rounding, the threshold in whole segments (ns-2 2.35, tcp.cc, with
 /// `precisionReduce_`).

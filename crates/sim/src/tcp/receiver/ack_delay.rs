@@ -3,9 +3,10 @@
 use polypath_core::machine::Deadline;
 use polypath_core::time::{Duration, Time};
 
-/// Holds back the ACK of every first of two segments in order, for a limited time.
+/// Delays the ACK of the first of each two segments in order, for a limited time.
 ///
-/// As in ns-2 (`TCPSink/DelAck`): only one segment waits, and whatever comes next sends its ACK.
+/// As in ns-2 (`TCPSink/DelAck`), at most one segment waits, and the next segment of any kind sends
+/// its ACK.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct AckDelay {
     interval: Option<Duration>,
@@ -13,7 +14,7 @@ pub(super) struct AckDelay {
 }
 
 impl AckDelay {
-    /// Delays by `interval` at most, or not at all.
+    /// Delays by at most `interval`; `None` for no delay.
     pub(super) const fn new(interval: Option<Duration>) -> Self {
         Self {
             interval,
@@ -21,7 +22,7 @@ impl AckDelay {
         }
     }
 
-    /// True if the ACK of the segment that arrived waits; `may_wait` means that it is in order.
+    /// Whether the ACK of the segment that arrived waits; `may_wait` if the segment is in order.
     #[inline]
     pub(super) fn holds_back(&mut self, now: Time, may_wait: bool) -> bool {
         let Some(interval) = self.interval else {
@@ -32,7 +33,7 @@ impl AckDelay {
         waits
     }
 
-    /// True if an ACK that waited goes now.
+    /// Whether a delayed ACK must be sent now.
     pub(super) fn expires(&mut self, now: Time) -> bool {
         self.expires.take_if(|at| *at <= now).is_some()
     }

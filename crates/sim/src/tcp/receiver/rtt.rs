@@ -2,7 +2,7 @@
 
 use polypath_core::time::{Duration, Time};
 
-/// Times how long it takes to receive one receiver window in order.
+/// Measures the time in which one receiver window arrives in order.
 ///
 /// Data up to the advertised edge can have been sent before the ACK that advertised it came back
 /// only if the window was not yet used: a window takes a round trip at least, and exactly one if
@@ -12,7 +12,7 @@ use polypath_core::time::{Duration, Time};
 /// of earlier ACKs.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct WindowTimer {
-    /// Since when, and up to which segment.
+    /// The start of the current measurement, and the segment that ends it.
     present: Option<(Time, u32)>,
     least: Option<Duration>,
     /// The number of windows timed.
@@ -20,8 +20,8 @@ pub(super) struct WindowTimer {
 }
 
 impl WindowTimer {
-    /// Notes that everything before `next` has arrived, and the right edge `edge` of its ACK, if
-    /// that is new.
+    /// Records that all segments before `next` have arrived, and the right edge `edge` of their
+    /// ACK, if that is new.
     #[inline]
     pub(super) fn advance(&mut self, now: Time, next: u32, edge: Option<u32>) {
         if let Some((since, edge)) = self.present {

@@ -7,11 +7,11 @@ use crate::tcp::segment::SackBlocks;
 #[derive(Clone, Debug)]
 pub(super) struct OutOfOrder {
     held: RangeSet,
-    /// A segment of each of the ranges that changed last, most recent first; nothing without SACK.
+    /// A segment of each of the ranges that changed last, most recent first; empty without SACK.
     recent: Option<[u32; SackBlocks::MOST]>,
 }
 
-/// No segment has this number.
+/// A number that no segment has.
 const NONE: u32 = u32::MAX;
 
 impl OutOfOrder {
@@ -32,7 +32,7 @@ impl OutOfOrder {
         self.recent = self.recent.map(|_| [NONE; SackBlocks::MOST]);
     }
 
-    /// Holds a segment beyond the first hole; false if it was held before.
+    /// Adds a segment beyond the first hole; returns whether it is new.
     pub(super) fn hold(&mut self, number: u32) -> bool {
         let is_new = self.held.insert(Range {
             start: number,
@@ -52,15 +52,15 @@ impl OutOfOrder {
         is_new
     }
 
-    /// Gives up what is in order now that everything before `next` has arrived; returns where that
-    /// ends.
+    /// Removes the segments that are in order now that all before `next` have arrived; returns the
+    /// number after them.
     pub(super) fn release(&mut self, next: u32) -> u32 {
         let next = self.held.first_missing(next);
         self.held.forget_before(next);
         next
     }
 
-    /// The ranges that changed last, most recent first, and the bytes that they take in a header.
+    /// The ranges that changed last, most recent first, and their size in a header in bytes.
     #[inline]
     pub(super) fn blocks(&self, acknowledged: u32) -> (SackBlocks, u32) {
         if self.held.is_empty() {

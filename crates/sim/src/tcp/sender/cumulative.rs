@@ -8,9 +8,10 @@ use crate::tcp::event::{RecoveryKind, TcpOutput};
 use crate::tcp::segment::Segment;
 use polypath_scenario::TcpVariant as Variant;
 
-/// Duplicate ACKs that stand for a loss (RFC 5681, 3.2).
+/// The number of duplicate ACKs that indicate a loss (RFC 5681, 3.2).
 pub(super) const LOSS_THRESHOLD: u32 = 3;
-/// The most segments that `NewReno` sends for one ACK in fast recovery (ns-2 2.35, tcp-newreno.cc).
+/// The maximum number of segments that `NewReno` sends for one ACK in fast recovery (ns-2 2.35,
+/// tcp-newreno.cc).
 pub(super) const NEWRENO_BURST: u32 = 2;
 
 impl Sender {
@@ -35,7 +36,7 @@ impl Sender {
         self.send_more(now, u32::MAX, out);
     }
 
-    /// One of several losses of a window is repaired: the next one is at the new front (RFC 6582,
+    /// Handles a partial ACK: the first unacknowledged segment is lost as well (RFC 6582,
     /// 3.2, step 3, with a timer that only the first partial ACK restarts).
     fn take_partial_ack(&mut self, now: Time, number: u32, out: &mut impl FnMut(TcpOutput)) {
         let acknowledged = number - self.sequence.una;
@@ -75,7 +76,7 @@ impl Sender {
         self.send_more(now, burst, out);
     }
 
-    /// Three duplicates stand for a loss.
+    /// Handles three duplicate ACKs, which indicate a loss.
     fn take_loss(&mut self, now: Time, out: &mut impl FnMut(TcpOutput)) {
         let is_answered = self.recovery.is_answered(self.sequence.una);
         let for_mark = self.recovery.take_mark();
@@ -98,7 +99,7 @@ impl Sender {
         self.transmit(now, self.sequence.una, out);
     }
 
-    /// Tahoe: a loss is answered like a timeout, without the back-off.
+    /// Reacts to a loss as Tahoe does: as to a timeout, without the back-off.
     fn restart_slowly(&mut self, now: Time, out: &mut impl FnMut(TcpOutput)) {
         self.window.restart(self.in_use(self.sequence.una));
         self.signals_reduction = self.options.ecn;

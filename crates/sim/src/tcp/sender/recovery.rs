@@ -12,14 +12,14 @@ use polypath_scenario::TcpVariant as Variant;
 pub(super) struct Recovery {
     /// Duplicate ACKs since the last new one.
     pub(super) duplicates: u32,
-    /// The recovery that has not ended.
+    /// The recovery in progress.
     pub(super) state: Option<RecoveryKind>,
-    /// One past the highest segment that was sent when the window was last reduced.
+    /// One past the highest segment sent when the window was last reduced.
     pub(super) point: Option<u32>,
-    /// Whether it was reduced for a mark, so that the first loss of that window is repaired without
+    /// Whether a mark reduced it, so that the first loss of that window is repaired without
     /// a second reduction.
     for_mark: bool,
-    /// Segments that duplicate ACKs have shown to have left the network during fast recovery.
+    /// The segments that left the network during fast recovery, by duplicate ACKs.
     pub(super) inflation: u32,
     /// Whether a partial ACK of this recovery has restarted the timer.
     pub(super) partial: bool,
@@ -45,36 +45,36 @@ impl Recovery {
         self.state == Some(RecoveryKind::Fast)
     }
 
-    /// True if the loss of `una` has been answered already: all losses of a window are one sign of
-    /// congestion (ns-2's `bugFix_`, the `recover` of RFC 6582).
+    /// Whether the window was already reduced for the loss of `una`: all losses of a window are one
+    /// sign of congestion (ns-2's `bugFix_`, the `recover` of RFC 6582).
     pub(super) fn is_answered(&self, una: u32) -> bool {
         let Some(point) = self.point else {
             return false;
         };
-        // A scoreboard counts no duplicate that stands for old data, so that the point itself is
+        // A scoreboard counts no duplicates of old data, so a loss at the point itself is
         // new.
         una < point || (una == point && self.scoreboard.is_none())
     }
 
-    /// The window is reduced for a mark.
+    /// Records that a mark reduced the window.
     pub(super) fn answer_mark(&mut self, max: u32) {
         self.point = Some(max);
         self.for_mark = true;
     }
 
-    /// True, once, if the window was reduced for a mark and not yet for a loss.
+    /// Whether a mark, and no loss yet, has reduced the window; resets that state.
     pub(super) fn take_mark(&mut self) -> bool {
         std::mem::take(&mut self.for_mark)
     }
 
-    /// A timeout ends whatever went on.
+    /// Ends any recovery after a timeout.
     pub(super) fn begin_timeout(&mut self, max: u32) -> TcpEvent {
         self.duplicates = 0;
         self.inflation = 0;
         self.begin(RecoveryKind::Timeout, max)
     }
 
-    /// Begins a recovery that ends once everything before `point` is acknowledged.
+    /// Starts a recovery that ends once all segments before `point` are acknowledged.
     pub(super) fn begin(&mut self, kind: RecoveryKind, point: u32) -> TcpEvent {
         self.state = Some(kind);
         self.point = Some(point);
@@ -85,7 +85,8 @@ impl Recovery {
 }
 
 impl Sender {
-    /// Takes an ACK of new data in: `una` moves, the timer restarts, a round trip may be measured.
+    /// Processes an ACK of new data: `una` advances, the timer restarts, a round trip may be
+    /// measured.
     #[inline]
     pub(super) fn advance(&mut self, now: Time, number: u32, out: &mut impl FnMut(TcpOutput)) {
         self.sequence.una = number;
@@ -104,12 +105,12 @@ impl Sender {
         }
     }
 
-    /// The window grows for an ACK of new data, but not by one that echoes a mark (RFC 3168,
+    /// Grows the window for an ACK of new data, unless it echoes a mark (RFC 3168,
     /// 6.1.2).
     #[inline]
     pub(super) fn grow(&mut self, now: Time, from: u32, echo: bool) {
         if self.options.syn && from == 0 {
-            // A SYN that was lost leaves a window of one segment (RFC 5681, 3.1).
+            // After a lost SYN the window is one segment (RFC 5681, 3.1).
             let lost = self.stats.timeouts > 0;
             self.window
                 .open(if lost { 1 } else { self.options.initial_window });
@@ -127,7 +128,7 @@ impl Sender {
         }
     }
 
-    /// Leaves a slow start after a loss, if all that was sent before the loss is acknowledged.
+    /// Leaves slow start after a loss, if all segments sent before the loss are acknowledged.
     #[inline]
     pub(super) fn leave_slow_start(&mut self, out: &mut impl FnMut(TcpOutput)) {
         if self.recovery.state.is_some()

@@ -28,20 +28,20 @@ impl Retransmission {
         }
     }
 
-    /// A segment is sent for the first time.
+    /// Records the first transmission of a segment.
     #[inline]
     pub(super) fn note_new(&mut self, now: Time, number: u32) {
         self.timing.get_or_insert(Timing { number, sent: now });
         self.note_sent(now);
     }
 
-    /// A segment is sent again: it cannot be timed any more (Karn).
+    /// Records a retransmission: the segment can no longer be timed (Karn).
     pub(super) fn note_again(&mut self, now: Time, number: u32) {
         self.timing.take_if(|timing| timing.number == number);
         self.note_sent(now);
     }
 
-    /// The timer runs from the first segment that is outstanding (RFC 6298, 5.1).
+    /// Starts the timer with the first outstanding segment (RFC 6298, 5.1).
     #[inline]
     fn note_sent(&mut self, now: Time) {
         if self.expires.is_none() {
@@ -49,7 +49,7 @@ impl Retransmission {
         }
     }
 
-    /// The measurement that an ACK of everything before `number` completes.
+    /// Completes a measurement by an ACK of all segments before `number`.
     #[inline]
     pub(super) fn measure(&mut self, now: Time, number: u32) -> Option<Duration> {
         let timing = self.timing.take_if(|timing| timing.number < number)?;
@@ -57,7 +57,7 @@ impl Retransmission {
         Some(now.since(timing.sent))
     }
 
-    /// Like [`Self::measure`], but takes from the measurement only that the back-off is over.
+    /// Like [`Self::measure`], but uses the measurement only to end the back-off.
     pub(super) fn end_back_off(&mut self, number: u32) {
         if self
             .timing
@@ -77,14 +77,13 @@ impl Retransmission {
         self.expires = None;
     }
 
-    /// A retransmission: the pending round-trip measurement is discarded (Karn), the timer
-    /// restarts.
+    /// Handles a retransmission: discards the pending measurement (Karn) and restarts the timer.
     pub(super) fn restart_untimed(&mut self, now: Time) {
         self.timing = None;
         self.restart(now);
     }
 
-    /// The timer has expired.
+    /// Handles the expiry of the timer.
     pub(super) fn back_off(&mut self, now: Time) {
         self.rto.back_off();
         self.restart_untimed(now);

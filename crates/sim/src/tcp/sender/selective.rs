@@ -30,12 +30,12 @@ impl Sender {
         } else if is_duplicate {
             self.take_selective_duplicate(now, out);
         } else {
-            // It may carry a larger receiver window.
+            // The ACK may carry a larger receiver window.
             self.send_more(now, u32::MAX, out);
         }
     }
 
-    /// Handles an ACK of something beyond a hole (steps 1 to 3).
+    /// Handles an ACK of a segment beyond a hole (steps 1 to 3).
     fn take_selective_duplicate(&mut self, now: Time, out: &mut impl FnMut(TcpOutput)) {
         self.recovery.duplicates += 1;
         let una = self.sequence.una;
@@ -51,7 +51,7 @@ impl Sender {
         }
     }
 
-    /// Begins fast recovery (step 4).
+    /// Starts fast recovery (step 4).
     fn recover_selectively(
         &mut self,
         now: Time,
@@ -101,7 +101,7 @@ impl Sender {
         }
     }
 
-    /// True if [`Self::send_selectively`] may send.
+    /// Whether [`Self::send_selectively`] may send.
     pub(super) fn may_send_selectively(&mut self) -> bool {
         self.pipe() < self.window.whole()
     }

@@ -10,7 +10,7 @@ use crate::tcp::segment::{Segment, SegmentKind};
 use polypath_scenario::TcpVariant as Variant;
 
 impl Sender {
-    /// Sends what is allowed, up to `burst` segments, now or after the overhead of the host.
+    /// Sends the permitted segments, up to `burst`, now or after the host's overhead.
     #[inline]
     pub(super) fn send_more(&mut self, now: Time, burst: u32, out: &mut impl FnMut(TcpOutput)) {
         if self.overhead.is_some() {
@@ -57,11 +57,11 @@ impl Sender {
         }
     }
 
-    /// How many segments the windows let go beyond those that the application has given: 0 if the
-    /// connection is blocked.
+    /// The number of segments that the windows permit beyond those that the application has
+    /// written: 0 if the connection is blocked.
     pub fn room(&mut self) -> u32 {
         let beyond = if self.recovers_selectively() {
-            // What has to be sent again was, as far as the pipe allows, when the last ACK came.
+            // Retransmissions were sent with the last ACK, as far as the pipe permits.
             let free = self.window.whole().saturating_sub(self.pipe());
             self.sequence.max.saturating_add(free)
         } else {
@@ -77,7 +77,7 @@ impl Sender {
         }
     }
 
-    /// Takes `segments` more from the application, and sends what is allowed.
+    /// Accepts `segments` more from the application, and sends what is permitted.
     pub fn extend(&mut self, now: Time, segments: u32, out: &mut impl FnMut(TcpOutput)) {
         self.sequence.total = self.sequence.total.saturating_add(segments);
         if self.limited_transmit() > 0 && !self.recovers_selectively() {
@@ -88,8 +88,8 @@ impl Sender {
         self.send_more(now, u32::MAX, out);
     }
 
-    /// How many new segments the first duplicate ACKs let go beyond the window (RFC 3042); while
-    /// old ones go again, none.
+    /// The number of new segments that the first duplicate ACKs permit beyond the window (RFC
+    /// 3042); none during retransmissions.
     fn limited_transmit(&self) -> u32 {
         let duplicates = self.recovery.duplicates;
         let sends_new = self.sequence.next >= self.sequence.max;
@@ -113,7 +113,7 @@ impl Sender {
         by_window.min(sequence.edge).min(sequence.total)
     }
 
-    /// Sends the next segment; after a timeout that is the next one that has not arrived.
+    /// Sends the next segment; after a timeout, the next one not known to have arrived.
     #[inline]
     fn send_next(&mut self, now: Time, out: &mut impl FnMut(TcpOutput)) {
         let number = self.sequence.next;
@@ -149,8 +149,8 @@ impl Sender {
         out(TcpOutput::Segment(segment));
     }
 
-    /// New data is ECN-capable; neither a SYN nor what is sent again is (RFC 3168, 6.1.1 and
-    /// 6.1.5).
+    /// Whether a segment is ECN-capable: new data is; a SYN and retransmissions are not (RFC 3168,
+    /// 6.1.1 and 6.1.5).
     #[inline]
     fn declare_ecn(&mut self, segment: &mut Segment) {
         if self.options.ecn && !(self.options.syn && segment.number == 0) {
