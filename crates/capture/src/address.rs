@@ -15,13 +15,13 @@ const SINK_PORTS: u32 = 16384 - 3 - SOURCE_PORTS;
 /// 10.0.0.0, a private range (RFC 1918, 3).
 const FIRST_ADDRESS: u32 = 10 << 24;
 /// All but the first and the last address of 10.0.0.0/8.
-const MOST_NODES: usize = (1 << 24) - 2;
+const MAX_NODES: usize = (1 << 24) - 2;
 
 /// The flows cannot have unique addresses.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AddressError {
     /// More nodes than 10.0.0.0/8 has addresses.
-    #[error("{0} nodes are more than a capture has addresses for, {MOST_NODES}")]
+    #[error("{0} nodes are more than a capture has addresses for, {MAX_NODES}")]
     TooManyNodes(usize),
     /// More flows between two nodes than there are ports.
     #[error("more than {SINK_PORTS} flows between `{0}` and `{1}` exceed the available ports")]
@@ -72,7 +72,7 @@ pub(crate) struct Addresses<'a> {
 
 impl<'a> Addresses<'a> {
     pub(crate) fn new(graph: &'a Graph) -> Result<Self, AddressError> {
-        if graph.nodes.len() > MOST_NODES {
+        if graph.nodes.len() > MAX_NODES {
             return Err(AddressError::TooManyNodes(graph.nodes.len()));
         }
         Ok(Self {

@@ -9,7 +9,7 @@ use crate::connection::Origins;
 /// Headers of IPv4 and TCP without options, in bytes.
 const HEADERS: u32 = 40;
 /// The greatest window scale (RFC 7323, 2.3).
-const MOST_SHIFT: u8 = 14;
+const MAX_SHIFT: u8 = 14;
 /// The window that the sender of the data advertises, in bytes.
 const UNUSED_WINDOW: u16 = u16::MAX;
 
@@ -35,7 +35,7 @@ impl Form {
             payload,
             first_data: u32::from(tcp.syn),
             shift: if tcp.syn {
-                (0..MOST_SHIFT).find(fits).unwrap_or(MOST_SHIFT)
+                (0..MAX_SHIFT).find(fits).unwrap_or(MAX_SHIFT)
             } else {
                 0
             },

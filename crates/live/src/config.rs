@@ -31,7 +31,7 @@ pub use control::{Control, ControlConfig, MetricsConfig};
 pub use control_address::ControlAddress;
 
 /// Least MTU of an IPv6 link (RFC 8200, section 5), in bytes.
-pub(crate) const LEAST_MTU_V6: u16 = 1280;
+pub(crate) const MIN_MTU_V6: u16 = 1280;
 /// The default queue length of the TUN device in packets, as the kernel's own (`TUN_READQ_SIZE`).
 const DEFAULT_QUEUE: u32 = 500;
 /// Sequence numbers remembered to recognize copies: one second at 90 Mbit/s of full packets.

@@ -15,7 +15,7 @@ use crate::record::{DelayQuantiles, DirectionRecord, OverlayRecord, PathRecord, 
 const BIN: Duration = Duration::from_secs(1);
 
 /// No bin is kept later than this after the start of the run (a day), whatever an event's time.
-const MOST_BINS: u64 = 86_400;
+const MAX_BINS: u64 = 86_400;
 
 /// Folds events, in the order of their times at each end, into an [`OverlayRecord`].
 #[derive(Clone, Debug)]
@@ -171,7 +171,7 @@ impl Recorder {
         };
         direction.frames_in += 1;
         direction.bytes_in.0 += u64::from(len);
-        let bin = (stamped.at.0 / BIN.as_nanos()).min(MOST_BINS - 1);
+        let bin = (stamped.at.0 / BIN.as_nanos()).min(MAX_BINS - 1);
         let bin = usize::try_from(bin).unwrap_or(usize::MAX);
         if direction.arrivals.len() <= bin {
             direction.arrivals.resize(bin + 1, Bytes(0));

@@ -46,7 +46,7 @@ pub use watch::{Detail, FlowPacket, NetworkEvent};
 const CATCH_UP: u32 = 1 << 20;
 
 /// The maximum number of packets in all queues and links of a world; each takes about 100 bytes.
-pub const MOST_IN_FLIGHT: usize = 1 << 23;
+pub const MAX_IN_FLIGHT: usize = 1 << 23;
 
 /// An output of a world.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -81,7 +81,7 @@ pub struct World<X> {
     external: Slab<Option<X>>,
     next_event: Option<Time>,
     overflow: Option<Overflow>,
-    pub(crate) most_in_flight: usize,
+    pub(crate) max_in_flight: usize,
 }
 
 /// The names of the parts of a network, by number.
@@ -110,12 +110,12 @@ impl<X: Payload> World<X> {
             external: Slab::default(),
             next_event,
             overflow: None,
-            most_in_flight: MOST_IN_FLIGHT,
+            max_in_flight: MAX_IN_FLIGHT,
         }
     }
 
     /// Handles all events that are due at `until` or before, unless the world comes to
-    /// hold more than [`MOST_IN_FLIGHT`] packets.
+    /// hold more than [`MAX_IN_FLIGHT`] packets.
     pub fn run_until(&mut self, until: Time, out: &mut impl FnMut(WorldOutput<X>)) {
         while let Some(at) = self.next_event.filter(|at| *at <= until)
             && !self.holds_too_much(at)
@@ -270,7 +270,7 @@ impl<X: Payload> World<X> {
     /// Whether there are more packets at `at` than the memory bound; keeps the first overflow.
     fn holds_too_much(&mut self, at: Time) -> bool {
         let held = self.fabric.held();
-        if held <= self.most_in_flight {
+        if held <= self.max_in_flight {
             return false;
         }
         if self.overflow.is_none()

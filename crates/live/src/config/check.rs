@@ -11,7 +11,7 @@ use polypath_core::policy::PathSet;
 use polypath_core::time::Duration;
 use polypath_document::{Problems, at_most_a_day};
 
-use super::{LEAST_MTU_V6, NodeConfig, PathConfig, PathRelay, TunDevice, Uplinks, auto, control};
+use super::{MIN_MTU_V6, NodeConfig, PathConfig, PathRelay, TunDevice, Uplinks, auto, control};
 use crate::keys;
 use crate::privilege;
 
@@ -20,7 +20,7 @@ const RELAY_KEY: &str = "give the key printed by `polypath key` for the relay";
 /// The longest interface name in bytes (`IFNAMSIZ` without the terminating zero).
 const MAX_NAME: usize = 15;
 /// The least MTU for IPv4 that every host accepts (RFC 791), in bytes.
-const LEAST_MTU: u16 = 576;
+const MIN_MTU: u16 = 576;
 
 pub(super) fn check(config: &NodeConfig, problems: &mut Problems) {
     check_tun(&config.node.tun, problems);
@@ -95,7 +95,7 @@ fn check_tun(tun: &TunDevice, problems: &mut Problems) {
         problems.report("node.tun.name", "`lo` is the loopback interface", remedy);
     }
     check_overlay(&tun.addresses, problems);
-    let least = least_mtu(tun);
+    let least = min_mtu(tun);
     if tun.mtu.is_some_and(|mtu| mtu < least) {
         let remedy = format!("use {least} or more, or omit it");
         problems.report(
@@ -163,12 +163,12 @@ fn check_overlay(addresses: &[IpNet], problems: &mut Problems) {
     }
 }
 
-fn least_mtu(tun: &TunDevice) -> u16 {
+fn min_mtu(tun: &TunDevice) -> u16 {
     let mut addresses = tun.addresses.iter();
     if addresses.any(|prefix| prefix.addr().is_ipv6()) {
-        LEAST_MTU_V6
+        MIN_MTU_V6
     } else {
-        LEAST_MTU
+        MIN_MTU
     }
 }
 
@@ -201,7 +201,7 @@ fn check_probing(config: &NodeConfig, problems: &mut Problems) {
         .node
         .tun
         .mtu
-        .filter(|mtu| *mtu >= least_mtu(&config.node.tun));
+        .filter(|mtu| *mtu >= min_mtu(&config.node.tun));
     let most = mtu.unwrap_or(u16::MAX);
     if !(MIN_PAIR_LEN..=most).contains(&probing.pair_len) {
         let message = format!("packets of {} B cannot be sent as a pair", probing.pair_len);

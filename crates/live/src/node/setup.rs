@@ -11,7 +11,7 @@ use polypath_session::tunnel::{Tunnel, packet_overhead};
 
 use super::error::NodeError;
 use crate::clock::Clock;
-use crate::config::{LEAST_MTU_V6, NodeConfig, PathConfig};
+use crate::config::{MIN_MTU_V6, NodeConfig, PathConfig};
 use crate::interfaces::netlink;
 use crate::interfaces::uplink::TUN_ALIAS;
 use crate::keys::SystemEntropy;
@@ -104,7 +104,7 @@ pub(super) fn tun_mtu(config: &NodeConfig, sockets: &[PathSocket]) -> Result<u16
         );
     }
     let mut addresses = config.node.tun.addresses.iter();
-    if mtu < LEAST_MTU_V6 && addresses.any(|prefix| prefix.addr().is_ipv6()) {
+    if mtu < MIN_MTU_V6 && addresses.any(|prefix| prefix.addr().is_ipv6()) {
         return Err(NodeError::Mtu(mtu));
     }
     Ok(mtu)

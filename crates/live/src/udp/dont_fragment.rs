@@ -10,7 +10,7 @@ use nix::libc::{self, c_int};
 use super::PathSocket;
 
 /// The greatest length of IPv6 fragments in bytes, the minimum MTU of a link (RFC 8200, section 5).
-const LEAST_MTU_V6: c_int = 1280;
+const MIN_MTU_V6: c_int = 1280;
 
 impl PathSocket {
     /// Sends datagrams with don't-fragment, ignoring MTUs that routers report: datagrams above the
@@ -49,7 +49,7 @@ impl PathSocket {
             return self.set(libc::IPPROTO_IP, libc::IP_MTU_DISCOVER, dont);
         }
         self.set_dont_fragment(false)?;
-        self.set(libc::IPPROTO_IPV6, libc::IPV6_MTU, LEAST_MTU_V6)
+        self.set(libc::IPPROTO_IPV6, libc::IPV6_MTU, MIN_MTU_V6)
     }
 
     #[expect(unsafe_code, reason = "no library here has these socket options")]

@@ -15,16 +15,16 @@ use polypath_document::{MAX_RATE, MAX_SIZE, Problems, at_most, last_part};
 use polypath_link::QueueLimit;
 
 /// The greatest size of a file, on average or measured; the lab keeps it in memory.
-pub(crate) const MOST_FILE: Bytes = Bytes(1_000_000_000);
+pub(crate) const MAX_FILE: Bytes = Bytes(1_000_000_000);
 /// The longest propagation delay.
-const MOST_DELAY: Duration = Duration::from_secs(3600);
+const MAX_DELAY: Duration = Duration::from_secs(3600);
 /// The shortest interval of periodic events.
-const LEAST_INTERVAL: Duration = Duration::from_millis(1);
+const MIN_INTERVAL: Duration = Duration::from_millis(1);
 /// The greatest number of links of a path, and of background hosts of all paths.
-const MOST_LINKS: usize = 256;
-const MOST_HOSTS: u64 = 100_000;
+const MAX_LINKS: usize = 256;
+const MAX_HOSTS: u64 = 100_000;
 /// The least time between two packets of a UDP source.
-pub(crate) const LEAST_GAP: Duration = Duration::from_micros(1);
+pub(crate) const MIN_GAP: Duration = Duration::from_micros(1);
 
 /// Reports all values beyond the limits.
 pub(super) fn check(scenario: &Scenario, problems: &mut Problems) {
@@ -41,8 +41,8 @@ pub(super) fn check(scenario: &Scenario, problems: &mut Problems) {
             check_link(&key, link, problems);
         }
         let hops = path.hops();
-        if hops > MOST_LINKS {
-            let message = format!("`links` is {hops}, but must be at most {MOST_LINKS}");
+        if hops > MAX_LINKS {
+            let message = format!("`links` is {hops}, but must be at most {MAX_LINKS}");
             problems.report(&format!("{key}.link"), message, "");
         }
     }
@@ -51,7 +51,7 @@ pub(super) fn check(scenario: &Scenario, problems: &mut Problems) {
 }
 
 fn check_transfer(transfer: &Transfer, problems: &mut Problems) {
-    at_most("transfer.size", transfer.size, MOST_FILE, problems);
+    at_most("transfer.size", transfer.size, MAX_FILE, problems);
     for (key, span) in [
         ("transfer.gap", transfer.gap),
         ("transfer.timeout", transfer.timeout),
@@ -63,7 +63,7 @@ fn check_transfer(transfer: &Transfer, problems: &mut Problems) {
 
 pub(crate) fn check_tcp(key: &str, tcp: &Tcp, problems: &mut Problems) {
     let min_rto = tcp_key(key, "min_rto", problems);
-    at_least(&min_rto, tcp.min_rto, LEAST_INTERVAL, problems);
+    at_least(&min_rto, tcp.min_rto, MIN_INTERVAL, problems);
     for (leaf, span) in [
         ("min_rto", tcp.min_rto),
         ("initial_rto", tcp.initial_rto),
@@ -76,7 +76,7 @@ pub(crate) fn check_tcp(key: &str, tcp: &Tcp, problems: &mut Problems) {
 
 fn check_overlay(overlay: &Overlay, problems: &mut Problems) {
     let interval = overlay.pair_interval;
-    at_least("overlay.pair_interval", interval, LEAST_INTERVAL, problems);
+    at_least("overlay.pair_interval", interval, MIN_INTERVAL, problems);
     at_most_a_day("overlay.pair_interval", interval, problems);
 }
 
@@ -108,8 +108,8 @@ fn check_profile(key: &str, profile: &Profile, problems: &mut Problems) {
 
 /// Checks the time between packets of size `packet` at the rate in `leaf`, both below `key`.
 pub(crate) fn check_gap(key: &str, leaf: &str, rate: Rate, packet: Bytes, problems: &mut Problems) {
-    if rate.transmission_time(packet) < LEAST_GAP {
-        let message = format!("packets of {packet} at {rate} are less than {LEAST_GAP} apart");
+    if rate.transmission_time(packet) < MIN_GAP {
+        let message = format!("packets of {packet} at {rate} are less than {MIN_GAP} apart");
         let keys = [format!("{key}.{leaf}"), format!("{key}.packet")];
         let keys = keys.each_ref().map(String::as_str);
         let remedy = format!("lower `{leaf}`, or make `packet` larger");
@@ -120,8 +120,8 @@ pub(crate) fn check_gap(key: &str, leaf: &str, rate: Rate, packet: Bytes, proble
 /// The mean of a log-normal distribution is exp(mu + sigma^2 / 2).
 pub(crate) fn check_files(key: &str, file: LogNormal, problems: &mut Problems) {
     let mean = (file.mu + file.sigma * file.sigma / 2.0).exp();
-    if mean > MOST_FILE.0 as f64 {
-        let message = format!("the files have {mean:.1e} B on average, more than {MOST_FILE}");
+    if mean > MAX_FILE.0 as f64 {
+        let message = format!("the files have {mean:.1e} B on average, more than {MAX_FILE}");
         let keys = [format!("{key}.sigma"), format!("{key}.mu")];
         let keys = keys.each_ref().map(String::as_str);
         let remedy = "lower `mu` or `sigma`: the mean is exp(mu + sigma^2 / 2)";
@@ -136,7 +136,7 @@ pub(crate) fn check_link(key: &str, link: &Link, problems: &mut Problems) {
     if let Some(onoff) = link.onoff {
         for (name, span) in [("up", onoff.up), ("down", onoff.down)] {
             let key = format!("{key}.onoff.{name}");
-            at_least(&key, span, LEAST_INTERVAL, problems);
+            at_least(&key, span, MIN_INTERVAL, problems);
             at_most_a_day(&key, span, problems);
         }
     }
@@ -146,7 +146,7 @@ fn check_line(key: &str, rate: Rate, delay: Duration, problems: &mut Problems) {
     let rate_key = format!("{key}.rate");
     at_most(&rate_key, rate, MAX_RATE, problems);
     let delay_key = format!("{key}.delay");
-    at_most(&delay_key, delay, MOST_DELAY, problems);
+    at_most(&delay_key, delay, MAX_DELAY, problems);
 }
 
 fn check_queue(key: &str, queue: QueueLimit, problems: &mut Problems) {
@@ -174,14 +174,14 @@ fn check_hosts(scenario: &Scenario, problems: &mut Problems) {
             .map_or(0, |profile| u64::from(profile.hosts) * nodes)
     };
     let hosts = scenario.paths.iter().map(hosts_of).sum::<u64>();
-    if hosts > MOST_HOSTS {
+    if hosts > MAX_HOSTS {
         let message = format!("all paths together have {hosts} background hosts");
         let used = scenario.paths.iter().filter_map(|p| p.background.as_ref());
         let keys: Vec<String> = used
             .map(|name| format!("background.{name}.hosts"))
             .collect();
         let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
-        let remedy = format!("{MOST_HOSTS} are possible; `hosts` counts at every inner node");
+        let remedy = format!("{MAX_HOSTS} are possible; `hosts` counts at every inner node");
         problems.report_among(&keys, message, remedy);
     }
 }

@@ -8,7 +8,7 @@ use polypath_document::Problems;
 
 /// The least number of links of a path with background: the load is balanced over links between two
 /// inner nodes.
-const LEAST_LOADED_LINKS: usize = 3;
+const MIN_LOADED_LINKS: usize = 3;
 
 /// Checks the profiles that a path at `key` names, and that it can carry them.
 pub(super) fn check(key: &str, path: &Path, background: &Background, problems: &mut Problems) {
@@ -56,7 +56,7 @@ fn check_name(
 }
 
 fn check_length(key: &str, path: &Path, problems: &mut Problems) {
-    if path.hops() >= LEAST_LOADED_LINKS {
+    if path.hops() >= MIN_LOADED_LINKS {
         return;
     }
     let message = format!("a path of {} links cannot carry background", path.hops());

@@ -10,7 +10,7 @@ pub use cubic::Cubic;
 pub use reno::Reno;
 
 /// The minimum slow start threshold after a loss, in segments (RFC 5681, equation 4).
-const LEAST_SSTHRESH: f64 = 2.0;
+const MIN_SSTHRESH: f64 = 2.0;
 
 /// The window after a loss or a congestion mark, in segments.
 #[derive(Clone, Copy, Debug, PartialEq)]

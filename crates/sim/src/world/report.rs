@@ -98,7 +98,7 @@ pub enum Overflow {
         /// The time of the event.
         at: Time,
     },
-    /// All queues and links together held more than [`MOST_IN_FLIGHT`](super::MOST_IN_FLIGHT)
+    /// All queues and links together held more than [`MAX_IN_FLIGHT`](super::MAX_IN_FLIGHT)
     /// packets.
     #[error(
         "{held} packets were in flight at {at}, {longest} of them in the queue of link `{link}`, the longest; lower \

@@ -8,7 +8,7 @@ use etherparse::{Icmpv4Type, Icmpv6Type, IpNumber, IpSlice, PacketBuilder, icmpv
 use polypath_core::time::{Duration, Time};
 use polypath_session::gcra::Gcra;
 
-use crate::config::LEAST_MTU_V6;
+use crate::config::MIN_MTU_V6;
 
 /// The hop limit of the messages, whose receiver is this host or close to it.
 const HOP_LIMIT: u8 = 64;
@@ -76,7 +76,7 @@ fn too_big(packet: &[u8], mtu: u16) -> Option<Bytes> {
             if payload.ip_number == IpNumber::IPV6_ICMP && is_error(payload.payload, &ERRORS_V6) {
                 return None;
             }
-            let mtu = u32::from(mtu.max(LEAST_MTU_V6));
+            let mtu = u32::from(mtu.max(MIN_MTU_V6));
             let quoted = &packet[..packet.len().min(QUOTED_V6)];
             PacketBuilder::ipv6(header.destination(), header.source(), HOP_LIMIT)
                 .icmpv6(Icmpv6Type::PacketTooBig { mtu })

@@ -64,8 +64,8 @@ impl Headers {
     pub(super) fn at(packet: &[u8], kind: GsoType, ip: usize) -> Option<Self> {
         let is_v4 = packet.first()? >> 4 == 4;
         let is_tcp = kind != GsoType::Udp;
-        let least_ip = if is_v4 { IPV4_LEN } else { IPV6_LEN };
-        let transport = packet.get(ip..).filter(|_| ip >= least_ip)?;
+        let min_ip = if is_v4 { IPV4_LEN } else { IPV6_LEN };
+        let transport = packet.get(ip..).filter(|_| ip >= min_ip)?;
         let (len, least) = if is_tcp {
             (usize::from(*transport.get(12)? >> 4) * 4, TCP_LEN)
         } else {

@@ -41,7 +41,7 @@ pub(super) const PREDICTIVE_GUARD_FIGURE: Figure = Figure {
 };
 
 /// Fewer runs say nothing of a mode.
-const LEAST_RUNS: usize = 5;
+const MIN_RUNS: usize = 5;
 
 /// The sweeps of the mechanisms (i) to (iv), in both readings of 3000 packets.
 struct Sweeps {
@@ -115,7 +115,7 @@ fn plots(sweeps: &Sweeps, mechanism: Mechanism) -> Vec<Plot> {
         title: format!("Mean delay, {}, 3000 packets {packets}", mechanism.title()),
         x: utilisation(),
         y: milliseconds(),
-        series: modes_of(sweep, sweeps.threshold, LEAST_RUNS),
+        series: modes_of(sweep, sweeps.threshold, MIN_RUNS),
         ..Plot::default()
     };
     vec![
@@ -175,7 +175,7 @@ fn upper_modes(sweeps: &Sweeps, pair: [Mechanism; 2]) -> Vec<Measurement> {
             let runs = sweeps.each(of).at(at);
             delays(&only(runs, |run| sweeps.threshold.is_upper(run)))
         });
-        if upper.iter().any(|samples| samples.len() < LEAST_RUNS) {
+        if upper.iter().any(|samples| samples.len() < MIN_RUNS) {
             continue;
         }
         for (of, samples) in pair.iter().zip(upper) {

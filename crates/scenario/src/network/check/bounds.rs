@@ -8,7 +8,7 @@ use crate::network::{Network, Run};
 use polypath_document::Problems;
 
 /// The shortest span with a meaningful mean.
-const LEAST_SPAN: Duration = Duration::from_micros(1);
+const MIN_SPAN: Duration = Duration::from_micros(1);
 
 /// Reports all values beyond the limits.
 pub(super) fn check(network: &Network, problems: &mut Problems) {
@@ -30,9 +30,9 @@ pub(super) fn check(network: &Network, problems: &mut Problems) {
 pub(super) fn check_run(run: Run, problems: &mut Problems) {
     at_most_a_day("run.duration", run.duration, problems);
     let measured = run.duration - run.warm_up;
-    if measured > Duration::ZERO && measured < LEAST_SPAN * u64::from(run.batches) {
+    if measured > Duration::ZERO && measured < MIN_SPAN * u64::from(run.batches) {
         let message = format!(
-            "{measured} are too short for {} spans of {LEAST_SPAN} or more",
+            "{measured} are too short for {} spans of {MIN_SPAN} or more",
             run.batches
         );
         let keys = ["run.duration", "run.warm_up", "run.batches"];

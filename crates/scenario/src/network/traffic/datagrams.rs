@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Direction, FlowPacket, TrafficKind};
-use crate::check::bounds::{LEAST_GAP, at_least, at_most_a_day, check_gap};
+use crate::check::bounds::{MIN_GAP, at_least, at_most_a_day, check_gap};
 use crate::check::{check_packet, check_rate, positive};
 use crate::tcp::Tcp;
 use crate::trace::{PacketTrace, TraceFormat};
@@ -95,7 +95,7 @@ impl TrafficKind for Cbr {
         check_packet(&format!("{key}.packet"), self.packet, problems);
         let key = format!("{key}.interval");
         positive(&key, self.interval, problems);
-        at_least(&key, self.interval, LEAST_GAP, problems);
+        at_least(&key, self.interval, MIN_GAP, problems);
         at_most_a_day(&key, self.interval, problems);
     }
 
@@ -182,7 +182,7 @@ impl Recording {
             let message = format!("the last datagram is sent at {}", last.at);
             problems.report(&key, message, "make `repeat` longer");
         }
-        at_least(&key, repeat, LEAST_GAP * entries.len() as u64, problems);
+        at_least(&key, repeat, MIN_GAP * entries.len() as u64, problems);
         at_most_a_day(&key, repeat, problems);
     }
 }

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Direction, FlowPacket, TrafficKind};
-use crate::check::bounds::{LEAST_GAP, at_least, at_most_a_day};
+use crate::check::bounds::{MIN_GAP, at_least, at_most_a_day};
 use crate::check::{check_packet, positive};
 use crate::tcp::Tcp;
 use polypath_document::Problems;
@@ -73,7 +73,7 @@ impl TrafficKind for Multihomed {
             check_packet(&at("heartbeat"), heartbeat, problems);
         }
         positive(&at("interval"), self.interval, problems);
-        at_least(&at("interval"), self.interval, LEAST_GAP, problems);
+        at_least(&at("interval"), self.interval, MIN_GAP, problems);
         at_most_a_day(&at("interval"), self.interval, problems);
         let ways = self.ways.len();
         if ways == 0 || ways > usize::from(PathSet::CAPACITY) {

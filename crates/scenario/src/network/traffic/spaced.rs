@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Direction, FlowPacket, TrafficKind};
-use crate::check::bounds::{LEAST_GAP, at_most_a_day};
+use crate::check::bounds::{MIN_GAP, at_most_a_day};
 use crate::check::{check_packet, check_rate, positive};
 use crate::network::graph::GraphLink;
 use crate::tcp::Tcp;
@@ -166,10 +166,10 @@ impl TrafficKind for Spaced {
             return false;
         };
         let rate = sender.line_rate.unwrap_or_default();
-        let is_short = rate.transmission_time(self.packet) < LEAST_GAP;
+        let is_short = rate.transmission_time(self.packet) < MIN_GAP;
         if is_short {
             let message = format!(
-                "packets of {} at {rate} take less than {LEAST_GAP}",
+                "packets of {} at {rate} take less than {MIN_GAP}",
                 self.packet
             );
             let remedy = "make `packet` larger, or set a lower `line_rate`";

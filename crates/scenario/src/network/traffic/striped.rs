@@ -13,7 +13,7 @@ use crate::check::{check_rate, positive};
 use polypath_document::{MAX_RATE, Problems};
 
 /// The shortest sampling interval of the controller.
-const LEAST_INTERVAL: Duration = Duration::from_millis(1);
+const MIN_INTERVAL: Duration = Duration::from_millis(1);
 
 /// Media that is streamed over several TCP connections; its packets are segments (`tcp.segment`).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -75,7 +75,7 @@ fn check_control(key: &str, control: &ControlConfig, problems: &mut Problems) {
     let key = format!("{key}.interval");
     if let Some(interval) = control.interval {
         positive(&key, interval, problems);
-        at_least(&key, interval, LEAST_INTERVAL, problems);
+        at_least(&key, interval, MIN_INTERVAL, problems);
         at_most_a_day(&key, interval, problems);
     }
 }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::{Direction, FlowPacket, TrafficKind};
 use crate::background::LogNormal;
 use crate::check::at_least_a_byte;
-use crate::check::bounds::{MOST_FILE, at_most_a_day, check_files};
+use crate::check::bounds::{MAX_FILE, at_most_a_day, check_files};
 use crate::tcp::Tcp;
 use polypath_document::Problems;
 
@@ -55,7 +55,7 @@ impl TrafficKind for SingleFile {
     fn check(&self, key: &str, problems: &mut Problems) {
         let key = format!("{key}.size");
         at_least_a_byte(&key, self.size, problems);
-        polypath_document::at_most(&key, self.size, MOST_FILE, problems);
+        polypath_document::at_most(&key, self.size, MAX_FILE, problems);
     }
 
     fn is_tcp(&self) -> bool {

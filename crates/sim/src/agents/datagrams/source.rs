@@ -13,7 +13,7 @@ pub struct Datagram {
 }
 
 /// The shortest interval that is drawn, so that time advances.
-const LEAST_INTERVAL: Duration = Duration(1);
+const MIN_INTERVAL: Duration = Duration(1);
 
 /// The times at which a source sends.
 pub trait SendTimes {
@@ -76,9 +76,9 @@ impl SendTimes for Pattern {
 
     fn interval(&mut self) -> Duration {
         match self {
-            Self::Cbr(traffic) => traffic.interval().max(LEAST_INTERVAL),
-            Self::Poisson(traffic) => traffic.interval().max(LEAST_INTERVAL),
-            Self::OnOff(traffic) => traffic.interval().max(LEAST_INTERVAL),
+            Self::Cbr(traffic) => traffic.interval().max(MIN_INTERVAL),
+            Self::Poisson(traffic) => traffic.interval().max(MIN_INTERVAL),
+            Self::OnOff(traffic) => traffic.interval().max(MIN_INTERVAL),
             Self::Playback(traffic) => traffic.interval(),
         }
     }

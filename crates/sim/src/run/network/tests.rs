@@ -92,7 +92,7 @@ fn queues_that_have_limits_are_stopped_where_all_together_outgrow_memory() {
     let network = Network::parse(&text, "overload.toml", &[]).unwrap();
     let stopped_at = |detail: Detail| {
         let mut driven = Driven::new(build_graph(&network, Seed(1)).unwrap(), detail);
-        driven.world.most_in_flight = 600;
+        driven.world.max_in_flight = 600;
         let mut advance = |ms: u64| driven.advance(Time(ms * 1_000_000), &mut ());
         let overflow = (100..2000).step_by(100).find_map(|ms| advance(ms).err());
         overflow.expect("an overflow").to_string()

@@ -3,7 +3,7 @@
 use polypath_core::math;
 use polypath_core::time::{Duration, Time};
 
-use super::{CongestionControl, LEAST_SSTHRESH, Reduced};
+use super::{CongestionControl, MIN_SSTHRESH, Reduced};
 
 /// The aggressiveness, in segments per cubic second (RFC 9438, 5.1).
 const C: f64 = 0.4;
@@ -13,7 +13,7 @@ const BETA: f64 = 0.7;
 /// has the mean of a standard one (RFC 9438, 4.3).
 const ALPHA: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
 /// The maximum growth of the window in a round trip, as a factor (RFC 9438, 4.2).
-const GREATEST_GROWTH: f64 = 1.5;
+const MAX_GROWTH: f64 = 1.5;
 
 /// The state of CUBIC; windows in segments, times in seconds.
 #[derive(Clone, Copy, Debug, Default)]
@@ -70,7 +70,7 @@ impl CongestionControl for Cubic {
             return epoch.w_est.max(cwnd);
         }
         let target = epoch.cubic(t + self.srtt);
-        cwnd + (target.clamp(cwnd, GREATEST_GROWTH * cwnd) - cwnd) / cwnd
+        cwnd + (target.clamp(cwnd, MAX_GROWTH * cwnd) - cwnd) / cwnd
     }
 
     /// Below the last maximum another flow may be taking its share: fast convergence gives way to
@@ -84,7 +84,7 @@ impl CongestionControl for Cubic {
         });
         self.prior = in_use;
         self.epoch = None;
-        let left = (in_use * BETA).max(LEAST_SSTHRESH);
+        let left = (in_use * BETA).max(MIN_SSTHRESH);
         Reduced {
             cwnd: left,
             ssthresh: left,
@@ -96,7 +96,7 @@ impl CongestionControl for Cubic {
         self.w_max = None;
         self.prior = in_use;
         self.epoch = None;
-        (in_use * BETA).max(LEAST_SSTHRESH)
+        (in_use * BETA).max(MIN_SSTHRESH)
     }
 
     fn sample(&mut self, rtt: Duration) {

@@ -2,7 +2,7 @@
 
 use polypath_core::time::{Duration, Time};
 
-use super::{CongestionControl, LEAST_SSTHRESH, Reduced};
+use super::{CongestionControl, MIN_SSTHRESH, Reduced};
 
 /// One more segment for each window of ACKs; half of the window after a loss.
 ///
@@ -25,7 +25,7 @@ impl CongestionControl for Reno {
     }
 
     fn restart(&mut self, in_use: f64) -> f64 {
-        (in_use / 2.0).floor().max(LEAST_SSTHRESH)
+        (in_use / 2.0).floor().max(MIN_SSTHRESH)
     }
 
     #[inline]
