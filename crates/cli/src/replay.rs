@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use polypath_core::time::Time;
-use polypath_live::recording::{Reader, RecordingHeader};
+use polypath_live::recording::{Reader, RecordingError, RecordingHeader};
 use polypath_session::record::{Difference, Replay};
 use serde_json::json;
 
@@ -47,7 +47,10 @@ struct FirstDifference {
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let path = args.recording.display();
     let invalid = |error: &dyn std::fmt::Display| Failure::input(format!("{path}: {error}"));
-    let (header, mut lines) = Reader::open(&args.recording).map_err(|e| invalid(&e))?;
+    let (header, mut lines) = Reader::open(&args.recording).map_err(|error| match error {
+        RecordingError::WrongKind(error) => Failure::input(error),
+        error => invalid(&error),
+    })?;
     let mut replay = Replay::new(&header.endpoint).map_err(|e| invalid(&format!("line 1: {e}")))?;
     let mut counts = ReplayCounts::default();
     let mut first_difference = None;

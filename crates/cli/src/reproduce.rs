@@ -10,7 +10,7 @@ use polypath_claims::{
     Outcome, OutputError, Scale, answer, json, make, put, render, select, summary, write,
     write_book,
 };
-use polypath_document::nearest;
+use polypath_document::{FileKind, file, nearest};
 use polypath_papers::{PAPERS, SOURCES};
 
 use crate::failure::Failure;
@@ -140,10 +140,8 @@ fn read_ledger(file: Option<&Path>) -> Result<Ledger, Failure> {
     let Some(path) = file else {
         return Ledger::parse(CLAIMS, "claims.toml").map_err(Failure::input);
     };
-    let name = path.display().to_string();
-    let unreadable = |error| Failure::input(format!("cannot read {name}: {error}"));
-    let text = polypath_live::input::read_text(path).map_err(unreadable)?;
-    Ledger::parse(&text, &name).map_err(Failure::input)
+    let text = file::read_text(path, &[FileKind::Claims]).map_err(Failure::input)?;
+    Ledger::parse(&text, &path.display().to_string()).map_err(Failure::input)
 }
 
 /// Selects the figures of `names`; unknown names fail with a suggestion.

@@ -8,8 +8,7 @@ use std::process;
 
 use clap::ValueEnum;
 use polypath_core::time::Duration;
-use polypath_document::{Override, grid};
-use polypath_live::input;
+use polypath_document::{FileKind, Override, WrongKind, file, grid};
 use polypath_report::legend;
 use polypath_scenario::{Experiment, Scenario};
 
@@ -89,9 +88,14 @@ impl Args {
     /// Reads and validates the file with every point of its sweep. Runs of networks end after
     /// `seconds`.
     pub(crate) fn read(&self, seconds: Option<u32>) -> Result<ParsedFile, Failure> {
+        let kinds = [FileKind::Transfers, FileKind::Network];
+        let text = file::read_text(&self.scenario, &kinds).map_err(Failure::input)?;
+        self.parse(text, seconds)
+    }
+
+    /// Validates the text of the file, like [`Self::read`].
+    pub(crate) fn parse(&self, text: String, seconds: Option<u32>) -> Result<ParsedFile, Failure> {
         let name = self.scenario.display().to_string();
-        let text = input::read_text(&self.scenario)
-            .map_err(|error| Failure::input(format!("cannot read {name}: {error}")))?;
         let of_networks = seconds.filter(|_| Experiment::is_network(&text));
         let [end, seed] = self.fixed(of_networks);
         let overrides = [&self.overrides[..], end.as_slice()].concat();
@@ -179,7 +183,7 @@ impl Args {
             return Ok(content.clone());
         }
         let path = self.scenario.with_file_name(file);
-        let content = input::read(&path).map_err(|error| error.to_string())?;
+        let content = file::read(&path).map_err(|error| error.to_string())?;
         files.insert(file.to_owned(), content.clone());
         Ok(content)
     }
@@ -199,11 +203,16 @@ impl Args {
                 experiment: Experiment::Transfers(scenario),
                 ..
             }) => Ok(*scenario),
-            _ => Err(Failure::input(format!(
-                "{} describes flows over a network, but the lab runs transfers over paths: run it with \
-                 `polypath sim`, or see scenarios/demo.toml for a file that the lab can run",
-                self.scenario.display()
-            ))),
+            _ => {
+                let file = self.scenario.display().to_string();
+                let found = FileKind::Network;
+                let wanted = vec![FileKind::Transfers];
+                Err(Failure::input(WrongKind {
+                    file,
+                    found,
+                    wanted,
+                }))
+            }
         }
     }
 

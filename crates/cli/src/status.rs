@@ -8,6 +8,8 @@ use std::thread::sleep;
 
 use clap::ValueEnum;
 use polypath_core::time::Duration;
+use polypath_document::file::FileError;
+use polypath_document::{FileKind, WrongKind};
 use polypath_live::config::{ControlAddress, LoadError};
 use polypath_live::control::{self, AskError};
 use serde_json::Value;
@@ -129,7 +131,10 @@ fn socket_of_file(file: &Path, directories: &[PathBuf]) -> Result<PathBuf, Failu
         Ok(ControlAddress::Off) => {
             refuse("this node has no control socket: its file has control = \"off\"")
         }
-        Err(LoadError::OfAnother { .. }) => refuse(
+        Err(LoadError::File(FileError::WrongKind(WrongKind {
+            found: FileKind::Relay,
+            ..
+        }))) => refuse(
             "this is the file of a relay, which has no control socket; use `polypath relay --stats FILE`",
         ),
         Err(error) => Err(Failure::input(error)),

@@ -7,10 +7,16 @@
 //!    stand-in, so that one mistake does not hide the next.
 //! 3. The tree is deserialised and passed to the caller's own checks. What they report of a
 //!    stand-in is dropped.
+//!
+//! [`mod@file`] reads the files, and [`FileKind`] is their kind, so that each command can name a
+//! file of another kind.
 
 mod deserialize;
+#[cfg(unix)]
+pub mod file;
 mod grid;
 mod inspect;
+mod kind;
 mod limits;
 mod locator;
 mod notation;
@@ -31,6 +37,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
 
 pub use grid::grid;
+pub use kind::{FileKind, WrongKind, check_kind, kinds_of};
 pub use limits::{MAX_DURATION, MAX_RATE, MAX_SIZE, at_least, at_most, at_most_a_day, last_part};
 pub use locator::Locator;
 pub use notation::{Notation, check_notation};
@@ -41,14 +48,6 @@ pub use problem::{Errors, FilePosition, Location, NamedFile, Problem, Problems, 
 pub trait Document: DeserializeOwned + JsonSchema {
     /// The text notations of its values, besides those of rates, sizes and durations.
     const NOTATIONS: &'static [Notation] = &[];
-}
-
-/// The keys at the top level of a TOML text, as far as it can be parsed.
-#[must_use]
-pub fn top_level_keys(text: &str) -> Vec<String> {
-    let (table, _) = toml::de::DeTable::parse_recoverable(text);
-    let keys = table.get_ref().keys();
-    keys.map(|key| key.get_ref().to_string()).collect()
 }
 
 /// The string at a path of nested keys in a TOML text, as far as it can be parsed.

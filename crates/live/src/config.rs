@@ -3,7 +3,6 @@
 //! Every mistake is reported at once, with its line and the remedy, by the reader of scenarios
 //! ([`polypath_document`]).
 
-use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
@@ -13,12 +12,11 @@ use polypath_core::frame::{Encapsulation, OVER_IPV4, OVER_IPV6};
 use polypath_core::liveness::LivenessConfig;
 use polypath_core::policy::PolicyConfig;
 use polypath_core::rng::Seed;
-use polypath_document::{self as document, Document, Errors, Problems};
+use polypath_document::file::{self, FileError};
+use polypath_document::{self as document, Document, Errors, FileKind, Problems};
 use polypath_session::key::PublicKey;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-
-use crate::input;
 
 mod auto;
 mod check;
@@ -240,40 +238,12 @@ pub struct PathRelay {
 /// Why a configuration could not be loaded.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
-    /// The file cannot be read.
-    #[error("{path}: {source}", path = path.display())]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// The system's error.
-        source: io::Error,
-    },
-    /// The file is of another kind.
-    #[error("{path}: this is the file of a {kind}; run it with `polypath {kind} {path}`", path = path.display())]
-    OfAnother {
-        /// The file.
-        path: PathBuf,
-        /// Its kind, which is the name of its characteristic table.
-        kind: &'static str,
-    },
+    /// The file cannot be read, or is of another kind.
+    #[error(transparent)]
+    File(#[from] FileError),
     /// The content is invalid.
     #[error(transparent)]
     Invalid(#[from] Errors),
-}
-
-/// Reads the file `path`, which must not have a table `other` instead of `own`.
-fn read(path: &Path, own: &str, other: &'static str) -> Result<String, LoadError> {
-    let path = path.to_owned();
-    let text = match input::read_text(&path) {
-        Ok(text) => text,
-        Err(source) => return Err(LoadError::Read { path, source }),
-    };
-    let keys = document::top_level_keys(&text);
-    let has = |table: &str| keys.iter().any(|key| key == table);
-    if has(other) && !has(own) {
-        return Err(LoadError::OfAnother { path, kind: other });
-    }
-    Ok(text)
 }
 
 impl Document for NodeConfig {}
@@ -284,7 +254,15 @@ impl NodeConfig {
     /// # Errors
     /// All mistakes of the file at once, also a peer's key that is the node's own.
     pub fn load(path: &Path) -> Result<Self, LoadError> {
-        let text = read(path, "node", "relay")?;
+        let text = file::read_text(path, &[FileKind::Node])?;
+        Ok(Self::of_file(path, &text)?)
+    }
+
+    /// Parses `text`, the content of the file `path`, like [`Self::load`].
+    ///
+    /// # Errors
+    /// All mistakes of the file at once, also a peer's key that is the node's own.
+    pub fn of_file(path: &Path, text: &str) -> Result<Self, Errors> {
         let directory = path.parent().unwrap_or(Path::new(""));
         let name = path.display().to_string();
         let check = |config: &Self, problems: &mut Problems| {
@@ -292,7 +270,7 @@ impl NodeConfig {
             check::check_user(config, problems);
             check::check_key(config, &directory.join(&config.node.key_file), problems);
         };
-        let (mut config, _) = document::read_checked(&text, &name, &[], check)?;
+        let (mut config, _) = document::read_checked(text, &name, &[], check)?;
         config.node.key_file = directory.join(&config.node.key_file);
         if let Control::Socket(control) = &mut config.control
             && let Some(socket) = &mut control.socket

@@ -8,13 +8,12 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
+use polypath_document::{FileKind, WrongKind, check_kind, file};
 use polypath_session::entropy::{Entropy, EntropyError};
 use polypath_session::key::{ParseKeyError, PrivateKey, PublicKey};
 
-use crate::input;
-
-/// The maximum length of a key file in bytes.
-const MAX_LEN: u64 = 1024;
+/// The number of bytes that are read: more than a key, to recognise files of other kinds.
+const MAX_LEN: u64 = 64 << 10;
 
 /// The operating system's random source (`getrandom(2)`).
 #[derive(Clone, Copy, Debug, Default)]
@@ -44,6 +43,9 @@ pub enum KeyError {
     /// The file does not hold a key.
     #[error("{path}: {1}", path = .0.display())]
     Malformed(PathBuf, ParseKeyError),
+    /// The file is of another kind.
+    #[error(transparent)]
+    WrongKind(#[from] WrongKind),
     /// The random source failed.
     #[error(transparent)]
     Entropy(#[from] EntropyError),
@@ -83,20 +85,22 @@ pub fn generate(path: &Path) -> Result<PublicKey, KeyError> {
 
 /// Reads the private key in `path`, which must be readable for its owner alone.
 pub fn load(path: &Path) -> Result<PrivateKey, KeyError> {
-    let file = input::open(path).map_err(|source| match source.kind() {
+    let file = file::open(path).map_err(|source| match source.kind() {
         io::ErrorKind::NotFound => KeyError::Missing(path.to_owned()),
         io::ErrorKind::IsADirectory => KeyError::Directory(path.to_owned()),
         _ => io_error(path, source),
     })?;
     let metadata = file.metadata().map_err(|source| io_error(path, source))?;
+    let mut content = Vec::new();
+    file.take(MAX_LEN)
+        .read_to_end(&mut content)
+        .map_err(|source| io_error(path, source))?;
+    check_kind(&path.display().to_string(), &content, &[FileKind::Key])?;
     if metadata.permissions().mode() & 0o077 != 0 {
         return Err(KeyError::Exposed(path.to_owned()));
     }
-    let mut text = String::new();
-    file.take(MAX_LEN)
-        .read_to_string(&mut text)
-        .map_err(|source| io_error(path, source))?;
-    text.parse()
+    String::from_utf8_lossy(&content)
+        .parse()
         .map_err(|error| KeyError::Malformed(path.to_owned(), error))
 }
 

@@ -6,7 +6,6 @@ pub mod clock;
 pub mod config;
 pub mod control;
 pub mod drive;
-pub mod input;
 pub mod keys;
 pub mod node;
 pub mod notify;

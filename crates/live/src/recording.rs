@@ -64,10 +64,5 @@ pub struct End {
     pub end: u64,
 }
 
-/// Whether a file that starts with these bytes is a recording, of any version.
-pub(crate) fn is_recording(bytes: &[u8]) -> bool {
-    bytes.starts_with(b"{\"recording\":")
-}
-
 #[cfg(test)]
 mod tests;

@@ -3,10 +3,7 @@
 use crate::network::Network;
 use crate::scenario::Scenario;
 use crate::trace::{Files, no_files};
-use polypath_document::{self as document, Errors, Override};
-
-/// The keys at the top level that only a network has.
-const NETWORK_KEYS: [&str; 4] = ["flow", "link", "run", "topology"];
+use polypath_document::{Errors, FileKind, Override, kinds_of};
 
 /// The content of a scenario file.
 #[derive(Clone, Debug, PartialEq)]
@@ -21,12 +18,11 @@ impl Experiment {
     /// Whether a file describes a network.
     #[must_use]
     pub fn is_network(text: &str) -> bool {
-        let keys = document::top_level_keys(text);
-        keys.iter().any(|key| NETWORK_KEYS.contains(&key.as_str()))
+        kinds_of(text.as_bytes()).contains(&FileKind::Network)
     }
 
-    /// Reads a file, with overrides (`--set`) applied; a file with `run`, `topology`, `link` or
-    /// `flow` at its top level is a network.
+    /// Reads a file, with overrides (`--set`) applied, as a network or as transfers by its keys
+    /// ([`FileKind`]).
     ///
     /// # Errors
     /// All problems at once, each with its line and the remedy.

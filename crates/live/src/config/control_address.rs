@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use polypath_document as document;
+use polypath_document::{self as document, FileKind, file};
 
-use super::{LoadError, NodeConfig, read};
+use super::{LoadError, NodeConfig};
 
 /// The address at which the node of a configuration file answers.
 ///
@@ -26,7 +26,7 @@ impl ControlAddress {
     /// Where the file cannot be read, is a relay's, or names neither a socket nor a TUN device; the
     /// error then lists all mistakes in the file.
     pub fn read(path: &Path) -> Result<Self, LoadError> {
-        let text = read(path, "node", "relay")?;
+        let text = file::read_text(path, &[FileKind::Node])?;
         let string = |keys: &[&str]| document::string_at(&text, keys);
         if string(&["control"]).is_some_and(|control| control == "off") {
             return Ok(Self::Off);

@@ -5,7 +5,8 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use polypath_core::units::Rate;
-use polypath_document::{self as document, Document, Errors, Problems};
+use polypath_document::file;
+use polypath_document::{self as document, Document, Errors, FileKind, Problems};
 use polypath_session::key::PublicKey;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -75,14 +76,22 @@ impl RelayFile {
     /// # Errors
     /// All mistakes of the file at once, also a node's key that is the relay's own.
     pub fn load(path: &Path) -> Result<Self, LoadError> {
-        let text = super::read(path, "relay", "node")?;
+        let text = file::read_text(path, &[FileKind::Relay])?;
+        Ok(Self::of_file(path, &text)?)
+    }
+
+    /// Parses `text`, the content of the file `path`, like [`Self::load`].
+    ///
+    /// # Errors
+    /// All mistakes of the file at once, also a node's key that is the relay's own.
+    pub fn of_file(path: &Path, text: &str) -> Result<Self, Errors> {
         let directory = path.parent().unwrap_or(Path::new(""));
         let name = path.display().to_string();
         let check_all = |file: &Self, problems: &mut Problems| {
             check(file, problems);
             check_key(file, &directory.join(&file.relay.key_file), problems);
         };
-        let (mut file, _) = document::read_checked(&text, &name, &[], check_all)?;
+        let (mut file, _) = document::read_checked(text, &name, &[], check_all)?;
         file.relay.key_file = directory.join(&file.relay.key_file);
         Ok(file)
     }

@@ -4,10 +4,10 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
+use polypath_document::{FileKind, WrongKind, check_kind, file};
 use serde::de::DeserializeOwned;
 
 use super::{End, Line, RecordingHeader, SOFTWARE, VERSION};
-use crate::input;
 
 /// The maximum length of a line in bytes.
 const MAX_LINE: u64 = 1 << 24;
@@ -30,6 +30,9 @@ pub enum RecordingError {
     /// The file.
     #[error("{0}")]
     Io(#[from] io::Error),
+    /// The file is of another kind.
+    #[error(transparent)]
+    WrongKind(#[from] WrongKind),
     /// The file is not a recording.
     #[error(
         "line 1: this is not a recording ({0}); name a file that `polypath node --record` wrote"
@@ -66,7 +69,10 @@ struct Origin {
 impl Reader<BufReader<File>> {
     /// Opens a file and reads its header.
     pub fn open(path: &Path) -> Result<(RecordingHeader, Self), RecordingError> {
-        Self::new(BufReader::new(input::open(path)?))
+        let mut file = BufReader::new(file::open(path)?);
+        let start = file.fill_buf()?;
+        check_kind(&path.display().to_string(), start, &[FileKind::Recording])?;
+        Self::new(file)
     }
 }
 

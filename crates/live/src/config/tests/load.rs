@@ -10,7 +10,7 @@ fn the_key_file_is_relative_to_the_configuration() {
     let config = NodeConfig::load(&path).unwrap();
     assert_eq!(config.node.key_file, directory.path().join("a.key"));
     let missing = NodeConfig::load(&directory.path().join("b.toml"));
-    assert!(matches!(missing, Err(LoadError::Read { .. })));
+    assert!(matches!(missing, Err(LoadError::File(_))));
 }
 
 #[test]
@@ -36,7 +36,7 @@ fn the_files_of_nodes_and_relays_are_distinguished() {
     };
     let relay = write("r.toml", "[relay]\nkey_file = \"r.key\"\n");
     let message = NodeConfig::load(&relay).unwrap_err().to_string();
-    assert!(message.contains("`polypath relay "), "{message}");
+    assert!(message.contains("polypath relay "), "{message}");
     let node = write("a.toml", GOOD);
     let message = relay::RelayFile::load(&node).unwrap_err().to_string();
     assert!(message.contains("`polypath node "), "{message}");

@@ -1,0 +1,356 @@
+//! The kinds of files of the program, recognised by their content.
+//!
+//! A file without an error is of the kind whose keys it has. A file with errors is of the kind with
+//! the most characteristic keys; a misspelt one counts half.
+
+use std::fmt;
+
+use toml::de::{DeTable, DeValue};
+
+use crate::problem::nearest;
+
+/// A kind of file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileKind {
+    /// Transfers over given paths, once per scheme.
+    Transfers,
+    /// Flows over any network.
+    Network,
+    /// The configuration of a node.
+    Node,
+    /// The configuration of a relay.
+    Relay,
+    /// The claims of the papers.
+    Claims,
+    /// The inputs and decisions of a node.
+    Recording,
+    /// A private key.
+    Key,
+    /// A packet capture (pcap or pcapng).
+    Capture,
+    /// A report or event stream.
+    Json,
+}
+
+/// A file of another kind than the command reads.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub struct WrongKind {
+    /// The file.
+    pub file: String,
+    /// Its kind.
+    pub found: FileKind,
+    /// The kinds that the command reads.
+    pub wanted: Vec<FileKind>,
+}
+
+/// The keys that only one kind of TOML file has.
+struct TellingKeys {
+    kind: FileKind,
+    /// At the top level.
+    top: &'static [&'static str],
+    /// In a `[[path]]` table.
+    path: &'static [&'static str],
+}
+
+const TELLING: [TellingKeys; 5] = [
+    TellingKeys {
+        kind: FileKind::Transfers,
+        top: &["background", "lab", "overlay", "schemes", "transfer"],
+        path: &["background", "background_back", "link"],
+    },
+    TellingKeys {
+        kind: FileKind::Network,
+        top: &["flow", "link", "run", "topology"],
+        path: &[],
+    },
+    TellingKeys {
+        kind: FileKind::Node,
+        top: &[
+            "auto", "control", "liveness", "metrics", "node", "paths", "peer", "pmtu", "policy",
+            "probing",
+        ],
+        path: &["relay", "remote"],
+    },
+    TellingKeys {
+        kind: FileKind::Relay,
+        top: &["relay"],
+        path: &["nodes", "rate"],
+    },
+    TellingKeys {
+        kind: FileKind::Claims,
+        top: &["claim"],
+        path: &[],
+    },
+];
+
+/// Keys that several kinds have, and that are no misspelling of a telling key.
+const COMMON: [&str; 7] = ["name", "path", "schema", "seed", "sweep", "tcp", "title"];
+
+/// The first bytes of captures: pcapng, and pcap of either byte order and resolution.
+const CAPTURES: [[u8; 4]; 5] = [
+    [0x0a, 0x0d, 0x0d, 0x0a],
+    [0xd4, 0xc3, 0xb2, 0xa1],
+    [0xa1, 0xb2, 0xc3, 0xd4],
+    [0x4d, 0x3c, 0xb2, 0xa1],
+    [0xa1, 0xb2, 0x3c, 0x4d],
+];
+
+impl FileKind {
+    /// Its name with the article, for messages.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Transfers => "a scenario of transfers",
+            Self::Network => "a network of flows",
+            Self::Node => "a node file",
+            Self::Relay => "a relay file",
+            Self::Claims => "a ledger of claims",
+            Self::Recording => "a recording of a node",
+            Self::Key => "a key file",
+            Self::Capture => "a packet capture",
+            Self::Json => "a JSON document",
+        }
+    }
+
+    /// Its name in JSON output.
+    #[must_use]
+    pub const fn id(self) -> &'static str {
+        match self {
+            Self::Transfers => "transfers",
+            Self::Network => "network",
+            Self::Node => "node",
+            Self::Relay => "relay",
+            Self::Claims => "claims",
+            Self::Recording => "recording",
+            Self::Key => "key",
+            Self::Capture => "capture",
+            Self::Json => "json",
+        }
+    }
+
+    /// The commands that read such a file, without its name, the usual one first.
+    #[must_use]
+    pub const fn commands(self) -> &'static [&'static str] {
+        match self {
+            Self::Transfers => &["polypath sim", "polypath lab"],
+            Self::Network => &["polypath sim"],
+            Self::Node => &["polypath node"],
+            Self::Relay => &["polypath relay"],
+            Self::Claims => &["polypath reproduce --ledger"],
+            Self::Recording => &["polypath replay"],
+            Self::Key => &["polypath key --public"],
+            Self::Capture | Self::Json => &[],
+        }
+    }
+
+    /// What to do with a file of this kind.
+    #[must_use]
+    pub fn remedy(self, file: &str) -> String {
+        match self {
+            Self::Capture => "read it with Wireshark or tshark".to_owned(),
+            Self::Json => "polypath writes such files, and reads none".to_owned(),
+            Self::Key => format!("print its public key with: {} {file}", self.commands()[0]),
+            Self::Recording => format!("replay it with: {} {file}", self.commands()[0]),
+            Self::Claims => format!("answer it with: {} {file}", self.commands()[0]),
+            _ => format!("run it with: {} {file}", self.commands()[0]),
+        }
+    }
+}
+
+impl fmt::Display for WrongKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            file,
+            found,
+            wanted,
+        } = self;
+        let wanted: Vec<&str> = wanted.iter().map(|kind| kind.name()).collect();
+        let (name, wanted, remedy) = (found.name(), wanted.join(" or "), found.remedy(file));
+        write!(f, "{file} is {name}, not {wanted}; {remedy}")
+    }
+}
+
+/// Refuses a file whose content is of a kind other than `wanted`. A file that may be of a wanted
+/// kind is accepted, as is one of no kind: the errors of reading it are more precise.
+///
+/// # Errors
+/// The file is of another kind.
+pub fn check_kind(file: &str, content: &[u8], wanted: &[FileKind]) -> Result<(), WrongKind> {
+    let kinds = kinds_of(content);
+    match kinds.first() {
+        Some(&found) if !kinds.iter().any(|kind| wanted.contains(kind)) => Err(WrongKind {
+            file: file.to_owned(),
+            found,
+            wanted: wanted.to_vec(),
+        }),
+        _ => Ok(()),
+    }
+}
+
+/// The kinds that a file with this content, or start of it, may be of: empty for a foreign file,
+/// several if it has as many characteristic keys of each.
+#[must_use]
+pub fn kinds_of(content: &[u8]) -> Vec<FileKind> {
+    if content.starts_with(b"{\"recording\":") {
+        return vec![FileKind::Recording];
+    }
+    if CAPTURES.iter().any(|magic| content.starts_with(magic)) {
+        return vec![FileKind::Capture];
+    }
+    if content.contains(&0) {
+        return Vec::new();
+    }
+    let text = String::from_utf8_lossy(content);
+    let text = text.trim_start_matches('\u{feff}').trim();
+    if text.starts_with('{') {
+        return vec![FileKind::Json];
+    }
+    if is_key(text) {
+        return vec![FileKind::Key];
+    }
+    kinds_of_toml(text)
+}
+
+/// Whether a text is 32 bytes in base64.
+fn is_key(text: &str) -> bool {
+    let is_digit = |b: u8| b.is_ascii_alphanumeric() || b == b'+' || b == b'/';
+    text.strip_suffix('=')
+        .is_some_and(|digits| digits.len() == 43 && digits.bytes().all(is_digit))
+}
+
+/// The kinds with the most characteristic keys in a TOML text, as far as it can be parsed.
+fn kinds_of_toml(text: &str) -> Vec<FileKind> {
+    let (document, _) = DeTable::parse_recoverable(text);
+    let top: Vec<&str> = keys(document.get_ref()).collect();
+    let paths = document.get_ref().get("path").map(|path| path.get_ref());
+    let paths = match paths {
+        Some(DeValue::Array(list)) => list.iter().collect(),
+        _ => Vec::new(),
+    };
+    let tables = paths.iter().filter_map(|path| path.get_ref().as_table());
+    let of_paths: Vec<&str> = tables.flat_map(keys).collect();
+    let scores = TELLING.each_ref().map(|telling| {
+        score(&top, telling.top, |all| all.top) + score(&of_paths, telling.path, |all| all.path)
+    });
+    let most = scores.into_iter().max().unwrap_or_default();
+    let scored = TELLING.iter().zip(scores);
+    let best = scored.filter(|(_, score)| *score == most && most > 0);
+    best.map(|(telling, _)| telling.kind).collect()
+}
+
+fn keys<'a>(table: &'a DeTable<'_>) -> impl Iterator<Item = &'a str> {
+    table.keys().map(|key| key.get_ref().as_ref())
+}
+
+/// The number of telling keys in `own` that a table has, twice; a misspelt one counts once.
+fn score(
+    found: &[&str],
+    own: &'static [&'static str],
+    of: impl Fn(&TellingKeys) -> &'static [&'static str],
+) -> usize {
+    let points = own.iter().map(|telling| {
+        if found.contains(telling) {
+            return 2;
+        }
+        let is_known =
+            |key: &str| COMMON.contains(&key) || TELLING.iter().any(|all| of(all).contains(&key));
+        let all = || TELLING.iter().flat_map(|each| of(each).iter().copied());
+        let is_misspelt = |key: &&&str| !is_known(key) && nearest(key, all()) == Some(telling);
+        usize::from(found.iter().any(|key| is_misspelt(&key)))
+    });
+    points.sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KEY: &str = "hSDwCYkwp1R0i33ctD73Wg2/Og0mOBr066SpjqqbTmo=";
+
+    fn only(text: &str) -> Option<FileKind> {
+        match kinds_of(text.as_bytes())[..] {
+            [kind] => Some(kind),
+            _ => None,
+        }
+    }
+
+    #[test]
+    fn every_file_of_the_repository_is_recognised() {
+        let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+        for (folder, kinds) in [
+            ("scenarios", &[FileKind::Transfers, FileKind::Network][..]),
+            ("docs/deploy", &[FileKind::Node, FileKind::Relay]),
+            ("docs/two-nodes", &[FileKind::Node]),
+        ] {
+            for entry in std::fs::read_dir(format!("{root}/{folder}")).unwrap() {
+                let path = entry.unwrap().path();
+                let text = std::fs::read_to_string(&path).unwrap();
+                let found = only(&text);
+                assert!(
+                    found.is_some_and(|kind| kinds.contains(&kind)),
+                    "{path:?}: {found:?}"
+                );
+            }
+        }
+        let claims = std::fs::read_to_string(format!("{root}/crates/claims/claims.toml")).unwrap();
+        assert_eq!(only(&claims), Some(FileKind::Claims));
+    }
+
+    #[test]
+    fn misspelt_keys_do_not_hide_the_kind() {
+        for (text, kind) in [
+            ("[nod]\n[per]\n[[path]]\nremtoe = 1", FileKind::Node),
+            ("[node]\n[relay]\n[peer]\n", FileKind::Node),
+            ("[rlay]\n[[path]]\nnodes = []\nrate = 1", FileKind::Relay),
+            ("[[flwo]]\n[[lnik]]\n", FileKind::Network),
+            (
+                "shemes = []\n[transfr]\n[run]\n[tcp]\n[[path]]\nlink = []",
+                FileKind::Transfers,
+            ),
+            ("[[claims]]\n", FileKind::Claims),
+            // As far as it can be parsed.
+            ("[node]\n[peer]\nx = = 3\n", FileKind::Node),
+        ] {
+            assert_eq!(only(text), Some(kind), "{text}");
+        }
+    }
+
+    #[test]
+    fn other_content_is_recognised_by_its_start() {
+        for (content, kinds) in [
+            (&b"{\"recording\":4,"[..], &[FileKind::Recording][..]),
+            (b"\x0a\x0d\x0d\x0a\x1c\0\0\0", &[FileKind::Capture]),
+            (b"\xd4\xc3\xb2\xa1\x02\0\x04\0", &[FileKind::Capture]),
+            (b"{ \"schema\": 3 }", &[FileKind::Json]),
+            (format!("{KEY}\n").as_bytes(), &[FileKind::Key]),
+            (&KEY.as_bytes()[1..], &[]),
+            (b"[package]\nname = \"x\"\n[dependencies]\n[lints]\n", &[]),
+            (b"", &[]),
+            (b"\xff\xfe\x00", &[]),
+            (b"[node]\n[relay]\n", &[FileKind::Node, FileKind::Relay]),
+        ] {
+            assert_eq!(
+                kinds_of(content),
+                kinds,
+                "{}",
+                String::from_utf8_lossy(content)
+            );
+        }
+    }
+
+    #[test]
+    fn a_file_of_another_kind_is_named_with_its_command() {
+        let node = b"[node]\n[peer]\n";
+        let refused = |wanted: &[FileKind]| check_kind("a.toml", node, wanted);
+        let error = refused(&[FileKind::Transfers, FileKind::Network]).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "a.toml is a node file, not a scenario of transfers or a network of flows; \
+             run it with: polypath node a.toml"
+        );
+        assert_eq!(refused(&[FileKind::Node]), Ok(()));
+        assert_eq!(check_kind("a.toml", b"x = 1", &[FileKind::Node]), Ok(()));
+        let both = b"[node]\n[relay]\n";
+        assert_eq!(check_kind("a.toml", both, &[FileKind::Relay]), Ok(()));
+    }
+}
