@@ -89,6 +89,18 @@ impl Figures {
 }
 
 impl SchemeFigures {
+    /// Whether the interval of the harm includes one: no harm is shown. `None` without an interval.
+    #[must_use]
+    pub fn harm_includes_one(&self) -> Option<bool> {
+        self.harm?.includes(1.0)
+    }
+
+    /// Whether a comparison with the baseline shows no difference.
+    pub(crate) fn has_marked(&self) -> bool {
+        let time = self.difference.and_then(|d| d.includes_zero());
+        time == Some(true) || self.harm_includes_one() == Some(true)
+    }
+
     /// The mean time before playout at `rate` (bytes a second) can start, in seconds; a lower bound
     /// where transfers timed out.
     #[must_use]

@@ -7,11 +7,14 @@
 //! Transfers that timed out (`timed_out` of them) count as `timeout_s`: the mean of `transfer_s`
 //! and each quantile that equals `timeout_s` are then lower bounds, `difference_to_tcp_bound`
 //! states what the difference is (`exact`, `at-least`, `at-most`, `neither`), and `prebuffer_s` is
-//! neither. `intact` is null where no transfer completed. [`crate::legend`] explains each figure.
+//! neither. `difference_to_tcp_includes_zero` and `harm_includes_one` state whether the interval
+//! includes "no difference"; they are null without an interval. `conclusion` has the sentences of
+//! the other reports. `intact` is null where no transfer completed. [`crate::legend`] explains each figure.
 
 use polypath_core::time::Duration;
 use serde::Serialize;
 
+use crate::conclusion::transfers::conclusion;
 use crate::figures::{Figures, SchemeFigures};
 use crate::record::{DirectionRecord, Experiment, Lateness, PathRecord, SchemeRecord};
 use crate::statistics::Estimate;
@@ -28,6 +31,7 @@ pub fn render(experiment: &Experiment, figures: &Figures) -> serde_json::Result<
         schemes: schemes
             .map(|(record, figures)| scheme(record, figures))
             .collect(),
+        conclusion: conclusion(experiment, figures),
         lateness_us: experiment.lateness.as_ref().map(lateness),
         valid: experiment.lateness.is_none_or(|lateness| lateness.valid()),
         parameters: experiment
@@ -47,6 +51,7 @@ struct Report<'a> {
     #[serde(flatten)]
     about: About<'a>,
     schemes: Vec<Scheme<'a>>,
+    conclusion: Vec<String>,
     lateness_us: Option<LatenessUs>,
     valid: bool,
     parameters: serde_json::Map<String, serde_json::Value>,
@@ -85,8 +90,10 @@ struct More<'a> {
     transfer_quantiles_s: Option<Quantiles>,
     difference_to_tcp_s: Option<Spread>,
     difference_to_tcp_bound: Option<&'static str>,
+    difference_to_tcp_includes_zero: Option<bool>,
     overhead_ratio: Option<f64>,
     harm: Option<Spread>,
+    harm_includes_one: Option<bool>,
     background_goodput_bit_s: Option<u64>,
     active_path: &'a str,
     paths: Vec<Path<'a>>,
@@ -181,8 +188,10 @@ fn scheme<'a>(record: &'a SchemeRecord, figures: &SchemeFigures) -> Scheme<'a> {
             }),
             difference_to_tcp_s: figures.difference.map(|d| spread(Some(d.estimate))),
             difference_to_tcp_bound: figures.difference.map(|d| d.bound.name()),
+            difference_to_tcp_includes_zero: figures.difference.and_then(|d| d.includes_zero()),
             overhead_ratio: figures.overhead_ratio.map(rounded),
             harm: figures.harm.map(|estimate| spread(Some(estimate))),
+            harm_includes_one: figures.harm_includes_one(),
             background_goodput_bit_s: record.background_goodput.map(|rate| rate.0),
             active_path: active.map_or("", |path| &path.name),
             paths: overlay.paths.iter().map(path).collect(),

@@ -4,6 +4,7 @@
 //! follow from it alone, so the same rules apply to a simulated and a real run.
 
 mod chart;
+pub mod conclusion;
 pub mod figures;
 #[cfg(test)]
 mod fixture;

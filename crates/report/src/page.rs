@@ -1,13 +1,21 @@
 //! The report as one page that needs no network and no script.
 
+pub(crate) mod layout;
 mod pictures;
 
-use minijinja::{AutoEscape, Environment, context};
+use std::fmt::Write as _;
+
+use minijinja::context;
+use minijinja::value::Value;
 
 use crate::chart::DrawingError;
-use crate::figures::{BASELINE, Figures};
+use crate::conclusion::numbers::with_interval;
+use crate::conclusion::transfers::conclusion;
+use crate::figures::{BASELINE, Figures, SchemeFigures};
 use crate::legend::LEGEND;
 use crate::record::{Experiment, Mode};
+use layout::{Head, PageTable, Picture};
+
 use crate::table::{PATH_COLUMNS, SCHEME_COLUMNS, heading, lateness_line, path_rows, scheme_row};
 
 /// The style of polypath's pages, as CSS.
@@ -24,48 +32,99 @@ pub enum PageError {
     Drawing(#[from] DrawingError),
 }
 
-/// The page as HTML, with its pictures inside.
+/// The page of transfers as HTML, with its pictures inside.
 pub fn render(experiment: &Experiment, figures: &Figures) -> Result<String, PageError> {
-    let mut environment = Environment::new();
-    environment.set_auto_escape_callback(|_| AutoEscape::Html);
     let schemes = experiment.schemes.iter().zip(&figures.schemes);
     let rows: Vec<Vec<String>> = schemes.map(|(record, s)| scheme_row(record, s)).collect();
-    let spaced = |columns: [&str; 10]| columns.map(|column| column.replace('\n', " "));
-    let most = experiment.schemes.iter().map(|s| s.transfers.len()).max();
-    let page = environment.render_str(
-        include_str!("page/template.html"),
-        context! {
-            style => STYLE,
-            name => experiment.name.as_str(),
-            title => experiment.title.trim(),
-            heading => heading(experiment),
-            content => experiment.content.to_string(),
-            mode => match experiment.mode {
-                Mode::Sim => "simulated in virtual time",
-                Mode::Lab => "lab: real programs on the real kernel, in real time",
-            },
-            seed => experiment.seed.to_string(),
-            n => most.unwrap_or(0),
-            timeout => experiment.timeout.to_string(),
-            timed_out => figures.schemes.iter().any(|scheme| scheme.timed_out > 0),
-            baseline => BASELINE,
-            lateness => experiment.lateness.as_ref().map(lateness_line),
-            valid => experiment.lateness.is_none_or(|lateness| lateness.valid()),
-            scheme_legend => pictures::scheme_legend(experiment),
-            path_legend => pictures::path_legend(experiment),
-            scheme_columns => spaced(SCHEME_COLUMNS),
-            scheme_rows => rows,
-            path_columns => spaced(PATH_COLUMNS),
-            path_rows => path_rows(experiment),
-            playable => pictures::playable(experiment, figures)?,
-            times => pictures::times(experiment, figures)?,
-            prebuffer => pictures::prebuffer(figures)?,
-            throughput => pictures::throughput(experiment)?,
-            legend => LEGEND,
-            parameters => experiment.parameters.clone(),
-        },
-    )?;
-    Ok(page)
+    let (playable, times) = (
+        pictures::playable(experiment, figures)?,
+        pictures::times(experiment, figures)?,
+    );
+    let throughput = pictures::throughput(experiment)?;
+    let names = experiment.schemes.iter().map(|scheme| scheme.name.as_str());
+    let names = names.collect::<Vec<&str>>().join(", ");
+    let picture = |svg: String, alt: String| Picture { svg, alt }.value();
+    let parts = throughput.into_iter().zip(&experiment.schemes);
+    let throughput: Vec<Value> = parts
+        .map(|(svg, scheme)| {
+            picture(
+                svg,
+                format!("Throughput of each path over time with {}", scheme.name),
+            )
+        })
+        .collect();
+    let content = context! {
+        timeout => experiment.timeout.to_string(),
+        timed_out => figures.schemes.iter().any(|scheme| scheme.timed_out > 0),
+        marked => figures.schemes.iter().any(SchemeFigures::has_marked),
+        baseline => BASELINE,
+        lateness => experiment.lateness.as_ref().map(lateness_line),
+        valid => experiment.lateness.is_none_or(|lateness| lateness.valid()),
+        scheme_legend => pictures::scheme_legend(experiment),
+        path_legend => pictures::path_legend(experiment),
+        schemes => PageTable::new("schemes", "Schemes", &SCHEME_COLUMNS, rows).value(),
+        paths => PageTable::new("paths", "Paths", &PATH_COLUMNS, path_rows(experiment)).value(),
+        playable => playable.map(|svg| picture(svg, format!("Playable size over time with {names}"))),
+        times => picture(times, times_text(experiment, figures)),
+        prebuffer => pictures::prebuffer(figures)?
+            .map(|svg| picture(svg, format!("Pre-buffer over the rate of the playout with {names}"))),
+        throughput,
+        legend => LEGEND,
+        parameters => parameters(&experiment.parameters).value(),
+    };
+    layout::render(
+        include_str!("page/transfers.html"),
+        &head(experiment, figures),
+        content,
+    )
+}
+
+fn head<'a>(experiment: &'a Experiment, figures: &Figures) -> Head<'a> {
+    let mode = match experiment.mode {
+        Mode::Sim => "simulated in virtual time",
+        Mode::Lab => "lab: real programs on the real kernel, in real time",
+    };
+    let rounds = experiment.schemes.iter().map(|s| s.transfers.len()).max();
+    Head {
+        heading: heading(experiment),
+        name: &experiment.name,
+        title: experiment.title.trim(),
+        facts: format!(
+            "{mode}; seed {}; n = {} transfers a scheme of {}.",
+            experiment.seed,
+            rounds.unwrap_or(0),
+            experiment.content
+        ),
+        conclusion: conclusion(experiment, figures),
+    }
+}
+
+/// The picture of the transfer times in words.
+fn times_text(experiment: &Experiment, figures: &Figures) -> String {
+    let mut text = "Transfer times with their means and 95 % intervals".to_owned();
+    for (record, figures) in experiment.schemes.iter().zip(&figures.schemes) {
+        if let Some(transfer) = figures.transfer {
+            let _ = write!(
+                text,
+                "; {} {}",
+                record.name,
+                with_interval(transfer, 1.0, "s")
+            );
+        }
+    }
+    text
+}
+
+/// The table of the parameters of a run.
+pub(crate) fn parameters(parameters: &[(String, String)]) -> PageTable {
+    let row = |(key, value): &(String, String)| vec![key.clone(), value.clone()];
+    let rows = parameters.iter().map(row).collect();
+    PageTable::new(
+        "parameters",
+        "All parameters of the run",
+        &["key", "value"],
+        rows,
+    )
 }
 
 #[cfg(test)]
@@ -84,6 +143,12 @@ mod tests {
         for outside in ["<script", "src=", "href=", "@import", "url("] {
             assert!(!page.contains(outside), "{outside}");
         }
+        assert_eq!(page.matches(r#"role="img" aria-label=""#).count(), 3 + 2);
+        assert_eq!(
+            page.matches("<table").count(),
+            page.matches("<caption>").count()
+        );
+        assert!(!page.contains("<th>"), "every header has a scope");
         for part in ["seed 7", "≥ 6.333 ± 7.985", "p99 800 us", "transfer.size"] {
             assert!(page.contains(part), "{part}");
         }

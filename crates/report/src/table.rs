@@ -8,6 +8,7 @@ use comfy_table::{
 };
 use polypath_core::time::Duration;
 
+use crate::conclusion::{self, NO_DIFFERENCE, NO_DIFFERENCE_MEANING};
 use crate::figures::{Bound, Figures, SchemeFigures};
 use crate::record::{DirectionRecord, Experiment, Lateness, SchemeRecord};
 use crate::statistics::Estimate;
@@ -40,6 +41,9 @@ pub fn render(experiment: &Experiment, figures: &Figures) -> String {
         let _ = writeln!(text, "{}\n", schemes(experiment, figures, &columns));
     }
     let _ = writeln!(text, "{}", paths(experiment));
+    if figures.schemes.iter().any(SchemeFigures::has_marked) {
+        let _ = writeln!(text, "\n{NO_DIFFERENCE_MEANING}\n(that of a harm: one)");
+    }
     if figures.schemes.iter().any(|scheme| scheme.timed_out > 0) {
         let timeout = experiment.timeout;
         let _ = writeln!(
@@ -51,6 +55,8 @@ pub fn render(experiment: &Experiment, figures: &Figures) -> String {
     if let Some(lateness) = &experiment.lateness {
         let _ = writeln!(text, "\n{}", lateness_line(lateness));
     }
+    let sentences = conclusion::transfers::conclusion(experiment, figures);
+    let _ = write!(text, "\n{}", conclusion::lines(&sentences));
     // A title or file name must not control the terminal.
     text.retain(|c| c == '\n' || !c.is_control());
     text
@@ -118,12 +124,14 @@ pub fn scheme_row(record: &SchemeRecord, figures: &SchemeFigures) -> Vec<String>
     } else {
         (Bound::Exact, Bound::Exact)
     };
-    let difference = figures.difference.map(|d| (d.bound, d.estimate));
     let overhead = totals.overhead().0 as f64 / 1e3;
     vec![
         record.name.clone(),
         bounded(figures.transfer.map(|e| (mean, e))),
-        bounded(difference),
+        marked(
+            bounded(figures.difference.map(|d| (d.bound, d.estimate))),
+            figures.difference.and_then(|d| d.includes_zero()),
+        ),
         figures.timed_out.to_string(),
         bounded(figures.prebuffer.map(|e| (prebuffer, e))),
         match figures.overhead_ratio {
@@ -132,7 +140,7 @@ pub fn scheme_row(record: &SchemeRecord, figures: &SchemeFigures) -> Vec<String>
         },
         totals.duplicates_discarded().to_string(),
         record.overlay.server_switches().count().to_string(),
-        spread(figures.harm),
+        marked(spread(figures.harm), figures.harm_includes_one()),
         intact(record, figures).to_owned(),
     ]
 }
@@ -250,6 +258,14 @@ pub(crate) fn table(header: &[String]) -> Table {
 pub(crate) fn align(table: &mut Table, first: usize) {
     for column in table.column_iter_mut().skip(first) {
         column.set_cell_alignment(CellAlignment::Right);
+    }
+}
+
+/// The cell of a difference, marked if its interval includes zero.
+pub(crate) fn marked(cell: String, includes_zero: Option<bool>) -> String {
+    match includes_zero {
+        Some(true) => format!("{cell} {NO_DIFFERENCE}"),
+        _ => cell,
     }
 }
 
