@@ -1,6 +1,8 @@
 //! Notifications of a node or relay to the service manager: `sd_notify(3)`, without its library.
 //!
-//! A notification that cannot be delivered is lost: sending never blocks.
+//! A notification that cannot be delivered is lost: sending never blocks. The crate sd-notify 0.5
+//! opens a blocking socket for each notification, so a manager that does not read would stall the
+//! packet thread, and it does not connect to sockets in the abstract namespace.
 
 use std::env;
 use std::ffi::OsStr;
@@ -106,6 +108,22 @@ mod tests {
         let mut buffer = [0; 256];
         let len = socket.recv(&mut buffer).unwrap();
         String::from_utf8(buffer[..len].to_vec()).unwrap()
+    }
+
+    #[test]
+    fn a_manager_that_does_not_read_blocks_nothing() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("notify");
+        let listener = UnixDatagram::bind(&path).unwrap();
+        let notifier = Notifier {
+            socket: Some(Arc::new(connect(path.as_os_str()).unwrap())),
+            watchdog: None,
+        };
+        // The kernel queues at most `net.unix.max_dgram_qlen` of them, 10 or 512 by default.
+        for _ in 0..10_000 {
+            notifier.alive();
+        }
+        assert_eq!(received(&listener), "WATCHDOG=1");
     }
 
     #[test]
