@@ -2,14 +2,15 @@
 //! serves them.
 //!
 //! None of it runs on the packet thread. The control thread (`thread`) waits for clients of the
-//! control socket (`socket`) and of the metrics endpoint (`metrics`), for a request to reload
-//! (`reload`) and for changes of the network's interfaces (`interfaces`). It asks the
-//! packet thread for counters and for changes through a queue of `commands`.
+//! control socket (`socket`), for a request to reload (`reload`) and for changes of the network's
+//! interfaces (`interfaces`). The HTTP server (`http`) serves the `metrics`. Both ask the packet
+//! thread for counters and for changes through a queue of `commands`.
 
 pub(crate) mod change;
 pub(crate) mod commands;
+mod http;
 pub(crate) mod listeners;
-pub(crate) mod metrics;
+mod metrics;
 pub(crate) mod reload;
 pub(crate) mod socket;
 pub(crate) mod thread;

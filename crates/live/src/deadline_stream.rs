@@ -1,7 +1,6 @@
 //! A stream with a deadline for all reads and writes and a limit on the length of messages.
 
 use std::io::{self, Read, Write};
-use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
 use std::time;
 
@@ -9,38 +8,18 @@ use polypath_core::time::{Duration, Time};
 
 use crate::clock::Clock;
 
-/// A stream with timeouts for reads and writes.
-pub(crate) trait Timed: Read + Write {
-    /// Sets the timeout of each read and write.
-    fn set_timeout(&self, span: time::Duration) -> io::Result<()>;
-}
-
-impl Timed for UnixStream {
-    fn set_timeout(&self, span: time::Duration) -> io::Result<()> {
-        self.set_read_timeout(Some(span))?;
-        self.set_write_timeout(Some(span))
-    }
-}
-
-impl Timed for TcpStream {
-    fn set_timeout(&self, span: time::Duration) -> io::Result<()> {
-        self.set_read_timeout(Some(span))?;
-        self.set_write_timeout(Some(span))
-    }
-}
-
 /// A stream whose reads and writes fail with `TimedOut` after a deadline.
 #[derive(Debug)]
-pub(crate) struct DeadlineStream<S> {
-    stream: S,
+pub(crate) struct DeadlineStream {
+    stream: UnixStream,
     clock: Clock,
     deadline: Time,
     read: Vec<u8>,
 }
 
-impl<S: Timed> DeadlineStream<S> {
+impl DeadlineStream {
     /// Sets the deadline to `span` from now.
-    pub(crate) fn new(stream: S, span: Duration) -> Self {
+    pub(crate) fn new(stream: UnixStream, span: Duration) -> Self {
         let clock = Clock::starting_now();
         Self {
             stream,
@@ -102,8 +81,9 @@ impl<S: Timed> DeadlineStream<S> {
         if left == Duration::ZERO {
             return Err(io::ErrorKind::TimedOut.into());
         }
-        self.stream
-            .set_timeout(time::Duration::from_nanos(left.as_nanos()))
+        let left = Some(time::Duration::from_nanos(left.as_nanos()));
+        self.stream.set_read_timeout(left)?;
+        self.stream.set_write_timeout(left)
     }
 }
 
@@ -121,7 +101,7 @@ mod tests {
 
     const SOON: Duration = Duration::from_millis(50);
 
-    fn pair() -> (DeadlineStream<UnixStream>, UnixStream) {
+    fn pair() -> (DeadlineStream, UnixStream) {
         let (near, far) = UnixStream::pair().unwrap();
         (DeadlineStream::new(near, SOON), far)
     }

@@ -1,15 +1,16 @@
 //! Reloading the configuration of a running node: changes that need no restart are applied, others
 //! refuse the file.
 
-use std::net::TcpListener;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use polypath_core::endpoint::Adjustment;
 use polypath_core::frame::PathId;
 
 use super::change::{Change, PathChange, Rebinding, Settings};
 use super::commands::ControlHandle;
-use super::listeners::{self, Listeners};
+use super::http::HttpServer;
+use super::listeners::{self, Servers};
 use super::socket::ControlSocket;
 use crate::config::{MetricsConfig, NodeConfig, PathConfig};
 use crate::udp::{PathSocket, UdpError};
@@ -54,8 +55,8 @@ impl Reloader {
     /// The reason why the file is refused; then nothing has changed.
     pub(super) fn reload(
         &mut self,
-        handle: &ControlHandle,
-        listeners: &mut Listeners,
+        handle: &Arc<ControlHandle>,
+        servers: &mut Servers,
         unbound: &[PathId],
     ) -> Result<Vec<String>, String> {
         let new = NodeConfig::load(&self.file).map_err(|error| error.to_string())?;
@@ -66,23 +67,23 @@ impl Reloader {
         }
         let changed = changed_keys(&self.config, &new);
         let control = self
-            .moves_control(&new, listeners.control.as_ref())
-            .then(|| listeners::reopen_control(&new, listeners.control.is_some()))
+            .moves_control(&new, servers.control.as_ref())
+            .then(|| listeners::reopen_control(&new, servers.control.is_some()))
             .transpose()?;
         let change = self.prepare(&new, unbound)?;
         let metrics = (new.metrics != self.config.metrics)
-            .then(|| self.rebind_metrics(&new, &mut listeners.metrics))
+            .then(|| self.move_metrics(&new, handle, &mut servers.metrics))
             .transpose()?;
         if let Err(error) = handle.change(change) {
             drop(metrics);
-            self.restore_metrics(&mut listeners.metrics);
+            self.restore_metrics(handle, &mut servers.metrics);
             return Err(error);
         }
         if let Some(control) = control {
-            listeners.control = control;
+            servers.control = control;
         }
         if let Some(metrics) = metrics {
-            listeners.metrics = metrics;
+            servers.metrics = metrics;
         }
         self.config = new;
         Ok(changed)
@@ -94,32 +95,33 @@ impl Reloader {
         new.control != self.config.control && !current.is_some_and(stays)
     }
 
-    /// Listens at the metrics endpoint of `new`.
+    /// Serves the metrics at the endpoint of `new`.
     ///
-    /// Where the port stays and only the address changes, the current listener is closed first,
+    /// Where the port stays and only the address changes, the current server is stopped first,
     /// since both could not be bound together; it is restored if that fails.
-    fn rebind_metrics(
+    fn move_metrics(
         &self,
         new: &NodeConfig,
-        current: &mut Option<TcpListener>,
-    ) -> Result<Option<TcpListener>, String> {
+        handle: &Arc<ControlHandle>,
+        current: &mut Option<HttpServer>,
+    ) -> Result<Option<HttpServer>, String> {
         let port = |config: &Option<MetricsConfig>| Some(config.as_ref()?.listen.port());
         if current.is_some() && port(&new.metrics) == port(&self.config.metrics) {
             *current = None;
         }
-        let bound = listeners::bind_metrics(new.metrics.as_ref());
-        if bound.is_err() {
-            self.restore_metrics(current);
+        let started = listeners::serve_metrics(new.metrics.as_ref(), handle);
+        if started.is_err() {
+            self.restore_metrics(handle, current);
         }
-        bound
+        started
     }
 
-    /// Listens at the metrics endpoint in force, where [`Self::rebind_metrics`] has closed it.
-    fn restore_metrics(&self, current: &mut Option<TcpListener>) {
+    /// Serves the metrics at the endpoint in force, where [`Self::move_metrics`] has stopped that.
+    fn restore_metrics(&self, handle: &Arc<ControlHandle>, current: &mut Option<HttpServer>) {
         if current.is_some() {
             return;
         }
-        match listeners::bind_metrics(self.config.metrics.as_ref()) {
+        match listeners::serve_metrics(self.config.metrics.as_ref(), handle) {
             Ok(restored) => *current = restored,
             Err(error) => log_metrics_lost(&error),
         }

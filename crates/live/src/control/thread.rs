@@ -1,10 +1,10 @@
 //! The control thread: it serves the operator of a running node, apart from the packet thread.
 //!
-//! One thread waits for clients of the control socket and of the metrics endpoint, for reload
-//! requests, and for the kernel's notifications that interfaces change. Each client is served on a
-//! thread of its own; their number and lifetime are limited. Files are read and checked, and
-//! sockets opened, here; the packet thread only counts and applies changes that are ready
-//! ([`super::commands`]).
+//! One thread waits for clients of the control socket, for reload requests, and for the kernel's
+//! notifications that interfaces change. Each client is served on a thread of its own; their number
+//! and lifetime are limited. Files are read and checked, and sockets opened, here; the packet
+//! thread only counts and applies changes that are ready ([`super::commands`]). Clients of the
+//! metrics are served by [`super::http`].
 
 use std::io;
 use std::os::fd::AsFd;
@@ -16,15 +16,13 @@ use std::thread::{self, JoinHandle};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 use super::commands::ControlHandle;
-use super::listeners::Listeners;
-use super::metrics;
+use super::listeners::{Listeners, Servers};
 use super::reload::{self, ReloadHandle, ReloadRequests, Reloader};
 use super::socket;
 use crate::interfaces::monitor::InterfaceMonitor;
 use crate::notify::Notifier;
 
-/// Most clients of the control socket at a time; the metrics endpoint has as many permits of its
-/// own.
+/// Most clients of the control socket at a time.
 const MAX_CLIENTS: usize = 16;
 /// Stack size of a client's thread, in bytes.
 const STACK: usize = 256 << 10;
@@ -40,10 +38,9 @@ pub(crate) struct ControlThread {
 }
 
 struct ControlLoop {
-    listeners: Listeners,
+    servers: Servers,
     handle: Arc<ControlHandle>,
-    control_permits: Arc<AtomicUsize>,
-    metrics_permits: Arc<AtomicUsize>,
+    permits: Arc<AtomicUsize>,
     reloader: Option<Reloader>,
     monitor: Option<InterfaceMonitor>,
     notifier: Notifier,
@@ -59,7 +56,6 @@ struct Ready {
     stop: bool,
     reload: bool,
     control: bool,
-    metrics: bool,
     interfaces: bool,
 }
 
@@ -77,11 +73,11 @@ impl ControlThread {
     ) -> io::Result<Self> {
         let (stop, stopped) = UnixStream::pair()?;
         let (reload, requests) = reload::channel()?;
+        let handle = Arc::new(handle);
         let mut control_loop = ControlLoop {
-            listeners,
-            handle: Arc::new(handle),
-            control_permits: Arc::default(),
-            metrics_permits: Arc::default(),
+            servers: listeners.serve(&handle)?,
+            handle,
+            permits: Arc::default(),
             reloader,
             monitor,
             notifier,
@@ -122,12 +118,12 @@ impl ControlLoop {
                         requests.drain();
                         self.reload();
                     }
-                    if ready.control || ready.metrics {
-                        self.accept(ready);
+                    if ready.control {
+                        self.accept();
                     }
                 }
                 Err(error) => {
-                    tracing::error!(%error, "the control thread failed; status, metrics and reloads are unavailable");
+                    tracing::error!(%error, "the control thread failed; status and reloads are unavailable");
                     return;
                 }
             }
@@ -136,12 +132,10 @@ impl ControlLoop {
 
     /// Waits until an event source is ready or the interfaces are to be read again.
     fn wait(&self, stopped: &UnixStream, requests: &ReloadRequests) -> io::Result<Ready> {
-        let (control, metrics) = (&self.listeners.control, &self.listeners.metrics);
         let fds = [
             Some(stopped.as_fd()),
             Some(requests.as_fd()),
-            control.as_ref().map(AsFd::as_fd),
-            metrics.as_ref().map(AsFd::as_fd),
+            self.servers.control.as_ref().map(AsFd::as_fd),
             self.monitor.as_ref().map(AsFd::as_fd),
         ];
         let mut polled: Vec<PollFd<'_>> = fds
@@ -162,13 +156,12 @@ impl ControlLoop {
         let mut ready = polled
             .iter()
             .map(|fd| fd.revents().is_some_and(|events| !events.is_empty()));
-        let [stop, reload, control, metrics, interfaces] =
+        let [stop, reload, control, interfaces] =
             fds.map(|fd| fd.is_some() && ready.next().unwrap_or(false));
         Ok(Ready {
             stop,
             reload,
             control,
-            metrics,
             interfaces,
         })
     }
@@ -189,58 +182,30 @@ impl ControlLoop {
         }
     }
 
-    fn accept(&self, ready: Ready) {
-        let mut accepted = Ok(());
-        if ready.control
-            && let Some(socket) = &self.listeners.control
-        {
-            accepted = accepted.and(socket.accept().map(|stream| self.serve_control(stream)));
-        }
-        if ready.metrics
-            && let Some(listener) = &self.listeners.metrics
-        {
-            let stream = listener.accept().and_then(|(stream, _)| {
-                stream.set_nonblocking(false)?;
-                Ok(stream)
-            });
-            accepted = accepted.and(stream.map(|stream| {
-                self.spawn(&self.metrics_permits, move |handle| {
-                    metrics::serve(stream, handle)
-                });
-            }));
-        }
-        match accepted {
-            Err(error) if error.kind() != io::ErrorKind::WouldBlock => {
+    fn accept(&self) {
+        let Some(socket) = &self.servers.control else {
+            return;
+        };
+        match socket.accept() {
+            Ok(stream) => self.serve(stream),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            Err(error) => {
                 tracing::debug!(%error, "cannot accept a client");
                 thread::sleep(ACCEPT_PAUSE);
             }
-            _ => {}
         }
     }
 
-    fn serve_control(&self, stream: UnixStream) {
-        if self.control_permits.load(Ordering::Relaxed) >= MAX_CLIENTS {
+    /// Serves a client on a thread of its own, or refuses it where no permit is left.
+    fn serve(&self, stream: UnixStream) {
+        let Some(permit) = ClientPermit::acquire(&self.permits) else {
             socket::refuse_client(&stream);
-            return;
-        }
-        self.spawn(&self.control_permits, move |handle| {
-            socket::serve(stream, handle)
-        });
-    }
-
-    /// Serves a client on a thread of its own, or drops it where no permit is left.
-    fn spawn(
-        &self,
-        permits: &Arc<AtomicUsize>,
-        serve: impl FnOnce(&ControlHandle) -> io::Result<()> + Send + 'static,
-    ) {
-        let Some(permit) = ClientPermit::acquire(permits) else {
             return;
         };
         let handle = self.handle.clone();
         let serve = move || {
             let _permit = permit;
-            if let Err(error) = serve(&handle) {
+            if let Err(error) = socket::serve(stream, &handle) {
                 tracing::debug!(%error, "the connection of a client failed");
             }
         };
@@ -257,7 +222,7 @@ impl ControlLoop {
         self.notifier.reloading();
         let unbound = self.monitor.as_ref().map(InterfaceMonitor::unbound_paths);
         let unbound = unbound.unwrap_or_default();
-        let outcome = reloader.reload(&self.handle, &mut self.listeners, &unbound);
+        let outcome = reloader.reload(&self.handle, &mut self.servers, &unbound);
         if let (Ok(_), Some(monitor)) = (&outcome, &mut self.monitor) {
             monitor.adopt(reloader.config());
         }

@@ -1,5 +1,5 @@
 use std::fs;
-use std::net::UdpSocket;
+use std::net::{TcpListener, UdpSocket};
 
 use tempfile::TempDir;
 
@@ -12,9 +12,9 @@ use crate::keys;
 /// A reloader of a file in force, with a queue in place of the packet thread.
 struct Testbed {
     reloader: Reloader,
-    handle: ControlHandle,
+    handle: Arc<ControlHandle>,
     queue: Option<CommandQueue>,
-    listeners: Listeners,
+    servers: Servers,
     unbound: Vec<PathId>,
     text: String,
     directory: TempDir,
@@ -55,9 +55,9 @@ impl Testbed {
                     offload: false,
                 },
             ),
-            handle,
+            handle: Arc::new(handle),
             queue: Some(queue),
-            listeners: Listeners::default(),
+            servers: Servers::default(),
             unbound: Vec::new(),
             text,
             directory,
@@ -74,7 +74,7 @@ impl Testbed {
         }
         fs::write(self.directory.path().join("a.toml"), text).unwrap();
         let mut queue = self.queue.take().unwrap();
-        let (handle, listeners, unbound) = (&self.handle, &mut self.listeners, &self.unbound);
+        let (handle, servers, unbound) = (&self.handle, &mut self.servers, &self.unbound);
         let reloader = &mut self.reloader;
         let over = std::sync::atomic::AtomicBool::new(false);
         let (outcome, change) = std::thread::scope(|scope| {
@@ -89,7 +89,7 @@ impl Testbed {
                 }
                 applied
             });
-            let outcome = reloader.reload(handle, listeners, unbound);
+            let outcome = reloader.reload(handle, servers, unbound);
             over.store(true, std::sync::atomic::Ordering::Relaxed);
             (outcome, packets.join().unwrap())
         });
@@ -280,18 +280,12 @@ fn listeners_are_replaced() {
     ];
     let Reloaded { outcome, .. } = testbed.reload(&edits);
     assert_eq!(outcome.unwrap(), ["control", "metrics"]);
-    let socket = testbed
-        .listeners
-        .control
-        .as_ref()
-        .unwrap()
-        .path()
-        .to_owned();
+    let socket = testbed.servers.control.as_ref().unwrap().path().to_owned();
     assert_eq!(socket, testbed.directory.path().join("new.sock"));
-    assert!(testbed.listeners.metrics.is_some());
+    assert!(testbed.servers.metrics.is_some());
     let Reloaded { outcome, .. } = testbed.reload(&[]);
     assert_eq!(outcome.unwrap(), ["control", "metrics"]);
-    assert!(testbed.listeners.control.is_none() && testbed.listeners.metrics.is_none());
+    assert!(testbed.servers.control.is_none() && testbed.servers.metrics.is_none());
     assert!(!socket.exists());
 }
 

@@ -27,7 +27,6 @@ impl Testbed {
         let directory = tempfile::tempdir().unwrap();
         let socket = directory.path().join("pp0.sock");
         let metrics = TcpListener::bind("127.0.0.1:0").unwrap();
-        metrics.set_nonblocking(true).unwrap();
         let address = metrics.local_addr().unwrap();
         let listeners = Listeners {
             control: Some(ControlSocket::open(&socket).unwrap()),
@@ -121,17 +120,6 @@ fn clients_beyond_the_limit_are_refused() {
     assert!(scrape(&testbed).contains("\npolypath_session_established 0\n"));
     drop(idle);
     await_permit(&testbed.socket);
-    let connect = || TcpStream::connect(testbed.metrics).unwrap();
-    let mut scrapers: Vec<TcpStream> = (0..MAX_CLIENTS).map(|_| connect()).collect();
-    while !(0..5).all(|_| scrape(&testbed).is_empty()) {
-        scrapers.push(connect());
-        assert!(scrapers.len() < 20 * MAX_CLIENTS, "there is no limit");
-    }
-    assert!(
-        !is_busy(&testbed.socket),
-        "scrapers use permits of the control socket"
-    );
-    drop(scrapers);
     testbed.finish();
 }
 
