@@ -1,4 +1,5 @@
-//! Metrics for Prometheus: the statistics of a node in the text exposition format, at `/metrics`.
+//! Metrics for Prometheus: the statistics of a node at `/metrics`, in `OpenMetrics` for clients that
+//! accept it and else in the text format 0.0.4.
 //!
 //! Names and units follow Prometheus's conventions: seconds, bytes, ratios, and `_total` for
 //! counters.
@@ -9,12 +10,13 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::State;
-use axum::http::StatusCode;
-use axum::http::header::CONTENT_TYPE;
+use axum::http::header::{ACCEPT, CONTENT_TYPE};
+use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 
 use super::commands::ControlHandle;
+use page::{Format, page};
 
 /// The routes of the metrics.
 pub(crate) fn router(handle: Arc<ControlHandle>) -> Router {
@@ -24,18 +26,18 @@ pub(crate) fn router(handle: Arc<ControlHandle>) -> Router {
         .with_state(handle)
 }
 
-async fn metrics(State(handle): State<Arc<ControlHandle>>) -> Response {
+async fn metrics(State(handle): State<Arc<ControlHandle>>, headers: HeaderMap) -> Response {
+    let accept = headers.get(ACCEPT).and_then(|value| value.to_str().ok());
+    let format = Format::accepted_by(accept.unwrap_or_default());
     // A count waits for the packet thread.
     let counted = tokio::task::spawn_blocking(move || handle.count()).await;
-    match counted {
-        Ok(Ok(stats)) => {
-            let page = page::page(&stats);
-            ([(CONTENT_TYPE, page::CONTENT_TYPE)], page).into_response()
-        }
+    let page = counted.map(|counted| counted.map(|stats| page(&stats, format)));
+    match page {
+        Ok(Ok(Ok(page))) => ([(CONTENT_TYPE, format.content_type())], page).into_response(),
         Ok(Err(unanswered)) => {
             (StatusCode::SERVICE_UNAVAILABLE, format!("{unanswered}\n")).into_response()
         }
-        Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
+        Ok(Ok(Err(_))) | Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
     }
 }
 

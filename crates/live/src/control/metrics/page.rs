@@ -1,13 +1,28 @@
-//! The metrics page in the text exposition format.
+//! The metrics page, encoded by prometheus-client.
 
-use std::fmt::{Display, Write};
+use std::fmt;
+use std::sync::Arc;
 
 use polypath_core::liveness::PathState;
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::text;
+use prometheus_client::encoding::{
+    DescriptorEncoder, EncodeCounterValue, EncodeGaugeValue, MetricEncoder, NoLabelSet,
+};
+use prometheus_client::metrics::MetricType;
+use prometheus_client::metrics::exemplar::Exemplar;
+use prometheus_client::registry::Registry;
 
 use crate::stats::{Missing, PathStats, Stats, Volume};
 
-/// The media type of the page.
-pub(super) const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
+/// The format of the page. The series are the same in all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Format {
+    /// The text format of Prometheus, version 0.0.4.
+    Text,
+    /// `OpenMetrics` 1.0.0.
+    OpenMetrics,
+}
 
 /// The states of a path and their values of the label `state`.
 const STATES: [(PathState, &str); 4] = [
@@ -17,33 +32,77 @@ const STATES: [(PathState, &str); 4] = [
     (PathState::Returning, "returning"),
 ];
 
-/// The page for `stats`.
-#[must_use]
-pub(super) fn page(stats: &Stats) -> String {
-    let mut page = Page::default();
-    node(&mut page, stats);
-    tun(&mut page, stats);
-    volumes(&mut page, &stats.paths);
-    datagrams(&mut page, &stats.paths);
-    path_status(&mut page, &stats.paths);
-    liveness(&mut page, &stats.paths);
-    drops(&mut page, stats);
-    page.0
+impl Format {
+    /// The best format for a client with this `Accept` field.
+    pub(super) fn accepted_by(accept: &str) -> Self {
+        if accept.contains("application/openmetrics-text") {
+            Self::OpenMetrics
+        } else {
+            Self::Text
+        }
+    }
+
+    /// The media type of the page.
+    pub(super) fn content_type(self) -> &'static str {
+        match self {
+            Self::Text => "text/plain; version=0.0.4; charset=utf-8",
+            Self::OpenMetrics => "application/openmetrics-text; version=1.0.0; charset=utf-8",
+        }
+    }
 }
 
-fn node(page: &mut Page, stats: &Stats) {
+/// The page for `stats`.
+pub(super) fn page(stats: &Arc<Stats>, format: Format) -> Result<String, fmt::Error> {
+    let mut registry = Registry::with_prefix("polypath");
+    registry.register_collector(Box::new(Snapshot {
+        stats: stats.clone(),
+        format,
+    }));
+    let mut page = String::new();
+    match format {
+        Format::Text => text::encode_registry(&mut page, &registry)?,
+        Format::OpenMetrics => text::encode(&mut page, &registry)?,
+    }
+    Ok(page)
+}
+
+/// The statistics at one time.
+#[derive(Debug)]
+struct Snapshot {
+    stats: Arc<Stats>,
+    format: Format,
+}
+
+impl Collector for Snapshot {
+    fn encode(&self, encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        let stats = &*self.stats;
+        let page = &mut Page {
+            encoder,
+            format: self.format,
+        };
+        node(page, stats)?;
+        tun(page, stats)?;
+        volumes(page, &stats.paths)?;
+        datagrams(page, &stats.paths)?;
+        path_status(page, &stats.paths)?;
+        liveness(page, &stats.paths)?;
+        drops(page, stats)
+    }
+}
+
+fn node(page: &mut Page<'_>, stats: &Stats) -> fmt::Result {
     page.gauge("build_info", "Always 1; the version is a label.")
-        .sample(&[("version", &stats.software)], 1);
+        .sample(&[("version", &stats.software)], 1_u32)?;
     page.gauge("uptime_seconds", "Time since the node started.")
-        .sample(&[], stats.uptime_s);
+        .sample(&[], stats.uptime_s)?;
     page.gauge(
         "session_established",
         "1 if a session with the peer is established, else 0.",
     )
-    .sample(&[], u8::from(stats.established));
+    .sample(&[], u32::from(stats.established))?;
     let age = stats.session["age_s"].as_f64();
     page.gauge("session_age_seconds", "Age of the keys in use.")
-        .samples(age.map(|age| (vec![], age)));
+        .samples(age.map(|age| (vec![], age)))?;
     page.counter(
         "handshakes_total",
         "Handshakes by the stage that they reached.",
@@ -51,14 +110,14 @@ fn node(page: &mut Page, stats: &Stats) {
     .samples(["initiated", "established"].map(|stage| {
         let count = stats.session[stage].as_u64().unwrap_or(0);
         (vec![("stage", stage)], count)
-    }));
+    }))?;
     page.gauge("policy_info", "Always 1; the policy's name is a label.")
-        .sample(&[("policy", &stats.policy.kind)], 1);
+        .sample(&[("policy", &stats.policy.kind)], 1_u32)?;
     page.counter(
         "path_switches_total",
         "Switches of data to another path by the policy.",
     )
-    .sample(&[], stats.policy.switches);
+    .sample(&[], stats.policy.switches)?;
     let reloads = [
         ("applied", stats.reloads.applied),
         ("refused", stats.reloads.refused),
@@ -67,10 +126,10 @@ fn node(page: &mut Page, stats: &Stats) {
         "reloads_total",
         "Reloads of the configuration by their outcome.",
     )
-    .samples(reloads.map(|(outcome, count)| (vec![("outcome", outcome)], count)));
+    .samples(reloads.map(|(outcome, count)| (vec![("outcome", outcome)], count)))
 }
 
-fn tun(page: &mut Page, stats: &Stats) {
+fn tun(page: &mut Page<'_>, stats: &Stats) -> fmt::Result {
     let tun = &stats.tun;
     let directions = [
         ("from_applications", tun.from_applications),
@@ -79,19 +138,19 @@ fn tun(page: &mut Page, stats: &Stats) {
     page.counter("tun_packets_total", "IP packets of applications.")
         .samples(
             directions.map(|(direction, volume)| (vec![("direction", direction)], volume.packets)),
-        );
+        )?;
     page.counter("tun_bytes_total", "Bytes of these, IP headers included.")
         .samples(
             directions.map(|(direction, volume)| (vec![("direction", direction)], volume.bytes)),
-        );
+        )?;
     page.counter(
         "tun_refused_packets_total",
         "Packets that the kernel did not accept.",
     )
-    .sample(&[], tun.refused);
+    .sample(&[], tun.refused)
 }
 
-fn volumes(page: &mut Page, paths: &[PathStats]) {
+fn volumes(page: &mut Page<'_>, paths: &[PathStats]) -> fmt::Result {
     let directions = |path: &PathStats| [("sent", path.sent), ("received", path.received)];
     let both = |of: fn(Volume) -> u64| {
         paths.iter().flat_map(move |path| {
@@ -105,15 +164,15 @@ fn volumes(page: &mut Page, paths: &[PathStats]) {
         })
     };
     page.counter("path_datagrams_total", "Datagrams of a path, of all kinds.")
-        .samples(both(|volume| volume.packets));
+        .samples(both(|volume| volume.packets))?;
     page.counter(
         "path_bytes_total",
         "Bytes of these on the wire, IP headers included.",
     )
-    .samples(both(|volume| volume.bytes));
+    .samples(both(|volume| volume.bytes))
 }
 
-fn datagrams(page: &mut Page, paths: &[PathStats]) {
+fn datagrams(page: &mut Page<'_>, paths: &[PathStats]) -> fmt::Result {
     let each = |of: fn(&PathStats) -> u64| {
         paths
             .iter()
@@ -123,48 +182,48 @@ fn datagrams(page: &mut Page, paths: &[PathStats]) {
         "path_authentic_datagrams_total",
         "Datagrams received that are authentic and not replayed.",
     )
-    .samples(each(|path| path.authentic));
+    .samples(each(|path| path.authentic))?;
     page.counter(
         "path_unsent_datagrams_total",
         "Datagrams that the kernel did not send.",
     )
-    .samples(each(|path| path.unsent));
+    .samples(each(|path| path.unsent))?;
     page.counter(
         "path_too_long_datagrams_total",
         "Of these, datagrams that exceed the MTU of the interface.",
     )
-    .samples(each(|path| path.too_long));
+    .samples(each(|path| path.too_long))?;
     page.counter(
         "path_kernel_dropped_datagrams_total",
         "Datagrams that the kernel dropped before they were read.",
     )
-    .samples(each(|path| path.kernel_dropped));
+    .samples(each(|path| path.kernel_dropped))?;
     page.counter(
         "path_unaddressed_datagrams_total",
         "Datagrams not sent because the peer's address was not known yet.",
     )
-    .samples(each(|path| path.unaddressed));
+    .samples(each(|path| path.unaddressed))
 }
 
-fn path_status(page: &mut Page, paths: &[PathStats]) {
+fn path_status(page: &mut Page<'_>, paths: &[PathStats]) -> fmt::Result {
     let sizes = paths.iter().filter_map(|path| {
         let mtu = path.mtu_bytes?;
         Some((vec![("path", &*path.name)], mtu))
     });
     page.gauge("path_mtu_bytes", "Path MTU, outer headers included.")
-        .samples(sizes);
+        .samples(sizes)?;
     let missing = paths.iter().flat_map(|path| {
         let missing = path.interface_status.missing.as_ref().map(Missing::name);
         Missing::NAMES.map(|name| {
             let labels = vec![("path", &*path.name), ("kind", name)];
-            (labels, u8::from(missing == Some(name)))
+            (labels, u32::from(missing == Some(name)))
         })
     });
     page.gauge(
         "path_missing",
         "1 if the path lacks this at this node, else 0.",
     )
-    .samples(missing);
+    .samples(missing)?;
     let ages = paths.iter().filter_map(|path| {
         let age = path.last_received_s?;
         Some((vec![("path", &*path.name)], age))
@@ -173,10 +232,10 @@ fn path_status(page: &mut Page, paths: &[PathStats]) {
         "path_last_received_seconds",
         "Time since the last authentic datagram on a path.",
     )
-    .samples(ages);
+    .samples(ages)
 }
 
-fn liveness(page: &mut Page, paths: &[PathStats]) {
+fn liveness(page: &mut Page<'_>, paths: &[PathStats]) -> fmt::Result {
     let watched = || {
         let paths = paths.iter();
         paths.filter_map(|path| Some((&*path.name, path.liveness?)))
@@ -184,11 +243,11 @@ fn liveness(page: &mut Page, paths: &[PathStats]) {
     let states = watched().flat_map(|(name, liveness)| {
         STATES.map(|(state, word)| {
             let labels = vec![("path", name), ("state", word)];
-            (labels, u8::from(liveness.state == state))
+            (labels, u32::from(liveness.state == state))
         })
     });
     page.gauge("path_state", "1 for the current state of the path, else 0.")
-        .samples(states);
+        .samples(states)?;
     let span = |of: fn(&crate::stats::LivenessStats) -> Option<f64>| {
         watched().filter_map(move |(name, liveness)| {
             let ms = of(&liveness)?;
@@ -199,21 +258,21 @@ fn liveness(page: &mut Page, paths: &[PathStats]) {
         "path_rtt_seconds",
         "Smoothed round-trip time (SRTT of RFC 6298).",
     )
-    .samples(span(|liveness| liveness.rtt_ms));
+    .samples(span(|liveness| liveness.rtt_ms))?;
     page.gauge(
         "path_rtt_variation_seconds",
         "Mean deviation of the round-trip time (RTTVAR of RFC 6298).",
     )
-    .samples(span(|liveness| liveness.rttvar_ms));
+    .samples(span(|liveness| liveness.rttvar_ms))?;
     page.gauge("path_loss_ratio", "Share of heartbeats lost, 0 to 1.")
         .samples(
             watched().filter_map(|(name, liveness)| Some((vec![("path", name)], liveness.loss?))),
-        );
+        )?;
     page.counter("path_silences_total", "How often the path fell silent.")
-        .samples(watched().map(|(name, liveness)| (vec![("path", name)], liveness.silences)));
+        .samples(watched().map(|(name, liveness)| (vec![("path", name)], liveness.silences)))
 }
 
-fn drops(page: &mut Page, stats: &Stats) {
+fn drops(page: &mut Page<'_>, stats: &Stats) -> fmt::Result {
     let dropped = stats.dropped.iter().map(|(reason, count)| {
         let name = serde_json::to_value(reason).unwrap_or_default();
         (name.as_str().unwrap_or_default().to_owned(), *count)
@@ -226,8 +285,8 @@ fn drops(page: &mut Page, stats: &Stats) {
     .samples(
         dropped
             .iter()
-            .map(|(reason, count)| (vec![("reason", &**reason)], count)),
-    );
+            .map(|(reason, count)| (vec![("reason", &**reason)], *count)),
+    )?;
     let rejected = stats.session["rejected"].as_object();
     let rejected = rejected.into_iter().flatten();
     page.counter(
@@ -236,32 +295,42 @@ fn drops(page: &mut Page, stats: &Stats) {
     )
     .samples(
         rejected.map(|(reason, count)| (vec![("reason", &**reason)], count.as_u64().unwrap_or(0))),
-    );
+    )
 }
 
-#[derive(Default)]
-struct Page(String);
+/// A page that is being encoded.
+struct Page<'e> {
+    encoder: DescriptorEncoder<'e>,
+    format: Format,
+}
 
-/// A metric family that is being written.
-struct Family<'a> {
-    page: &'a mut String,
+/// A metric family that is being encoded.
+struct Family<'p, 'e> {
+    page: &'p mut Page<'e>,
     name: &'static str,
     help: &'static str,
-    kind: &'static str,
+    kind: MetricType,
 }
 
-impl Page {
-    fn gauge(&mut self, name: &'static str, help: &'static str) -> Family<'_> {
-        self.family(name, help, "gauge")
+type Labels<'a> = Vec<(&'a str, &'a str)>;
+
+impl<'e> Page<'e> {
+    fn gauge(&mut self, name: &'static str, help: &'static str) -> Family<'_, 'e> {
+        self.family(name, help, MetricType::Gauge)
     }
 
-    fn counter(&mut self, name: &'static str, help: &'static str) -> Family<'_> {
-        self.family(name, help, "counter")
+    fn counter(&mut self, name: &'static str, help: &'static str) -> Family<'_, 'e> {
+        self.family(name, help, MetricType::Counter)
     }
 
-    fn family(&mut self, name: &'static str, help: &'static str, kind: &'static str) -> Family<'_> {
+    fn family(
+        &mut self,
+        name: &'static str,
+        help: &'static str,
+        kind: MetricType,
+    ) -> Family<'_, 'e> {
         Family {
-            page: &mut self.0,
+            page: self,
             name,
             help,
             kind,
@@ -269,45 +338,44 @@ impl Page {
     }
 }
 
-impl Family<'_> {
-    fn sample(self, labels: &[(&str, &str)], value: impl Display) {
-        self.samples([(labels.to_vec(), value)]);
-    }
-
-    /// Writes the family; one without samples is left out.
-    fn samples<'a, V: Display>(
+impl Family<'_, '_> {
+    fn sample(
         self,
-        samples: impl IntoIterator<Item = (Vec<(&'a str, &'a str)>, V)>,
-    ) {
-        let mut has_head = false;
-        for (labels, value) in samples {
-            if !std::mem::replace(&mut has_head, true) {
-                let (name, help, kind) = (self.name, self.help, self.kind);
-                let head =
-                    format!("# HELP polypath_{name} {help}\n# TYPE polypath_{name} {kind}\n");
-                self.page.push_str(&head);
-            }
-            let labels: Vec<String> = labels
-                .iter()
-                .map(|(key, value)| format!("{key}=\"{}\"", escape(value)))
-                .collect();
-            let labels = if labels.is_empty() {
-                String::new()
-            } else {
-                format!("{{{}}}", labels.join(","))
-            };
-            // Writing to a string cannot fail.
-            let _ = writeln!(self.page, "polypath_{}{labels} {value}", self.name);
-        }
+        labels: &[(&str, &str)],
+        value: impl EncodeGaugeValue + EncodeCounterValue,
+    ) -> fmt::Result {
+        self.samples([(labels.to_vec(), value)])
     }
-}
 
-/// Escapes a label value.
-fn escape(value: &str) -> String {
-    value
-        .replace('\\', "\\\\")
-        .replace('"', "\\\"")
-        .replace('\n', "\\n")
+    /// Encodes the family; one without samples is left out.
+    fn samples<'a, V: EncodeGaugeValue + EncodeCounterValue>(
+        self,
+        samples: impl IntoIterator<Item = (Labels<'a>, V)>,
+    ) -> fmt::Result {
+        let mut samples = samples.into_iter().peekable();
+        if samples.peek().is_none() {
+            return Ok(());
+        }
+        // A counter of OpenMetrics is named without the suffix of its series, which the encoder
+        // adds; in the text format the suffix is part of the name.
+        let counter = self.name.strip_suffix("_total");
+        let counter = counter.filter(|_| self.page.format == Format::OpenMetrics);
+        let name = counter.unwrap_or(self.name);
+        let encoder = &mut self.page.encoder;
+        let mut family = encoder.encode_descriptor(name, self.help, None, self.kind)?;
+        let encode = |metric: &mut MetricEncoder<'_>, value: &V| match counter {
+            Some(_) => metric.encode_counter(value, None::<&Exemplar<NoLabelSet, u64>>),
+            None => metric.encode_gauge(value),
+        };
+        for (labels, value) in samples {
+            if labels.is_empty() {
+                encode(&mut family, &value)?;
+            } else {
+                encode(&mut family.encode_family(&labels)?, &value)?;
+            }
+        }
+        Ok(())
+    }
 }
 
 #[cfg(test)]

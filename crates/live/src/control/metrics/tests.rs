@@ -2,8 +2,45 @@ use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 
 use super::*;
-use crate::control::commands;
+use crate::control::commands::{self, Command};
 use crate::control::http::{HttpServer, LIMITS};
+use crate::stats::Stats;
+
+#[test]
+fn metrics_are_served_in_the_format_that_the_client_accepts() {
+    let (handle, mut queue) = commands::channel().unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let _server = HttpServer::start(listener, router(Arc::new(handle)), LIMITS).unwrap();
+    for (accept, content_type, end) in [
+        ("", Format::Text.content_type(), "\n"),
+        (
+            "Accept: application/openmetrics-text\r\n",
+            Format::OpenMetrics.content_type(),
+            "\n# EOF\n",
+        ),
+    ] {
+        let mut client = TcpStream::connect(address).unwrap();
+        let request = format!("GET /metrics HTTP/1.1\r\n{accept}\r\n");
+        client.write_all(request.as_bytes()).unwrap();
+        // Answers in place of the packet thread; a later count may come from the cache.
+        for _ in 0..20 {
+            if let Some(Command::Count(answer)) = queue.next() {
+                answer.send(Stats::default()).unwrap();
+            }
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        let mut text = String::new();
+        client.read_to_string(&mut text).unwrap();
+        assert!(text.starts_with("HTTP/1.1 200 OK\r\n"), "{text}");
+        let field = format!("content-type: {content_type}\r\n");
+        assert!(text.contains(&field) && text.ends_with(end), "{text}");
+        assert!(
+            text.contains("\npolypath_session_established 0\n"),
+            "{text}"
+        );
+    }
+}
 
 #[test]
 fn an_ended_node_is_unavailable_and_other_paths_name_the_right_one() {

@@ -6,11 +6,15 @@ use polypath_session::event::Counters;
 use super::*;
 use crate::stats::{InterfaceStatus, LivenessStats, Missing, session};
 
-/// Parses a page of the text exposition format (version 0.0.4): contiguous families, each with HELP
-/// and TYPE before its samples, and no duplicate samples.
-fn parse(page: &str) -> BTreeMap<String, (String, BTreeMap<String, f64>)> {
+/// Parses a page of either format: contiguous families, each with HELP and TYPE before its samples,
+/// and no duplicate samples.
+fn parse(page: &str, format: Format) -> BTreeMap<String, (String, BTreeMap<String, f64>)> {
     let mut families: BTreeMap<String, (String, BTreeMap<String, f64>)> = BTreeMap::new();
     let mut current = String::new();
+    let page = match format {
+        Format::Text => page,
+        Format::OpenMetrics => page.strip_suffix("# EOF\n").unwrap(),
+    };
     assert!(page.ends_with('\n'));
     for line in page.lines() {
         if let Some(rest) = line.strip_prefix("# HELP ") {
@@ -21,15 +25,22 @@ fn parse(page: &str) -> BTreeMap<String, (String, BTreeMap<String, f64>)> {
         } else if let Some(rest) = line.strip_prefix("# TYPE ") {
             let (name, kind) = rest.split_once(' ').unwrap();
             assert_eq!(name, current);
-            assert_eq!(kind == "counter", name.ends_with("_total"), "{line}");
+            let is_suffixed = kind == "counter" && format == Format::Text;
+            assert_eq!(is_suffixed, name.ends_with("_total"), "{line}");
             assert!(["counter", "gauge"].contains(&kind), "{line}");
             families.insert(name.to_owned(), (kind.to_owned(), BTreeMap::new()));
         } else {
             let (series, value) = line.rsplit_once(' ').unwrap();
             let (name, labels) = series.split_once('{').unwrap_or((series, "}"));
-            assert_eq!(name, current, "a sample is within its family");
             check_labels(labels.strip_suffix('}').unwrap());
-            let samples = &mut families.get_mut(name).unwrap().1;
+            let (kind, samples) = families.get_mut(&current).unwrap();
+            let is_suffixed = kind == "counter" && format == Format::OpenMetrics;
+            let suffix = if is_suffixed { "_total" } else { "" };
+            assert_eq!(
+                name,
+                current.clone() + suffix,
+                "a sample is within its family"
+            );
             let value = value.parse::<f64>().unwrap();
             assert_eq!(samples.insert(series.to_owned(), value), None, "{line}");
         }
@@ -93,9 +104,52 @@ fn stats() -> Stats {
     }
 }
 
+fn text(stats: &Stats) -> String {
+    page(&Arc::new(stats.clone()), Format::Text).unwrap()
+}
+
+#[test]
+fn both_formats_have_the_same_series() {
+    let stats = Arc::new(stats());
+    let [text, open] = [Format::Text, Format::OpenMetrics].map(|format| {
+        let page = page(&stats, format).unwrap();
+        let families = parse(&page, format).into_values();
+        let series: Vec<_> = families.flat_map(|(_, samples)| samples).collect();
+        (page, series)
+    });
+    let sorted = |mut series: Vec<(String, f64)>| {
+        series.sort_by(|a, b| a.0.cmp(&b.0));
+        series
+    };
+    assert_eq!(sorted(text.1), sorted(open.1));
+    let counter = |name: &str| {
+        format!(
+            "# HELP polypath_{name} Reloads of the configuration by their outcome.\n\
+             # TYPE polypath_{name} counter\n\
+             polypath_reloads_total{{outcome=\"applied\"}} 0\n"
+        )
+    };
+    assert!(text.0.contains(&counter("reloads_total")), "{}", text.0);
+    assert!(open.0.contains(&counter("reloads")), "{}", open.0);
+    let unlabelled = "# TYPE polypath_uptime_seconds gauge\npolypath_uptime_seconds 12.5\n";
+    assert!(text.0.contains(unlabelled) && open.0.contains(unlabelled));
+}
+
+#[test]
+fn the_client_chooses_the_format() {
+    let prometheus = "application/openmetrics-text;version=1.0.0;q=0.5,text/plain;q=0.2,*/*;q=0.1";
+    for (accept, format) in [
+        (prometheus, Format::OpenMetrics),
+        ("*/*", Format::Text),
+        ("", Format::Text),
+    ] {
+        assert_eq!(Format::accepted_by(accept), format, "{accept}");
+    }
+}
+
 #[test]
 fn the_page_is_valid_and_in_base_units() {
-    let families = parse(&page(&stats()));
+    let families = parse(&text(&stats()), Format::Text);
     let value = |family: &str, series: &str| {
         let samples = &families[&format!("polypath_{family}")].1;
         samples[&format!("polypath_{family}{series}")]
@@ -139,7 +193,7 @@ fn the_page_is_valid_and_in_base_units() {
 fn unknown_values_of_a_path_are_left_out() {
     let mut stats = stats();
     stats.paths[0].liveness = Some(LivenessStats::default());
-    let families = parse(&page(&stats));
+    let families = parse(&text(&stats), Format::Text);
     assert!(families.contains_key("polypath_path_silences_total"));
     for family in ["path_loss_ratio", "path_rtt_seconds"] {
         assert!(
@@ -151,7 +205,7 @@ fn unknown_values_of_a_path_are_left_out() {
 
 #[test]
 fn a_path_without_liveness_detection_has_no_state_and_no_round_trip() {
-    let families = parse(&page(&stats()));
+    let families = parse(&text(&stats()), Format::Text);
     for family in [
         "path_state",
         "path_rtt_seconds",
