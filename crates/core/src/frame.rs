@@ -21,8 +21,8 @@ pub trait Payload: Clone {
         Ecn::NotEct
     }
 
-    /// The flow that it belongs to: each flow is marked separately. The default is one flow for
-    /// all.
+    /// The flow that it belongs to: each flow is marked, and queued where a link has a queue for
+    /// each, separately. The default is one flow for all.
     #[inline]
     fn flow(&self) -> FlowId {
         FlowId::default()
@@ -43,6 +43,10 @@ impl Payload for alloc::vec::Vec<u8> {
         packet::ecn(self)
     }
 
+    fn flow(&self) -> FlowId {
+        flow_of(self)
+    }
+
     fn mark_ce(&mut self) {
         packet::mark_ce(self);
     }
@@ -58,12 +62,21 @@ impl Payload for bytes::Bytes {
         packet::ecn(self)
     }
 
+    fn flow(&self) -> FlowId {
+        flow_of(self)
+    }
+
     fn mark_ce(&mut self) {
         // Copied only if the bytes are shared.
         let mut bytes = bytes::BytesMut::from(core::mem::take(self));
         packet::mark_ce(&mut bytes);
         *self = bytes.freeze();
     }
+}
+
+/// The flow of an IP packet; other bytes are one flow.
+fn flow_of(bytes: &[u8]) -> FlowId {
+    packet::parse(bytes).map_or(FlowId::default(), |meta| meta.flow)
 }
 
 /// One of the paths between two endpoints, by its position in their configuration.

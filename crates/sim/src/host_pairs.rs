@@ -9,7 +9,7 @@ use std::collections::{BTreeSet, VecDeque};
 use polypath_core::endpoint::EndpointConfig;
 use polypath_core::frame::{Body, Encapsulation, Frame, Payload};
 use polypath_core::machine::{Deadline, Machine, Wake, step};
-use polypath_core::packet::Ecn;
+use polypath_core::packet::{Ecn, FlowId};
 use polypath_core::time::Time;
 
 use crate::error::RunError;
@@ -38,6 +38,11 @@ impl Payload for Carried {
             Body::Data(segment) => segment.ecn(),
             _ => Ecn::NotEct,
         }
+    }
+
+    /// All frames of a pair have one outer header; without one, its connections follow each other.
+    fn flow(&self) -> FlowId {
+        FlowId(u64::from(self.pair))
     }
 
     fn mark_ce(&mut self) {

@@ -1,7 +1,7 @@
 //! Packets in flight, and what links and agents see of them.
 
 use polypath_core::frame::Payload;
-use polypath_core::packet::Ecn;
+use polypath_core::packet::{Ecn, FlowId};
 use polypath_core::time::Time;
 
 use crate::route::Cursor;
@@ -50,7 +50,35 @@ pub(crate) struct Packet {
     pub(crate) size: u32,
     /// The time at which it left its sender.
     pub(crate) sent: Time,
+    pub(crate) flow: FlowLabel,
     pub(crate) kind: PacketKind,
+}
+
+/// The flow of a packet for links: a number that its route and its connection determine, in the
+/// bits that [`LinkPacket`] has for it.
+///
+/// Two flows have the same number with a probability of 2^-29.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct FlowLabel(u32);
+
+impl FlowLabel {
+    /// Odd, so that each connection of a route has a label of its own (2^32 / golden ratio).
+    const SPREAD: u32 = 0x9e37_79b1;
+
+    /// The label of a TCP connection, or of 0 for datagrams, over a route.
+    #[inline]
+    pub(crate) const fn new(route: Cursor, connection: u32) -> Self {
+        let number = route
+            .place()
+            .wrapping_add(connection.wrapping_mul(Self::SPREAD));
+        Self(number << LinkPacket::FLAG_BITS)
+    }
+
+    /// The label of a flow from outside over a route.
+    #[expect(clippy::cast_possible_truncation, reason = "both halves count")]
+    pub(crate) const fn external(route: Cursor, flow: FlowId) -> Self {
+        Self::new(route, (flow.0 ^ flow.0 >> 32) as u32)
+    }
 }
 
 /// A packet as links see it.
@@ -61,6 +89,7 @@ pub(crate) struct Packet {
 pub(crate) struct LinkPacket {
     number: u32,
     size: u32,
+    /// Three flags, and above them the label of the flow.
     flags: u32,
 }
 
@@ -69,10 +98,11 @@ impl LinkPacket {
     const MARKED: u32 = 2;
     /// An external packet on the last link of its route.
     const LEAVES: u32 = 4;
+    const FLAG_BITS: u32 = 3;
 
     #[inline]
     pub(crate) fn new(number: u32, packet: &Packet) -> Self {
-        let mut flags = 0;
+        let mut flags = packet.flow.0;
         if packet.kind.ecn().is_capable() {
             flags |= Self::CAPABLE;
         }
@@ -125,7 +155,47 @@ impl Payload for LinkPacket {
     }
 
     #[inline]
+    fn flow(&self) -> FlowId {
+        FlowId(u64::from(self.flags >> Self::FLAG_BITS))
+    }
+
+    #[inline]
     fn mark_ce(&mut self) {
         self.flags |= Self::MARKED;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::route::{Routes, Terminal};
+
+    #[test]
+    fn links_see_a_flow_for_each_route_and_connection_whatever_the_flags() {
+        let mut routes = Routes::default();
+        let [one, other] = [0, 1].map(|link| routes.add([link], Terminal::Sink(0)));
+        let packet = |flow| Packet {
+            cursor: one,
+            size: 1000,
+            sent: Time::ZERO,
+            flow,
+            kind: PacketKind::External(0, Ecn::Ect0),
+        };
+        let flow = |label| LinkPacket::new(7, &packet(label)).flow();
+        let far = FlowId(1 << 40);
+        let labels = [
+            FlowLabel::new(one, 0),
+            FlowLabel::new(one, 1),
+            FlowLabel::new(one, 2),
+            FlowLabel::new(other, 1),
+            FlowLabel::external(one, far),
+        ];
+        let mut flows = labels.map(flow).to_vec();
+        flows.sort_unstable();
+        flows.dedup();
+        assert_eq!(flows.len(), labels.len());
+        let mut marked = LinkPacket::new(7, &packet(labels[3]));
+        marked.mark_ce();
+        assert_eq!((marked.flow(), marked.ecn()), (flow(labels[3]), Ecn::Ce));
     }
 }

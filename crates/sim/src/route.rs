@@ -67,6 +67,12 @@ pub(crate) struct Cursor {
 }
 
 impl Cursor {
+    /// The position in the arena; at the start of a route it names the route.
+    #[inline]
+    pub(crate) const fn place(&self) -> u32 {
+        self.place
+    }
+
     /// True if no link is left.
     #[inline]
     pub(crate) const fn is_at_end(&self) -> bool {

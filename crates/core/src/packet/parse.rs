@@ -166,6 +166,8 @@ mod tests {
         let one = parse(&tcp(|h| h.ack = true, 0, false)).unwrap();
         let other = parse(&tcp(|h| (h.ack, h.source_port) = (true, 81), 0, false)).unwrap();
         assert_ne!(one.flow, other.flow);
+        let longer = tcp(|h| h.ack = true, 100, false);
+        assert_eq!(crate::frame::Payload::flow(&longer), one.flow);
         let mut broken = tcp(|h| h.ack = true, 0, false);
         broken[32] = 0;
         assert_eq!(parse(&broken).unwrap().kind, Kind::Opaque);
