@@ -5,6 +5,7 @@ use alloc::string::String;
 use core::fmt;
 use core::str::FromStr;
 
+use derive_more::Add;
 use polypath_core::units::Bytes;
 
 use crate::config_error::ConfigError;
@@ -28,7 +29,7 @@ pub enum QueueLimit {
 }
 
 /// Packets and their bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Add)]
 pub(crate) struct Occupancy {
     pub(crate) packets: usize,
     pub(crate) bytes: u64,
