@@ -26,16 +26,23 @@ impl Seed {
         Seed(self.mix(name))
     }
 
-    /// FNV-1a over the name, finished by splitmix64 so that similar names give unrelated seeds.
+    /// FNV-1a over the name, [scrambled](scramble) so that similar names give unrelated seeds.
     fn mix(self, name: &str) -> u64 {
         let mut hash = 0xcbf2_9ce4_8422_2325_u64 ^ self.0.rotate_left(32);
         for byte in self.0.to_le_bytes().iter().chain(name.as_bytes()) {
             hash = (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
         }
-        hash = (hash ^ (hash >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        hash = (hash ^ (hash >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        hash ^ (hash >> 31)
+        scramble(hash)
     }
+}
+
+/// A hash of 64 bits in which every bit depends on all of `bits`; a bijection (the finalizer of
+/// splitmix64).
+#[must_use]
+pub const fn scramble(bits: u64) -> u64 {
+    let bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    bits ^ (bits >> 31)
 }
 
 /// The random stream of one component.
