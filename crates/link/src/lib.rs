@@ -2,9 +2,9 @@
 //!
 //! # The model
 //!
-//! A link is one direction between two nodes. A packet that arrives joins a FIFO queue with a limit
-//! ([`QueueLimit`]), is transmitted at the link's rate after all packets before it, and arrives at
-//! the far end one propagation delay after its last bit left (store and forward). There is no
+//! A link is one direction between two nodes. A packet that arrives joins a queue with a limit
+//! ([`QueueLimit`]), is transmitted at the link's rate when its turn comes, and arrives at the far
+//! end one propagation delay after its last bit left (store and forward). There is no
 //! processing time and no link-layer header.
 //!
 //! *Limit.* As in ns-2 (`queue-limit L`) the packet in transmission counts: L packets means at most
@@ -12,9 +12,9 @@
 //! is dropped. No queue holds more than
 //! [`MAX_PACKETS`]: packets beyond that are dropped with [`DropReason::Overflow`], at which a run should stop.
 //!
-//! *Discipline* ([`QueueConfig`]). Drop-tail, or one that drops before the queue is full: RED
-//! (Floyd and Jacobson 1993) and `CoDel` (RFC 8289). With ECN both mark an ECN-capable packet
-//! instead of dropping it ([`Payload::mark_ce`](polypath_core::frame::Payload::mark_ce)).
+//! *Discipline* ([`QueueConfig`]). Drop-tail, or one that drops before the queue is full. With ECN
+//! such a discipline marks an ECN-capable packet instead of dropping it
+//! ([`Payload::mark_ce`](polypath_core::frame::Payload::mark_ce)).
 //!
 //! *Rate* ([`LineRate`]). Constant, or a recorded sequence of opportunities of 1500 bytes
 //! ([`Trace`]).
@@ -36,8 +36,9 @@
 //! *One wake per hop.* With drop-tail and RED the fate of a packet is known when it arrives: FIFO
 //! order makes the instant of its last bit a function of the packets before it. The link holds no
 //! packet. It reports at once when the packet arrives ([`Output::Deliver`] with its time) or that
-//! it is dropped, and has no deadline. With `CoDel` the fate of a packet depends on arrivals until
-//! the packet leaves: such a link holds its packets and has a deadline while any waits.
+//! it is dropped, and has no deadline. With other disciplines the fate of a packet depends on
+//! arrivals until the packet leaves: such a link holds its packets and has a deadline while any
+//! waits.
 //!
 //! Inputs must be in the order of time. One that is earlier than the one before still queues behind
 //! it, and the error models see it at its position in the queue.
@@ -64,4 +65,4 @@ pub use drop_reason::DropReason;
 pub use error::{GilbertElliott, OnOff, Outage, outage_problems};
 pub use line::{LineRate, OPPORTUNITY, Trace, TraceError};
 pub use link::{Link, Output};
-pub use queue::{CoDelConfig, MAX_PACKETS, ParseLimitError, QueueConfig, QueueLimit, RedConfig};
+pub use queue::*;

@@ -75,8 +75,8 @@ struct Wire {
 }
 
 impl<P: Payload> Link<P> {
-    /// A link that draws from the streams `link/NAME/...` of `seed`: `loss`, `gilbert-elliott`,
-    /// `onoff` and `red`.
+    /// A link; its queue and each of its error models draw from streams `link/NAME/...` of `seed` of
+    /// their own.
     pub fn new(config: &LinkConfig, seed: Seed, name: &str) -> Result<Self, ConfigError> {
         config.validate()?;
         let buffer = match LinkQueue::new(config, seed, name) {

@@ -56,15 +56,23 @@ impl QueueLimit {
     /// The reason to drop a packet of `size` bytes that arrives at a queue with these packets, if
     /// it does not fit.
     pub(crate) fn drop_reason(self, queue: Occupancy, size: u32) -> Option<DropReason> {
-        let full = match self {
-            Self::Packets(limit) => queue.packets >= limit as usize,
-            Self::Bytes(limit) => queue.bytes + u64::from(size) > limit.0,
+        self.excess(Occupancy {
+            packets: queue.packets + 1,
+            bytes: queue.bytes + u64::from(size),
+        })
+    }
+
+    /// The reason to drop packets from a queue with these packets, if they are too many.
+    pub(crate) fn excess(self, queue: Occupancy) -> Option<DropReason> {
+        let is_exceeded = match self {
+            Self::Packets(limit) => queue.packets > limit as usize,
+            Self::Bytes(limit) => queue.bytes > limit.0,
             Self::Unlimited => false,
         };
-        if full {
+        if is_exceeded {
             return Some(DropReason::QueueFull);
         }
-        (queue.packets >= MAX_PACKETS as usize).then_some(DropReason::Overflow)
+        (queue.packets > MAX_PACKETS as usize).then_some(DropReason::Overflow)
     }
 }
 
