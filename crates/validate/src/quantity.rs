@@ -30,6 +30,8 @@ pub enum Kind {
     Timeouts,
     /// The share of the packets sent by flows that do not arrive.
     Loss,
+    /// The mean one-way delay of the packets that arrive, in ms.
+    Delay,
     /// Packets that links drop.
     Drops,
     /// The share of the packets at links that these do not drop.
@@ -68,6 +70,7 @@ impl Quantity {
                 let flows = flows();
                 1.0 - flows.delays.count as f64 / flows.sender.sent as f64
             }
+            Kind::Delay => flows().delays.mean().unwrap_or(f64::NAN) * 1e3,
             Kind::Drops => links().packets_dropped() as f64,
             Kind::Passed => 1.0 - dropped_share(&links()),
             Kind::Dropped => dropped_share(&links()),
@@ -110,7 +113,7 @@ impl Kind {
             Self::RetransmittedShare | Self::Loss | Self::Passed | Self::Dropped => "1",
             Self::Timeouts => "timeouts",
             Self::Drops | Self::Queue => "packets",
-            Self::Waiting => "ms",
+            Self::Delay | Self::Waiting => "ms",
         }
     }
 }
