@@ -11,6 +11,7 @@
 mod backlog;
 mod codel;
 mod drop_tail;
+mod fq_codel;
 mod limit;
 mod red;
 
@@ -30,6 +31,8 @@ use codel::CoDel;
 pub use codel::CoDelConfig;
 use drop_tail::ByteLimited;
 pub(crate) use drop_tail::PacketLimited;
+use fq_codel::FqCoDel;
+pub use fq_codel::FqCoDelConfig;
 pub(crate) use limit::Occupancy;
 pub use limit::{MAX_PACKETS, ParseLimitError, QueueLimit};
 use red::Red;
@@ -49,6 +52,9 @@ pub enum QueueConfig {
     /// Controlled delay, with the defaults of RFC 8289.
     #[cfg_attr(feature = "serde", serde(rename = "codel"))]
     CoDel(CoDelConfig),
+    /// A queue for each flow under controlled delay, with the defaults of RFC 8290.
+    #[cfg_attr(feature = "serde", serde(rename = "fq-codel"))]
+    FqCoDel(FqCoDelConfig),
     /// Drop-tail: packets that arrive at the full queue are dropped.
     #[cfg_attr(feature = "serde", serde(untagged))]
     DropTail(QueueLimit),
@@ -62,6 +68,7 @@ impl QueueConfig {
             Self::DropTail(limit) => *limit,
             Self::Red(red) => red.limit,
             Self::CoDel(codel) => codel.limit,
+            Self::FqCoDel(fq_codel) => fq_codel.limit,
         }
     }
 
@@ -90,6 +97,7 @@ impl QueueConfig {
             Self::DropTail(_) => Vec::new(),
             Self::Red(red) => red.problems(rate),
             Self::CoDel(codel) => codel.problems(),
+            Self::FqCoDel(fq_codel) => fq_codel.problems(),
         };
         problems.extend(self.limit().problem(self.limit_key()));
         problems
@@ -111,6 +119,12 @@ impl From<RedConfig> for QueueConfig {
 impl From<CoDelConfig> for QueueConfig {
     fn from(config: CoDelConfig) -> Self {
         Self::CoDel(config)
+    }
+}
+
+impl From<FqCoDelConfig> for QueueConfig {
+    fn from(config: FqCoDelConfig) -> Self {
+        Self::FqCoDel(config)
     }
 }
 
@@ -140,6 +154,9 @@ impl<P: Payload> LinkQueue<P> {
                 arrival(ArrivalDiscipline::Red(Red::new(&red, link, seed, name)))
             }
             QueueConfig::CoDel(codel) => holding(HoldingDiscipline::CoDel(CoDel::new(codel))),
+            QueueConfig::FqCoDel(fq_codel) => holding(HoldingDiscipline::FqCoDel(FqCoDel::new(
+                fq_codel, seed, name,
+            ))),
         }
     }
 }
@@ -262,6 +279,7 @@ impl ArrivalQueue for ArrivalDiscipline {
 #[derive(Clone, Debug)]
 pub(crate) enum HoldingDiscipline<P> {
     CoDel(CoDel<P>),
+    FqCoDel(FqCoDel<P>),
 }
 
 impl<P: Payload> HoldingQueue<P> for HoldingDiscipline<P> {
@@ -275,6 +293,7 @@ impl<P: Payload> HoldingQueue<P> for HoldingDiscipline<P> {
     ) {
         match self {
             Self::CoDel(queue) => queue.enqueue(now, packet, transmitting, dropped),
+            Self::FqCoDel(queue) => queue.enqueue(now, packet, transmitting, dropped),
         }
     }
 
@@ -286,12 +305,14 @@ impl<P: Payload> HoldingQueue<P> for HoldingDiscipline<P> {
     ) -> Option<Departure<P>> {
         match self {
             Self::CoDel(queue) => queue.dequeue(now, dropped),
+            Self::FqCoDel(queue) => queue.dequeue(now, dropped),
         }
     }
 
     fn handle_idle(&mut self) {
         match self {
             Self::CoDel(queue) => queue.handle_idle(),
+            Self::FqCoDel(queue) => queue.handle_idle(),
         }
     }
 
@@ -299,6 +320,7 @@ impl<P: Payload> HoldingQueue<P> for HoldingDiscipline<P> {
     fn occupancy(&self) -> Occupancy {
         match self {
             Self::CoDel(queue) => queue.occupancy(),
+            Self::FqCoDel(queue) => queue.occupancy(),
         }
     }
 
@@ -306,6 +328,7 @@ impl<P: Payload> HoldingQueue<P> for HoldingDiscipline<P> {
     fn waiting_since(&self) -> Option<Time> {
         match self {
             Self::CoDel(queue) => queue.waiting_since(),
+            Self::FqCoDel(queue) => queue.waiting_since(),
         }
     }
 }

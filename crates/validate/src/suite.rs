@@ -1,5 +1,6 @@
 //! The cases, suite by suite.
 
+mod fq_codel;
 mod ns2;
 mod random_loss;
 mod single_flow;
@@ -43,6 +44,7 @@ impl Scope {
 pub fn cases(scope: Scope) -> Result<Vec<Case>, ValidateError> {
     let suites = [
         theory::cases(scope)?,
+        fq_codel::cases(scope)?,
         single_flow::cases(scope)?,
         random_loss::cases(scope)?,
         spacing::cases(scope)?,
