@@ -1,0 +1,170 @@
+#!/usr/bin/env python3
+"""Sends media-like datagrams over two nodes for each policy, and counts losses and reordering.
+
+Two network namespaces are joined by two links that lose packets at random and independently of
+each other. Nothing outside the namespaces is touched. Needs root, `ip`, `nft` and `polypath` in the
+PATH; run it from the top directory of the repository.
+
+    docs/choose-a-policy/media-loss.py [--loss 0.02 0.02] [--seconds 60] [POLICY ...]
+"""
+import argparse
+import ctypes
+import json
+import math
+import os
+import pathlib
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+NODES = {"a": "loss-a", "b": "loss-b"}
+LINKS = ("p1", "p2")
+POLICIES = ("single-path", "duplicate-acks", "duplicate-all", "probe-and-switch")
+RECEIVER = ("10.77.0.2", 5004)
+SIZE, INTERVAL = 1200, 0.005  # 1.92 Mbit/s
+TOP = pathlib.Path(__file__).resolve().parents[2]
+
+
+def run(command):
+    return subprocess.run(command.split(), check=True, capture_output=True, text=True).stdout
+
+
+def create_network(losses):
+    for namespace in NODES.values():
+        run(f"ip netns add {namespace}")
+    for number, link in enumerate(LINKS, 1):
+        run(f"ip link add {link} netns loss-a type veth peer name {link} netns loss-b")
+        for host, namespace in enumerate(NODES.values(), 1):
+            run(f"ip -n {namespace} address add 10.1.{number}.{host}/24 dev {link}")
+            run(f"ip -n {namespace} link set {link} up")
+    drops = "".join(
+        f"iifname {link} udp dport 7001 numgen random mod 1000000 < {round(loss * 1e6)} drop; "
+        for link, loss in zip(LINKS, losses)
+    )
+    rules = f"table inet loss {{ chain input {{ type filter hook input priority 0; {drops}}}; }}"
+    for namespace in NODES.values():
+        command = ["ip", "netns", "exec", namespace, "nft", "-f", "-"]
+        subprocess.run(command, input=rules, text=True, check=True)
+
+
+def delete_network():
+    for namespace in NODES.values():
+        subprocess.run(["ip", "netns", "delete", namespace], stderr=subprocess.DEVNULL)
+
+
+def start_nodes(folder, policy):
+    keys = {node: run(f"polypath key {folder}/{policy}-{node}.key").strip() for node in NODES}
+    nodes = []
+    for node, namespace in NODES.items():
+        text = (TOP / f"docs/two-nodes/{node}.toml").read_text()
+        text = text.replace('"duplicate-all"', f'"{policy}"', 1)
+        text = text.replace(f'"{node}.', f'"{policy}-{node}.')
+        for peer in NODES:
+            text = text.replace(f"@{peer}@", keys[peer])
+        file = folder / f"{policy}-{node}.toml"
+        file.write_text(text)
+        command = ["ip", "netns", "exec", namespace, "polypath", "node", str(file)]
+        nodes.append(subprocess.Popen(command, stderr=subprocess.DEVNULL))
+    time.sleep(4)  # both paths are live: the hold of a returning path is 1 s
+    return nodes
+
+
+def enter(namespace):
+    """Moves this thread into the namespace of an open file."""
+    if ctypes.CDLL(None, use_errno=True).setns(namespace.fileno(), 0):
+        raise OSError(ctypes.get_errno(), "cannot enter a network namespace")
+
+
+def socket_in(namespace):
+    """A UDP socket in a namespace: a socket stays in the namespace in which it was opened."""
+    with open("/proc/thread-self/ns/net") as home, open(f"/run/netns/{namespace}") as other:
+        enter(other)
+        try:
+            return socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        finally:
+            enter(home)
+
+
+def receive(receiver, numbers):
+    receiver.settimeout(1.0)
+    try:
+        while True:
+            numbers.append(int.from_bytes(receiver.recv(2048)[:4], "big"))
+    except TimeoutError:
+        pass
+
+
+def transmit(sender, count):
+    start = time.monotonic()
+    for number in range(count):
+        time.sleep(max(0.0, start + number * INTERVAL - time.monotonic()))
+        sender.sendto(number.to_bytes(4, "big").ljust(SIZE, b"\0"), RECEIVER)
+
+
+def bytes_sent(folder, policy):
+    status = json.loads(run(f"polypath status {folder}/{policy}-a.sock --format json"))
+    return sum(path["sent"]["bytes"] for path in status["paths"])
+
+
+def wilson(lost, count):
+    """The 95 % score interval of a share (Wilson 1927)."""
+    z = 1.96
+    centre = (lost + z * z / 2) / (count + z * z)
+    half = z / (count + z * z) * math.sqrt(lost * (count - lost) / count + z * z / 4)
+    return max(0.0, centre - half), centre + half
+
+
+def measure(folder, policy, count):
+    nodes = start_nodes(folder, policy)
+    try:
+        receiver, sender = socket_in("loss-b"), socket_in("loss-a")
+        receiver.bind(RECEIVER)
+        before, numbers = bytes_sent(folder, policy), []
+        thread = threading.Thread(target=receive, args=(receiver, numbers))
+        thread.start()
+        transmit(sender, count)
+        thread.join()
+        sent = bytes_sent(folder, policy) - before
+    finally:
+        for node in nodes:
+            node.terminate()
+            node.wait()
+    low, high = wilson(count - len(numbers), count)
+    newest, late = -1, 0
+    for number in numbers:
+        late += number < newest
+        newest = max(newest, number)
+    ratio = sent / (count * SIZE)
+    lost = f"{100 * (count - len(numbers)) / count:.2f} ({100 * low:.2f} to {100 * high:.2f})"
+    print(f"{policy:18}{lost:>22}{late:>14}{ratio:>14.2f}", flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    losses = "the share of datagrams that each of the two links loses"
+    parser.add_argument("--loss", type=float, nargs=2, default=[0.02, 0.02], help=losses)
+    parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("policies", nargs="*", metavar="POLICY")
+    options = parser.parse_args()
+    policies = options.policies or POLICIES
+    if os.geteuid() != 0:
+        sys.exit("media-loss: needs root, to create network namespaces")
+    count = round(options.seconds / INTERVAL)
+    print(f"{count} datagrams of {SIZE} B a policy, one each {1000 * INTERVAL:g} ms;")
+    shares = " and ".join(f"{100 * loss:g} %" for loss in options.loss)
+    print(f"the links lose {shares} of the nodes' datagrams; in brackets the 95 % interval\n")
+    print(f"{'policy':18}{'lost, %':>22}{'out of order':>14}{'wire/payload':>14}")
+    try:
+        create_network(options.loss)
+        with tempfile.TemporaryDirectory() as folder:
+            for policy in policies:
+                measure(pathlib.Path(folder), policy, count)
+    finally:
+        delete_network()
+
+
+if __name__ == "__main__":
+    main()
