@@ -5,6 +5,11 @@
 //! way ([`merge`]) if no information is lost. Policies and the combiner see single packets, as
 //! without offload.
 //!
+//! tun-rs 2.8 splits 3 % faster with AVX2 and merges 1.8 times slower (`benches/libraries.rs`), and
+//! its merging loses information: it sorts segments, lets data overtake a pure ACK, and drops
+//! window updates and IPv4 identifications, while duplicate ACKs and their order are what some
+//! policies act on.
+//!
 //! Split packets leave as a burst: a node that spaces packets or compares paths does not use
 //! offload.
 

@@ -1,5 +1,9 @@
 //! Batches of datagrams of one length in one call: `UDP_SEGMENT` (GSO) to send, `UDP_GRO` to
 //! receive.
+//!
+//! quinn-udp 0.6.3 is not faster (`benches/libraries.rs`), and its buffer for control messages has
+//! no room for timestamp, segment size and ECN field together: it loses the ECN marks of datagrams
+//! that GRO merged. It also sends from one buffer only, and cannot disable GRO.
 
 use std::collections::VecDeque;
 use std::io::{self, IoSlice};
