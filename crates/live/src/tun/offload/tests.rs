@@ -172,6 +172,34 @@ fn packets_that_do_not_follow_are_not_merged() {
 }
 
 #[test]
+fn packets_of_a_flow_keep_their_ecn_marks() {
+    let marks = [0, 1, 2, 3, 3, 2, 2, 0, 0, 1, 3];
+    for (is_v4, is_tcp) in [(true, true), (true, false), (false, true), (false, false)] {
+        let flow = flow(is_v4, is_tcp);
+        let packets: Vec<Bytes> = (0..)
+            .zip(marks)
+            .map(|(n, mark)| {
+                let mut packet = flow.numbered(n, u32::from(n) * 500, 500, 0).to_vec();
+                packet[1] |= if is_v4 { mark } else { mark << 4 };
+                let len = packet.len();
+                super::headers::Headers::of(&packet)
+                    .unwrap()
+                    .set_len(&mut packet, len);
+                packet.into()
+            })
+            .collect();
+        let batches = merge(&packets);
+        let sizes: Vec<usize> = batches.iter().map(|(batch, _)| batch.packets).collect();
+        assert_eq!(sizes, [1, 1, 1, 2, 2, 2, 1, 1], "{flow:?}");
+        let split: Vec<Bytes> = batches
+            .iter()
+            .flat_map(|(_, bytes)| split_batch(bytes))
+            .collect();
+        assert_eq!(split, packets, "{flow:?}");
+    }
+}
+
+#[test]
 fn a_packet_with_other_options_is_not_overtaken() {
     let tcp = flow(true, true);
     let builder = PacketBuilder::ipv4([10, 0, 0, 1], [10, 0, 0, 2], 64);

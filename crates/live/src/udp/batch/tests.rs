@@ -1,6 +1,12 @@
 use super::*;
 use crate::clock::Clock;
 use crate::config::PathConfig;
+use nix::sys::socket::sockopt::IpRecvTos;
+use nix::sys::socket::{ControlMessageOwned, MsgFlags, recvmsg, setsockopt};
+use socket2::SockRef;
+use std::io::IoSliceMut;
+use std::net::UdpSocket;
+use std::os::fd::AsRawFd;
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -47,6 +53,73 @@ fn a_batch_is_sent_in_one_call_and_split_again() {
         let (received, datagram) = incoming.take().unwrap();
         assert_eq!((received.len, &datagram), (expected.len(), &expected));
         assert_eq!(received.from, from.local().unwrap());
+    }
+    assert!(incoming.is_empty());
+}
+
+/// The ECN field of the next datagram of `socket`.
+fn ecn_field(socket: &UdpSocket) -> u8 {
+    let (mut buffer, mut control) = (vec![0; 65_535], nix::cmsg_space!(u8));
+    let mut slices = [IoSliceMut::new(&mut buffer)];
+    let fd = socket.as_raw_fd();
+    let message = recvmsg::<()>(fd, &mut slices, Some(&mut control), MsgFlags::empty()).unwrap();
+    let tos = message.cmsgs().unwrap().find_map(|control| match control {
+        ControlMessageOwned::Ipv4Tos(tos) => Some(tos),
+        _ => None,
+    });
+    tos.unwrap() & 3
+}
+
+/// In the compatibility mode of RFC 6040 routers drop outer datagrams and never mark them.
+#[test]
+fn outer_datagrams_are_not_ecn_capable() {
+    let from = socket();
+    let peer = UdpSocket::bind("127.0.0.1:0").unwrap();
+    peer.set_read_timeout(Some(Duration::from_secs(10)))
+        .unwrap();
+    setsockopt(&peer, IpRecvTos, &true).unwrap();
+    let mut outgoing = Outgoing::default();
+    for batch in [1, 9] {
+        for n in 0..batch {
+            outgoing.push(datagram(n, 900));
+        }
+        let sent = outgoing.flush(&from, peer.local_addr().unwrap());
+        assert_eq!(sent.datagrams, usize::from(batch));
+        for _ in 0..batch {
+            assert_eq!(ecn_field(&peer), 0);
+        }
+    }
+    SockRef::from(&from).set_tos_v4(2).unwrap();
+    from.send(&[1], peer.local_addr().unwrap()).unwrap();
+    assert_eq!(ecn_field(&peer), 2, "the test sees marks");
+}
+
+/// Datagrams that differ in their ECN fields, from a peer or a router that uses them, arrive in
+/// order and whole with GRO and timestamps enabled.
+#[test]
+fn datagrams_with_any_outer_ecn_field_arrive_in_order() {
+    let mut to = socket();
+    assert!(to.set_gro(true));
+    let from = socket();
+    let (clock, target) = (Clock::starting_now(), to.local().unwrap());
+    let marks = [0, 1, 2, 3, 3, 2, 2, 0, 0, 1, 3];
+    let mut outgoing = Outgoing::default();
+    let mut sent = Vec::new();
+    for (n, mark) in (0..).zip(marks) {
+        SockRef::from(&from).set_tos_v4(mark).unwrap();
+        for datagram in [datagram(n, 900), datagram(n, 900), datagram(n, 70)] {
+            outgoing.push(datagram.clone());
+            sent.push(datagram);
+        }
+        outgoing.flush(&from, target);
+    }
+    sleep(Duration::from_millis(20));
+    let (mut incoming, mut buffer) = (Incoming::default(), vec![0; 65_535]);
+    while let Some(received) = to.receive(&mut buffer, clock).unwrap() {
+        incoming.fill(received, Bytes::copy_from_slice(&buffer[..received.len]));
+    }
+    for expected in sent {
+        assert_eq!(incoming.take().unwrap().1, expected);
     }
     assert!(incoming.is_empty());
 }
