@@ -1,4 +1,9 @@
 //! Tasks on several threads, with results in the order of their indices.
+//!
+//! Tasks start in the order of their indices, so that the groups in progress are as few as the
+//! threads, and the lowest index that fails is known once the running tasks end. rayon splits the
+//! range of indices instead, and returns any of several errors; its threads alone would replace the
+//! standard library's `thread::scope`.
 
 use std::collections::BTreeMap;
 use std::mem;
