@@ -24,6 +24,8 @@ pub use probe_and_switch::ProbeAndSwitch;
 pub use single_path::SinglePath;
 
 use alloc::boxed::Box;
+use alloc::format;
+use alloc::string::String;
 
 use crate::frame::PathId;
 use crate::packet::Kind;
@@ -74,6 +76,36 @@ pub enum PolicyError {
     /// A parameter of a delay-centric policy is out of range.
     #[error(transparent)]
     DelayCentric(#[from] DelayCentricError),
+    /// The policy names a path that does not exist.
+    #[error("path {named} does not exist")]
+    NoSuchPath {
+        /// The path named.
+        named: u8,
+        /// The number of paths.
+        paths: usize,
+    },
+}
+
+impl PolicyError {
+    /// The key of the parameter, or of the table of the policy, which is `table`.
+    #[must_use]
+    pub fn key(&self, table: &str) -> String {
+        match self {
+            Self::DelayCentric(_) => String::from(table),
+            Self::NoSuchPath { .. } => format!("{table}.path"),
+        }
+    }
+
+    /// The remedy, for users; empty if the message states it.
+    #[must_use]
+    pub fn remedy(&self) -> String {
+        match self {
+            Self::DelayCentric(_) => String::new(),
+            Self::NoSuchPath { paths, .. } => {
+                format!("paths are 0 to {}", paths.saturating_sub(1))
+            }
+        }
+    }
 }
 
 impl PolicyConfig {
@@ -94,11 +126,17 @@ impl PolicyConfig {
         }
     }
 
-    /// Checks the parameters.
+    /// Checks the parameters for a number of paths.
     ///
     /// # Errors
     /// The first parameter that is out of range.
-    pub fn check(self) -> Result<(), PolicyError> {
+    pub fn check(self, paths: usize) -> Result<(), PolicyError> {
+        if let Some(PathId(named)) = self
+            .named_path()
+            .filter(|path| path.index() >= paths.max(1))
+        {
+            return Err(PolicyError::NoSuchPath { named, paths });
+        }
         match self {
             Self::DelayCentric(config) => DelayCentricConfig::DelayCentric(config).check()?,
             Self::PredictiveDelayCentric(config) => {

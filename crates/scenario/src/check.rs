@@ -73,20 +73,10 @@ fn check_schemes(scenario: &Scenario, problems: &mut Problems) {
             let remedy = "remove one; to compare settings of one policy, sweep `schemes.N.KEY`";
             problems.report(&key, message, remedy);
         }
-        let policy = scheme.policy();
-        if let Err(error) = policy.check() {
-            problems.report(&key, format!("scheme `{scheme}`: {error}"), "");
-        }
         let count = scenario.paths.len();
-        if let Some(path) = policy.named_path()
-            && path.index() >= count.max(1)
-        {
-            let message = format!(
-                "scheme `{scheme}` names path {}, which does not exist",
-                path.0
-            );
-            let remedy = format!("paths are 0 to {}", count.saturating_sub(1));
-            problems.report(&format!("{key}.path"), message, remedy);
+        if let Err(error) = scheme.policy().check(count) {
+            let message = format!("scheme `{scheme}`: {error}");
+            problems.report(&error.key(&key), message, error.remedy());
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The configuration of an endpoint.
 
 use crate::combine::{DetectorConfig, DetectorError};
-use crate::frame::{Encapsulation, PathId};
+use crate::frame::Encapsulation;
 use crate::liveness::{LivenessConfig, LivenessError};
 use crate::policy::{PathSet, PolicyConfig, PolicyError};
 use crate::rng::Seed;
@@ -102,14 +102,6 @@ pub enum ConfigError {
     /// The number of paths is out of range.
     #[error("an endpoint has 1 to {max} paths, not {0}", max = PathSet::CAPACITY)]
     Paths(u8),
-    /// The policy names a path that does not exist.
-    #[error("the policy names path {named}, but the paths are 0 to {last}")]
-    NoSuchPath {
-        /// The path named.
-        named: u8,
-        /// The last path that exists.
-        last: u8,
-    },
     /// A parameter of the policy is out of range.
     #[error("policy: {0}")]
     Policy(#[from] PolicyError),
@@ -136,13 +128,7 @@ impl EndpointConfig {
         if self.paths == 0 || self.paths > PathSet::CAPACITY {
             return Err(ConfigError::Paths(self.paths));
         }
-        if let Some(PathId(named)) = self.policy.named_path().filter(|p| p.0 >= self.paths) {
-            return Err(ConfigError::NoSuchPath {
-                named,
-                last: self.paths - 1,
-            });
-        }
-        self.policy.check()?;
+        self.policy.check(usize::from(self.paths))?;
         let threshold = self.probing.threshold;
         if !threshold.is_finite() || threshold < 0.0 {
             return Err(ConfigError::Threshold);

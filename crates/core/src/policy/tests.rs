@@ -129,7 +129,7 @@ fn the_properties_of_a_policy_are_those_of_its_plans() {
         if let Some(path) = config.fixed_path() {
             assert_eq!(plan.copies, PathSet::only(path), "{config:?}");
         }
-        assert_eq!(config.check(), Ok(()), "{config:?}");
+        assert_eq!(config.check(3), Ok(()), "{config:?}");
     }
 }
 

@@ -135,12 +135,9 @@ fn check_policy(config: &NodeConfig, problems: &mut Problems) {
         let remedy = "use another policy here; `polypath sim` simulates this one";
         problems.report("policy.kind", message, remedy);
     }
-    if let Some(path) = policy.named_path()
-        && path.index() >= config.paths.len().max(1)
-    {
-        let last = config.paths.len().saturating_sub(1);
-        let message = format!("the policy names path {}, which does not exist", path.0);
-        problems.report("policy.path", message, format!("paths are 0 to {last}"));
+    if let Err(error) = policy.check(config.paths.len()) {
+        let message = format!("policy `{}`: {error}", policy.name());
+        problems.report(&error.key("policy"), message, error.remedy());
     }
 }
 

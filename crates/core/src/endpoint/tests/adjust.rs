@@ -239,6 +239,6 @@ fn paths_are_watched_from_the_change_on_and_what_is_known_of_them_stays() {
 #[test]
 fn a_contradictory_adjustment_is_refused_without_effect() {
     let broken = config(PolicyConfig::SinglePath { path: 2 });
-    let error = ConfigError::NoSuchPath { named: 2, last: 1 };
+    let error = ConfigError::Policy(crate::policy::PolicyError::NoSuchPath { named: 2, paths: 2 });
     assert_eq!(Adjustment::new(&broken), Err(error));
 }

@@ -6,7 +6,10 @@ use super::*;
 fn impossible_configurations_are_refused() {
     let policy = PolicyConfig::SinglePath { path: 2 };
     let error = Endpoint::<Packet>::new(&config(policy)).unwrap_err();
-    assert_eq!(error, ConfigError::NoSuchPath { named: 2, last: 1 });
+    assert_eq!(
+        error,
+        ConfigError::Policy(crate::policy::PolicyError::NoSuchPath { named: 2, paths: 2 })
+    );
     let all = config(PolicyConfig::DuplicateAll {});
     for paths in [0, 65] {
         let broken = EndpointConfig { paths, ..all };
