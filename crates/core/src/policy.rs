@@ -13,6 +13,7 @@ mod duplicate;
 mod path_policy;
 mod path_set;
 mod probe_and_switch;
+mod round_robin;
 mod single_path;
 
 pub use context::{CopiedPackets, PolicyContext, PolicyProperties};
@@ -21,6 +22,7 @@ pub use duplicate::{DuplicateAcks, DuplicateAll};
 pub use path_policy::{Action, Feedback, PathPolicy, Paths, Plan};
 pub use path_set::{Members, PathSet};
 pub use probe_and_switch::ProbeAndSwitch;
+pub use round_robin::{RoundRobin, Weights, WeightsError};
 pub use single_path::SinglePath;
 
 use alloc::boxed::Box;
@@ -63,6 +65,14 @@ pub enum PolicyConfig {
         #[cfg_attr(feature = "serde", serde(default))]
         path: u8,
     },
+    /// Each packet on the next path, in proportion to weights: the baseline for the use of several
+    /// paths at once. Packets of a flow overtake each other where the delays of paths differ.
+    RoundRobin {
+        /// The weights of the paths, 0 to 255, by their positions in the file; 1 for each path
+        /// without one. A path of weight 0 is used only while no other is usable.
+        #[cfg_attr(feature = "serde", serde(default))]
+        weights: Weights,
+    },
     /// All data on the path with the lower smoothed round-trip time (delay-centric paper, II.B).
     DelayCentric(ReactiveConfig),
     /// All data on the path with the lower short-term average, if the trends agree (delay-centric
@@ -84,6 +94,9 @@ pub enum PolicyError {
         /// The number of paths.
         paths: usize,
     },
+    /// The weights of the paths are invalid.
+    #[error(transparent)]
+    Weights(#[from] WeightsError),
 }
 
 impl PolicyError {
@@ -93,6 +106,7 @@ impl PolicyError {
         match self {
             Self::DelayCentric(_) => String::from(table),
             Self::NoSuchPath { .. } => format!("{table}.path"),
+            Self::Weights(_) => format!("{table}.weights"),
         }
     }
 
@@ -104,6 +118,7 @@ impl PolicyError {
             Self::NoSuchPath { paths, .. } => {
                 format!("paths are 0 to {}", paths.saturating_sub(1))
             }
+            Self::Weights(error) => String::from(error.remedy()),
         }
     }
 }
@@ -117,6 +132,7 @@ impl PolicyConfig {
             Self::DuplicateAcks { path } => Box::new(DuplicateAcks::new(path, &context)),
             Self::DuplicateAll {} => Box::new(DuplicateAll),
             Self::ProbeAndSwitch { path } => Box::new(ProbeAndSwitch::new(path, &context)),
+            Self::RoundRobin { weights } => Box::new(RoundRobin::new(weights, &context)),
             Self::DelayCentric(config) => {
                 Box::new(DelayCentricConfig::DelayCentric(config).build(context))
             }
@@ -138,6 +154,7 @@ impl PolicyConfig {
             return Err(PolicyError::NoSuchPath { named, paths });
         }
         match self {
+            Self::RoundRobin { weights } => weights.check(paths)?,
             Self::DelayCentric(config) => DelayCentricConfig::DelayCentric(config).check()?,
             Self::PredictiveDelayCentric(config) => {
                 DelayCentricConfig::PredictiveDelayCentric(config).check()?;
@@ -158,6 +175,7 @@ impl PolicyConfig {
             Self::DuplicateAcks { .. } => DuplicateAcks::PROPERTIES,
             Self::DuplicateAll {} => DuplicateAll::PROPERTIES,
             Self::ProbeAndSwitch { .. } => ProbeAndSwitch::PROPERTIES,
+            Self::RoundRobin { .. } => RoundRobin::PROPERTIES,
             Self::DelayCentric(_) => DelayCentric::PROPERTIES,
             Self::PredictiveDelayCentric(_) => DelayCentric::PREDICTIVE_PROPERTIES,
         }
@@ -170,7 +188,10 @@ impl PolicyConfig {
             Self::SinglePath { path }
             | Self::DuplicateAcks { path }
             | Self::ProbeAndSwitch { path } => Some(PathId(path)),
-            Self::DuplicateAll {} | Self::DelayCentric(_) | Self::PredictiveDelayCentric(_) => None,
+            Self::DuplicateAll {}
+            | Self::RoundRobin { .. }
+            | Self::DelayCentric(_)
+            | Self::PredictiveDelayCentric(_) => None,
         }
     }
 

@@ -1,4 +1,7 @@
+use alloc::vec;
 use alloc::vec::Vec;
+
+use proptest::prelude::*;
 
 use super::*;
 use crate::frame::Epoch;
@@ -7,15 +10,24 @@ use crate::rng::Seed;
 use crate::time::{Duration, Time};
 
 /// One configuration of each policy.
-fn all() -> [PolicyConfig; 6] {
+fn all() -> [PolicyConfig; 7] {
     [
         PolicyConfig::SinglePath { path: 0 },
         PolicyConfig::DuplicateAcks { path: 0 },
         PolicyConfig::DuplicateAll {},
         PolicyConfig::ProbeAndSwitch { path: 0 },
+        PolicyConfig::RoundRobin {
+            weights: Weights::default(),
+        },
         PolicyConfig::DelayCentric(ReactiveConfig::default()),
         PolicyConfig::PredictiveDelayCentric(PredictiveConfig::default()),
     ]
+}
+
+fn round_robin(weights: &[u8]) -> PolicyConfig {
+    PolicyConfig::RoundRobin {
+        weights: Weights::new(weights).unwrap(),
+    }
 }
 
 fn context(paths: u8) -> PolicyContext {
@@ -91,6 +103,8 @@ fn each_policy_routes_each_kind_of_packet_on_three_paths() {
             second,
             none,
         ),
+        (round_robin(&[0, 1]), Kind::PureAck, second, none),
+        (round_robin(&[0, 1]), Kind::Data, second, none),
         (PolicyConfig::DuplicateAll {}, Kind::Data, all, none),
         (PolicyConfig::DuplicateAll {}, Kind::Opaque, all, none),
         (probing, Kind::PureAck, all, none),
@@ -337,4 +351,127 @@ fn another_path_replaces_the_named_path_while_it_is_unusable() {
         assert_eq!(data_on(PathSet::first(3)), PathSet::only(named));
         assert_eq!(data_on(PathSet::EMPTY), PathSet::EMPTY);
     }
+}
+
+/// The paths of packets that find these paths usable.
+fn turns(
+    policy: &mut dyn PathPolicy,
+    usable: impl IntoIterator<Item = PathSet>,
+) -> Vec<Option<usize>> {
+    let route = |usable| {
+        let meta = packet(Kind::Data);
+        let paths = Paths::trusted(usable);
+        let plan = policy.route(Time::ZERO, &meta, &paths, &mut |_| {});
+        assert!(plan.copies.len() <= 1 && plan.probes.is_empty());
+        plan.copies.into_iter().next().map(PathId::index)
+    };
+    usable.into_iter().map(route).collect()
+}
+
+#[test]
+fn round_robin_spreads_the_packets_of_a_path_evenly() {
+    let turns_of = |weights: &[u8], count| {
+        let mut policy = round_robin(weights).build(context(3));
+        let paths = turns(policy.as_mut(), vec![PathSet::first(3); count]);
+        paths.into_iter().flatten().collect::<Vec<_>>()
+    };
+    assert_eq!(turns_of(&[5, 1, 1], 7), [0, 0, 1, 0, 2, 0, 0]);
+    assert_eq!(turns_of(&[], 6), [0, 1, 2, 0, 1, 2]);
+    assert_eq!(turns_of(&[3], 5), [0, 1, 0, 2, 0], "1 if not listed");
+    assert_eq!(turns_of(&[2, 0, 1], 6), [0, 2, 0, 0, 2, 0]);
+}
+
+#[test]
+fn round_robin_uses_standby_paths_in_turn_while_no_other_is_usable() {
+    let mut policy = round_robin(&[1, 0, 0]).build(context(3));
+    let [all, standby] = [
+        PathSet::first(3),
+        PathSet::first(3).without(PathSet::only(PathId(0))),
+    ];
+    let usable = [all, all, standby, standby, standby, PathSet::EMPTY, all];
+    let paths = turns(policy.as_mut(), usable);
+    let expected = [0, 0, 1, 2, 1].map(Some);
+    assert_eq!(paths, [&expected[..], &[None, Some(0)]].concat());
+}
+
+#[test]
+fn impossible_weights_are_refused_with_key_and_remedy() {
+    let refusal = |weights: &[u8], paths| {
+        let error = round_robin(weights).check(paths).unwrap_err();
+        alloc::format!("{}: {error}; {}", error.key("policy"), error.remedy())
+    };
+    let zero = "policy.weights: all weights are zero; a weight of zero is for a standby path; give \
+                another path more";
+    assert_eq!(refusal(&[0, 0], 2), zero);
+    assert_eq!(
+        refusal(&[1, 2, 3], 2),
+        "policy.weights: there are 3 weights for 2 paths; remove those beyond the last path"
+    );
+    assert_eq!(round_robin(&[0, 0]).check(3), Ok(()), "1 for the third");
+    assert_eq!(Weights::new(&[1; 65]), None);
+}
+
+proptest! {
+    /// Each window of as many packets as the sum of the weights has as many packets on each path as
+    /// its weight.
+    #[test]
+    fn each_cycle_of_round_robin_has_the_shares_of_the_weights(
+        weights in proptest::collection::vec(0_u8..=20, 1..6),
+    ) {
+        let cycle = weights.iter().map(|weight| usize::from(*weight)).sum();
+        prop_assume!(cycle > 0);
+        let paths = u8::try_from(weights.len()).unwrap();
+        let mut policy = round_robin(&weights).build(context(paths));
+        let turns = turns(policy.as_mut(), vec![PathSet::first(paths); 3 * cycle]);
+        for window in turns.windows(cycle) {
+            for (path, weight) in weights.iter().enumerate() {
+                let packets = window.iter().filter(|turn| **turn == Some(path));
+                prop_assert_eq!(packets.count(), usize::from(*weight));
+            }
+        }
+    }
+
+    /// While paths leave and return, each carries its share of the packets for which it is usable,
+    /// within one packet a path.
+    #[test]
+    fn round_robin_keeps_shares_when_paths_leave_and_return(
+        weights in proptest::collection::vec(1_u8..=9, 2..6),
+        phases in proptest::collection::vec((1_u64..32, 1_usize..40), 1..40),
+    ) {
+        let paths = u8::try_from(weights.len()).unwrap();
+        let mut policy = round_robin(&weights).build(context(paths));
+        let (mut shares, mut packets) = (vec![0.0; weights.len()], vec![0.0; weights.len()]);
+        for (mask, count) in phases {
+            let is_usable = |path: &PathId| mask & (1 << path.0) != 0;
+            let usable = PathSet::first(paths).into_iter().filter(is_usable);
+            let usable = usable.fold(PathSet::EMPTY, PathSet::with);
+            let weight = |path: PathId| f64::from(weights[path.index()]);
+            let sum: f64 = usable.into_iter().map(weight).sum();
+            for turn in turns(policy.as_mut(), vec![usable; count]) {
+                prop_assert_eq!(turn.is_none(), usable.is_empty());
+                let Some(turn) = turn else { continue };
+                packets[turn] += 1.0;
+                for path in usable {
+                    shares[path.index()] += weight(path) / sum;
+                }
+                for (packets, share) in packets.iter().zip(&shares) {
+                    let bound = f64::from(paths);
+                    prop_assert!((packets - share).abs() < bound, "{packets} of {share}");
+                }
+            }
+        }
+    }
+}
+
+#[cfg(feature = "serde")]
+#[test]
+fn more_weights_than_an_endpoint_can_have_paths_are_refused() {
+    use serde::Deserialize;
+    use serde::de::value::{Error, SeqDeserializer};
+    let read = |count| {
+        let list = SeqDeserializer::<_, Error>::new(vec![3_u8; count].into_iter());
+        Weights::deserialize(list).map_err(|error| alloc::format!("{error}"))
+    };
+    assert_eq!(read(64).unwrap().listed(), [3; 64]);
+    assert_eq!(read(65).unwrap_err(), "more than 64 weights");
 }

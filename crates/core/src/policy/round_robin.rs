@@ -1,0 +1,207 @@
+//! Each packet on the next path, in proportion to weights.
+//!
+//! Smooth weighted round robin: with each packet every usable path gains its weight in credits, the
+//! path with the most credits carries the packet and pays the weights of all of them. In each cycle
+//! of as many packets as the sum of the weights, each path carries as many as its weight, spread
+//! evenly: weights 5, 1 and 1 give 0 0 1 0 2 0 0, not five packets in a row. A path that is not usable
+//! keeps its credits, so that it returns without a burst, and packets that are too long for some
+//! paths count on the others.
+//!
+//! All packets take their turns: pure ACKs and control segments, too, of all flows together. Packets
+//! overtake each other by the difference of the paths' delays. TCP takes that for loss if three
+//! later segments arrive first, and halves its window; an ACK that arrives late is redundant, as
+//! ACKs are cumulative. The policy is a baseline for those that avoid this.
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use super::{
+    Action, CopiedPackets, PathPolicy, PathSet, Paths, Plan, PolicyContext, PolicyProperties,
+};
+use crate::frame::PathId;
+use crate::packet::PacketMeta;
+use crate::time::Time;
+
+/// The weights of the paths, by their positions in the file; a path beyond the list has weight 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Weights {
+    of: [u8; PathSet::CAPACITY as usize],
+    listed: u8,
+}
+
+/// Why weights are invalid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum WeightsError {
+    /// There are more weights than paths.
+    #[error("there are {weights} weights for {paths} paths")]
+    MoreThanPaths {
+        /// The number of weights.
+        weights: usize,
+        /// The number of paths.
+        paths: usize,
+    },
+    /// No path has a weight above zero.
+    #[error("all weights are zero")]
+    AllZero,
+}
+
+impl WeightsError {
+    /// The remedy, for users.
+    #[must_use]
+    pub const fn remedy(self) -> &'static str {
+        match self {
+            Self::MoreThanPaths { .. } => "remove those beyond the last path",
+            Self::AllZero => "a weight of zero is for a standby path; give another path more",
+        }
+    }
+}
+
+impl Default for Weights {
+    /// Equal weights.
+    fn default() -> Self {
+        Self {
+            of: [1; PathSet::CAPACITY as usize],
+            listed: 0,
+        }
+    }
+}
+
+impl Weights {
+    /// These weights; `None` if there are more than [`PathSet::CAPACITY`].
+    #[must_use]
+    pub fn new(weights: &[u8]) -> Option<Self> {
+        let mut all = Self::default();
+        all.of.get_mut(..weights.len())?.copy_from_slice(weights);
+        all.listed = u8::try_from(weights.len()).ok()?;
+        Some(all)
+    }
+
+    /// The weights that were listed.
+    #[must_use]
+    pub fn listed(&self) -> &[u8] {
+        &self.of[..usize::from(self.listed)]
+    }
+
+    /// Checks the weights for a number of paths.
+    ///
+    /// # Errors
+    /// The first problem.
+    pub fn check(&self, paths: usize) -> Result<(), WeightsError> {
+        let weights = self.listed().len();
+        if weights > paths {
+            return Err(WeightsError::MoreThanPaths { weights, paths });
+        }
+        if self.of.iter().take(paths).all(|weight| *weight == 0) {
+            return Err(WeightsError::AllZero);
+        }
+        Ok(())
+    }
+
+    /// The paths of weight zero.
+    fn standby(&self) -> PathSet {
+        let zero = (0..).zip(self.of).filter(|(_, weight)| *weight == 0);
+        zero.fold(PathSet::EMPTY, |set, (path, _)| set.with(PathId(path)))
+    }
+}
+
+/// Each packet on one of the paths in turn; one of weight zero only while no other is usable.
+#[derive(Clone, Debug)]
+pub struct RoundRobin {
+    weights: Weights,
+    standby: PathSet,
+    /// How far each path is behind its share, in packets times the sum of the weights.
+    credits: Vec<i32>,
+}
+
+impl RoundRobin {
+    /// The properties of the policy.
+    pub(super) const PROPERTIES: PolicyProperties = PolicyProperties {
+        name: "round-robin",
+        copies: CopiedPackets::None,
+        probes: false,
+        switches: false,
+        available_in_nodes: true,
+    };
+
+    /// A policy with these weights.
+    #[must_use]
+    pub fn new(weights: Weights, context: &PolicyContext) -> Self {
+        Self {
+            weights,
+            standby: weights.standby(),
+            credits: vec![0; usize::from(context.paths)],
+        }
+    }
+
+    /// The path whose turn it is.
+    fn next(&mut self, usable: PathSet) -> Option<PathId> {
+        let regular = usable.without(self.standby);
+        let paths = if regular.is_empty() { usable } else { regular };
+        let mut sum = 0;
+        let mut next: Option<(PathId, i32)> = None;
+        for path in paths {
+            // Standby paths share equally.
+            let weight = i32::from(self.weights.of[path.index()].max(1));
+            let credits = self.credits.get_mut(path.index())?;
+            *credits += weight;
+            sum += weight;
+            if next.is_none_or(|(_, most)| *credits > most) {
+                next = Some((path, *credits));
+            }
+        }
+        let (path, _) = next?;
+        self.credits[path.index()] -= sum;
+        Some(path)
+    }
+}
+
+impl PathPolicy for RoundRobin {
+    fn route(&mut self, _: Time, _: &PacketMeta, paths: &Paths, _: &mut dyn FnMut(Action)) -> Plan {
+        Plan {
+            copies: (self.next(paths.usable)).map_or(PathSet::EMPTY, PathSet::only),
+            probes: PathSet::EMPTY,
+        }
+    }
+}
+
+#[cfg(feature = "serde")]
+mod file {
+    use alloc::borrow::Cow;
+    use alloc::vec::Vec;
+
+    use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    use super::Weights;
+    use crate::policy::PathSet;
+
+    impl<'de> Deserialize<'de> for Weights {
+        fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+            let most = PathSet::CAPACITY;
+            Self::new(&Vec::<u8>::deserialize(d)?)
+                .ok_or_else(|| D::Error::custom(format_args!("more than {most} weights")))
+        }
+    }
+
+    impl Serialize for Weights {
+        fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+            self.listed().serialize(s)
+        }
+    }
+
+    impl JsonSchema for Weights {
+        fn schema_name() -> Cow<'static, str> {
+            "Weights".into()
+        }
+
+        fn json_schema(_: &mut SchemaGenerator) -> Schema {
+            json_schema!({
+                "type": "array",
+                "items": { "type": "integer", "minimum": 0, "maximum": 255 },
+                "maxItems": PathSet::CAPACITY,
+                "description": "the weights of the paths, 0 to 255, by their positions; 1 if not listed"
+            })
+        }
+    }
+}
