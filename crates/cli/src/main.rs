@@ -4,6 +4,7 @@
 //! command line, or a file or folder that it names, is wrong; 3 this machine lacks a prerequisite
 //! of the command.
 
+mod check;
 mod failure;
 mod key;
 mod lab;
@@ -65,6 +66,8 @@ enum Command {
     Replay(replay::Args),
     /// Show the state of a running node.
     Status(status::Args),
+    /// Check files of any kind as the command that takes them would, and name that command.
+    Check(check::Args),
     /// Create the private key of a node or relay, or print its public key.
     Key(key::Args),
     /// Print the JSON schema of a configuration file.
@@ -105,6 +108,7 @@ fn run(command: Command) -> Result<(), Failure> {
         Command::Relay(args) => relay::run(&args),
         Command::Replay(args) => replay::run(&args),
         Command::Status(args) => status::run(&args),
+        Command::Check(args) => check::run(&args),
         Command::Key(args) => key::run(&args),
         Command::Schema(args) => schema::run(&args),
         Command::Completions(args) => manual::completions(&args),

@@ -136,6 +136,13 @@ fn all_answerable(answers: &[Answer]) -> Result<(), Failure> {
     )))
 }
 
+/// Parses a ledger and checks that figures answer its claims.
+pub(crate) fn check_ledger(text: &str, name: &str) -> Result<(), Failure> {
+    let ledger = Ledger::parse(text, name).map_err(Failure::input)?;
+    let all: Vec<&Figure> = PAPERS.iter().flat_map(|paper| paper.figures).collect();
+    check_claims(&ledger, &all)
+}
+
 fn read_ledger(file: Option<&Path>) -> Result<Ledger, Failure> {
     let Some(path) = file else {
         return Ledger::parse(CLAIMS, "claims.toml").map_err(Failure::input);

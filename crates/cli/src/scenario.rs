@@ -85,6 +85,17 @@ pub(crate) fn columns() -> String {
 }
 
 impl Args {
+    /// The file without options.
+    pub(crate) fn of_file(scenario: PathBuf) -> Self {
+        Self {
+            scenario,
+            overrides: Vec::new(),
+            seed: None,
+            out: None,
+            format: Format::default(),
+        }
+    }
+
     /// Reads and validates the file with every point of its sweep. Runs of networks end after
     /// `seconds`.
     pub(crate) fn read(&self, seconds: Option<u32>) -> Result<ParsedFile, Failure> {
@@ -198,22 +209,15 @@ impl Args {
                 "{file} has a sweep, but the lab runs a single experiment: {remedy}"
             )));
         }
-        match read.points.into_iter().next() {
-            Some(SweptExperiment {
-                experiment: Experiment::Transfers(scenario),
-                ..
-            }) => Ok(*scenario),
-            _ => {
-                let file = self.scenario.display().to_string();
-                let found = FileKind::Network;
-                let wanted = vec![FileKind::Transfers];
-                Err(Failure::input(WrongKind {
-                    file,
-                    found,
-                    wanted,
-                }))
-            }
+        let experiment = read.points.into_iter().next().map(|point| point.experiment);
+        if let Some(Experiment::Transfers(scenario)) = experiment {
+            return Ok(*scenario);
         }
+        Err(Failure::input(WrongKind {
+            file: self.scenario.display().to_string(),
+            found: FileKind::Network,
+            wanted: vec![FileKind::Transfers],
+        }))
     }
 
     /// Creates the folder for the report before the run, so that a long run does not fail at its
@@ -244,7 +248,8 @@ pub(crate) struct OutputFolder {
 }
 
 impl OutputFolder {
-    fn open(path: &Path) -> io::Result<Self> {
+    /// Opens the folder, and creates it if it does not exist.
+    pub(crate) fn open(path: &Path) -> io::Result<Self> {
         let missing = |folder: &&Path| !folder.as_os_str().is_empty() && !folder.exists();
         let created = path.ancestors().take_while(missing);
         let folder = Self {

@@ -97,10 +97,7 @@ impl InputFile {
         }
         String::from_utf8(bytes).map_err(|error| {
             let at = error.utf8_error().valid_up_to();
-            let line = 1 + error.as_bytes()[..at]
-                .iter()
-                .filter(|b| **b == b'\n')
-                .count();
+            let line = error.as_bytes()[..at].split(|byte| *byte == b'\n').count();
             let reason = format!("line {line} has the byte {:#04x}", error.as_bytes()[at]);
             FileError::NotText { path, reason }
         })

@@ -5,6 +5,7 @@
 
 use std::fmt;
 
+use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::problem::nearest;
@@ -28,6 +29,8 @@ pub enum FileKind {
     Key,
     /// A packet capture (pcap or pcapng).
     Capture,
+    /// A recorded rate or recorded traffic, which a scenario names.
+    Trace,
     /// A report or event stream.
     Json,
 }
@@ -108,6 +111,7 @@ impl FileKind {
             Self::Recording => "a recording of a node",
             Self::Key => "a key file",
             Self::Capture => "a packet capture",
+            Self::Trace => "a trace",
             Self::Json => "a JSON document",
         }
     }
@@ -124,6 +128,7 @@ impl FileKind {
             Self::Recording => "recording",
             Self::Key => "key",
             Self::Capture => "capture",
+            Self::Trace => "trace",
             Self::Json => "json",
         }
     }
@@ -139,7 +144,7 @@ impl FileKind {
             Self::Claims => &["polypath reproduce --ledger"],
             Self::Recording => &["polypath replay"],
             Self::Key => &["polypath key --public"],
-            Self::Capture | Self::Json => &[],
+            Self::Capture | Self::Trace | Self::Json => &[],
         }
     }
 
@@ -148,6 +153,7 @@ impl FileKind {
     pub fn remedy(self, file: &str) -> String {
         match self {
             Self::Capture => "read it with Wireshark or tshark".to_owned(),
+            Self::Trace => format!("name it in a scenario: trace = \"{file}\""),
             Self::Json => "polypath writes such files, and reads none".to_owned(),
             Self::Key => format!("print its public key with: {} {file}", self.commands()[0]),
             Self::Recording => format!("replay it with: {} {file}", self.commands()[0]),
@@ -208,6 +214,9 @@ pub fn kinds_of(content: &[u8]) -> Vec<FileKind> {
     if is_key(text) {
         return vec![FileKind::Key];
     }
+    if starts_with_numbers(text) {
+        return vec![FileKind::Trace];
+    }
     kinds_of_toml(text)
 }
 
@@ -218,11 +227,24 @@ fn is_key(text: &str) -> bool {
         .is_some_and(|digits| digits.len() == 43 && digits.bytes().all(is_digit))
 }
 
+/// Whether the first line with content is one or two numbers.
+fn starts_with_numbers(text: &str) -> bool {
+    let lines = text
+        .lines()
+        .map(|line| line.split('#').next().unwrap_or_default());
+    let mut contents = lines.map(str::trim).filter(|line| !line.is_empty());
+    let Some(line) = contents.next() else {
+        return false;
+    };
+    let mut fields = line.split_whitespace();
+    fields.clone().count() <= 2 && fields.all(|field| field.parse::<f64>().is_ok())
+}
+
 /// The kinds with the most characteristic keys in a TOML text, as far as it can be parsed.
 fn kinds_of_toml(text: &str) -> Vec<FileKind> {
     let (document, _) = DeTable::parse_recoverable(text);
     let top: Vec<&str> = keys(document.get_ref()).collect();
-    let paths = document.get_ref().get("path").map(|path| path.get_ref());
+    let paths = document.get_ref().get("path").map(Spanned::get_ref);
     let paths = match paths {
         Some(DeValue::Array(list)) => list.iter().collect(),
         _ => Vec::new(),
@@ -233,8 +255,8 @@ fn kinds_of_toml(text: &str) -> Vec<FileKind> {
         score(&top, telling.top, |all| all.top) + score(&of_paths, telling.path, |all| all.path)
     });
     let most = scores.into_iter().max().unwrap_or_default();
-    let scored = TELLING.iter().zip(scores);
-    let best = scored.filter(|(_, score)| *score == most && most > 0);
+    let kinds = TELLING.iter().zip(scores);
+    let best = kinds.filter(|(_, score)| *score == most && most > 0);
     best.map(|(telling, _)| telling.kind).collect()
 }
 
@@ -322,6 +344,8 @@ mod tests {
             (b"\x0a\x0d\x0d\x0a\x1c\0\0\0", &[FileKind::Capture]),
             (b"\xd4\xc3\xb2\xa1\x02\0\x04\0", &[FileKind::Capture]),
             (b"{ \"schema\": 3 }", &[FileKind::Json]),
+            (b"# s B\n0.001 1200\n0.002 x\n", &[FileKind::Trace]),
+            (b"3\n7\n", &[FileKind::Trace]),
             (format!("{KEY}\n").as_bytes(), &[FileKind::Key]),
             (&KEY.as_bytes()[1..], &[]),
             (b"[package]\nname = \"x\"\n[dependencies]\n[lints]\n", &[]),

@@ -29,4 +29,4 @@ pub use scenario::{SCHEMA_VERSION, Scenario, Scheme, Transfer};
 pub use settings::{CongestionControl, Encapsulation, Lab, Overlay};
 pub use sweep::Sweep;
 pub use tcp::{Tcp, TcpVariant};
-pub use trace::{Files, PacketTrace, Trace, TraceFormat, TracePacket};
+pub use trace::{Files, PacketTrace, Trace, TraceFormat, TracePacket, check_trace};

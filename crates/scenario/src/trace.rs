@@ -43,6 +43,28 @@ pub enum TraceFormat {
     Ns2,
 }
 
+/// Checks the text of the file `name`: recorded rates, or recorded traffic if its first line has
+/// two numbers.
+///
+/// # Errors
+/// The first mistake, with its line and the remedy.
+pub fn check_trace(name: &str, text: &str) -> Result<(), String> {
+    let lines = text.lines().map(|line| line.split('#').next());
+    let fields = lines.flatten().map(|line| line.split_whitespace().count());
+    let has_sizes = fields.into_iter().find(|fields| *fields > 0) == Some(2);
+    let checked = if has_sizes {
+        packets::parse(text).map(drop)
+    } else {
+        parse(text).map(drop)
+    };
+    checked.map_err(|mistake| {
+        let line = match mistake.at {
+            FilePosition::Line(number) | FilePosition::Record(number) => number,
+        };
+        format!("{name}:{line}: {}; {}", mistake.message, mistake.remedy)
+    })
+}
+
 /// Reads traces, each file once.
 pub(crate) struct TraceReader<'a> {
     files: &'a mut Files<'a>,

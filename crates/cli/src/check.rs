@@ -1,0 +1,248 @@
+//! `polypath check`: validates files of any kind as the commands that take them do.
+
+use std::io::BufRead;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use polypath_core::rng::Seed;
+use polypath_document::FileKind;
+use polypath_document::file::InputFile;
+use polypath_live::config::NodeConfig;
+use polypath_live::config::relay::RelayFile;
+use polypath_live::keys;
+use polypath_live::recording::{Reader, RecordingError, RecordingHeader};
+use polypath_scenario::{Experiment, check_trace};
+use polypath_session::key::PrivateKey;
+use polypath_session::record::Replay;
+use polypath_sim::network::{Nothing, build, build_graph};
+use serde_json::{Value, json};
+
+use crate::failure::{Failure, without_controls};
+use crate::output::print;
+use crate::reproduce::check_ledger;
+use crate::scenario::{self, Format};
+
+/// Arguments of `polypath check`.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Exit codes: 0 every file is valid; 2 a file is invalid, cannot be read, or is of no kind that a command \
+                  takes."
+)]
+pub(crate) struct Args {
+    /// Scenarios, networks, files of nodes and relays, ledgers, recordings, keys and traces; `-` is
+    /// standard input.
+    #[arg(required = true)]
+    files: Vec<PathBuf>,
+    /// The output format: a line per file followed by its problems, or a JSON document.
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+/// The result of checking a file.
+struct CheckedFile {
+    name: String,
+    kind: Option<FileKind>,
+    /// The use of a valid file, or its problems.
+    result: Result<Usage, String>,
+}
+
+/// The use of a valid file.
+struct Usage {
+    /// The commands that take it, with its name.
+    commands: Vec<String>,
+    /// The rest of the line in the table.
+    text: String,
+}
+
+/// Checks the files and prints a line for each.
+pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    let checked: Vec<CheckedFile> = args.files.iter().map(|path| check(path)).collect();
+    print(&match args.format {
+        Format::Table => checked.iter().map(CheckedFile::lines).collect(),
+        Format::Json => {
+            let files: Vec<Value> = checked.iter().map(CheckedFile::json).collect();
+            let text = serde_json::to_string_pretty(&files).context("writing the result")?;
+            text + "\n"
+        }
+    })?;
+    let invalid = checked.iter().filter(|file| file.result.is_err()).count();
+    match invalid {
+        0 => Ok(()),
+        1 if checked.len() == 1 => Err(Failure::input("the file is invalid")),
+        _ => {
+            let all = checked.len();
+            Err(Failure::input(format!(
+                "{invalid} of {all} files are invalid"
+            )))
+        }
+    }
+}
+
+impl CheckedFile {
+    fn lines(&self) -> String {
+        let kind = self.kind.map_or("unknown kind", FileKind::name);
+        let text = match &self.result {
+            Ok(usage) => format!("{}: {kind}: valid; {}\n", self.name, usage.text),
+            Err(problems) => format!("{}: {kind}: invalid\n{problems}\n", self.name),
+        };
+        without_controls(&text)
+    }
+
+    fn json(&self) -> Value {
+        let (commands, problems) = match &self.result {
+            Ok(usage) => (&usage.commands[..], Vec::new()),
+            Err(problems) => (&[][..], problems.lines().collect()),
+        };
+        json!({
+            "file": self.name,
+            "kind": self.kind.map(FileKind::id),
+            "valid": self.result.is_ok(),
+            "commands": commands,
+            "problems": problems,
+        })
+    }
+}
+
+fn check(path: &Path) -> CheckedFile {
+    let name = path.display().to_string();
+    let checked = |kind, result| CheckedFile {
+        name: name.clone(),
+        kind,
+        result,
+    };
+    let file = match InputFile::read(path) {
+        Ok(file) => file,
+        Err(error) => return checked(None, Err(error.to_string())),
+    };
+    match file.kinds()[..] {
+        [kind] => checked(Some(kind), check_as(kind, path, file)),
+        [] => checked(None, Err(unknown(&name, &file))),
+        [first, second, ..] => {
+            let reason = format!(
+                "{name} has keys of {} and of {}: remove those of one",
+                first.name(),
+                second.name()
+            );
+            checked(None, Err(reason))
+        }
+    }
+}
+
+/// The message about a file without characteristic content.
+fn unknown(name: &str, file: &InputFile) -> String {
+    if file
+        .bytes()
+        .is_some_and(|bytes| bytes.trim_ascii().is_empty())
+    {
+        return format!("{name} is empty; `polypath init` writes the files of two nodes");
+    }
+    format!(
+        "{name} has no key of a scenario, network, node, relay or ledger, and is no recording, key or trace; \
+         `polypath schema --help` lists the kinds, and `polypath schema KIND` prints their keys"
+    )
+}
+
+/// Validates a file of this kind like the commands that take it.
+fn check_as(kind: FileKind, path: &Path, file: InputFile) -> Result<Usage, String> {
+    let name = path.display().to_string();
+    let mut commands = kind.commands();
+    match kind {
+        FileKind::Recording => check_recording(path, &file)?,
+        FileKind::Key => check_key(path, &file)?,
+        FileKind::Capture | FileKind::Json => {
+            return Err(format!("no command reads {name}; {}", kind.remedy(&name)));
+        }
+        _ => {
+            let text = file.into_text(&[kind]).map_err(|error| error.to_string())?;
+            match kind {
+                FileKind::Node => check_node(path, &text)?,
+                FileKind::Relay => check_relay(path, &text)?,
+                FileKind::Claims => check_ledger(&text, &name).map_err(|error| error.message())?,
+                FileKind::Trace => check_trace(&name, &text)?,
+                _ => {
+                    let takes_lab = check_scenario(path, text)?;
+                    commands = if takes_lab { commands } else { &commands[..1] };
+                }
+            }
+        }
+    }
+    let others = commands
+        .iter()
+        .skip(1)
+        .map(|command| format!(", or {command} {name}"));
+    Ok(Usage {
+        commands: commands
+            .iter()
+            .map(|command| format!("{command} {name}"))
+            .collect(),
+        text: kind.remedy(&name) + &others.collect::<String>(),
+    })
+}
+
+/// Parses a scenario and builds what `polypath sim` runs, for every point of a sweep; returns
+/// whether the lab takes the file, too.
+fn check_scenario(path: &Path, text: String) -> Result<bool, String> {
+    let arguments = scenario::Args::of_file(path.to_owned());
+    let file = arguments
+        .parse(text, None)
+        .map_err(|error| error.message())?;
+    for point in &file.points {
+        let seed = Seed(point.experiment.seed());
+        let built = match &point.experiment {
+            Experiment::Transfers(scenario) => build::<Nothing>(scenario, seed).map(drop),
+            Experiment::Network(network) => build_graph(network, seed).map(drop),
+        };
+        built.map_err(|error| format!("{}: {error}", path.display()))?;
+    }
+    let is_transfers = |experiment: &Experiment| matches!(experiment, Experiment::Transfers(_));
+    Ok(!file.is_sweep() && is_transfers(&file.points[0].experiment))
+}
+
+fn check_node(path: &Path, text: &str) -> Result<(), String> {
+    let config = NodeConfig::of_file(path, text).map_err(|error| error.to_string())?;
+    check_key_of(path, "node.key_file", &config.node.key_file)
+}
+
+fn check_relay(path: &Path, text: &str) -> Result<(), String> {
+    let file = RelayFile::of_file(path, text).map_err(|error| error.to_string())?;
+    check_key_of(path, "relay.key_file", &file.relay.key_file)
+}
+
+/// Checks the key file that the `key` of a file names.
+fn check_key_of(path: &Path, key: &str, key_file: &Path) -> Result<(), String> {
+    let path = path.display();
+    let loaded = keys::load(key_file).map(drop);
+    loaded.map_err(|error| format!("{path}: `{key}`: {error}"))
+}
+
+fn check_key(path: &Path, file: &InputFile) -> Result<(), String> {
+    if path.is_file() {
+        return keys::load(path)
+            .map(drop)
+            .map_err(|error| error.to_string());
+    }
+    // A descriptor that was read already.
+    let text = String::from_utf8_lossy(file.bytes().unwrap_or_default());
+    let key = text.parse::<PrivateKey>().map(drop);
+    key.map_err(|error| format!("{}: {error}", path.display()))
+}
+
+/// Reads all lines of a recording; whether a replay takes the same decisions is for `replay`.
+fn check_recording(path: &Path, file: &InputFile) -> Result<(), String> {
+    let name = path.display();
+    let read = match file.bytes() {
+        Some(bytes) => read_lines(Reader::new(bytes)),
+        None if path.is_file() => read_lines(Reader::open(path)),
+        None => Err("it is too long for standard input; name the file".to_owned()),
+    };
+    read.map_err(|error| format!("{name}: {error}"))
+}
+
+fn read_lines<R: BufRead>(
+    opened: Result<(RecordingHeader, Reader<R>), RecordingError>,
+) -> Result<(), String> {
+    let (header, mut lines) = opened.map_err(|error| error.to_string())?;
+    Replay::new(&header.endpoint).map_err(|error| format!("line 1: {error}"))?;
+    let read = lines.try_for_each(|line| line.map(drop));
+    read.map_err(|error| error.to_string())
+}

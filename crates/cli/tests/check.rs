@@ -1,0 +1,169 @@
+//! The command line of `polypath check`.
+
+mod common;
+
+use std::fs;
+use std::path::Path;
+use std::process::{Output, Stdio};
+
+use common::{polypath, printed};
+use serde_json::Value;
+
+const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+
+/// Runs `polypath check` in `folder`.
+fn check(folder: &Path, arguments: &[&str]) -> Output {
+    let mut command = polypath();
+    command.current_dir(folder).arg("check").args(arguments);
+    command.output().unwrap()
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+#[test]
+fn every_scenario_and_ledger_of_the_repository_is_valid() {
+    let root = Path::new(ROOT);
+    let scenarios = fs::read_dir(root.join("scenarios")).unwrap();
+    let scenarios = scenarios.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let mut files: Vec<String> = scenarios.map(|name| format!("scenarios/{name}")).collect();
+    files.push("crates/claims/claims.toml".to_owned());
+    let arguments: Vec<&str> = files.iter().map(String::as_str).collect();
+    let lines = printed(&check(root, &arguments));
+    let demo = "scenarios/demo.toml: a scenario of transfers: valid; \
+                run it with: polypath sim scenarios/demo.toml, or polypath lab scenarios/demo.toml\n";
+    assert!(lines.contains(demo), "{lines}");
+    assert_eq!(lines.matches(": valid; ").count(), files.len(), "{lines}");
+}
+
+#[test]
+fn invalid_files_have_all_problems_and_exit_code_2() {
+    let directory = tempfile::tempdir().unwrap();
+    let write =
+        |name: &str, content: &[u8]| fs::write(directory.path().join(name), content).unwrap();
+    let node = fs::read_to_string(format!("{ROOT}/docs/two-nodes/a.toml")).unwrap();
+    let key = "hSDwCYkwp1R0i33ctD73Wg2/Og0mOBr066SpjqqbTmo=";
+    write("node.toml", node.replace("@b@", key).as_bytes());
+    write(
+        "typo.toml",
+        node.replace("[peer]", "[peeer]")
+            .replace("local", "locla")
+            .as_bytes(),
+    );
+    write("empty.toml", b"");
+    write("binary", b"\x7fELF\0\0");
+    write("cut.recording", b"{\"recording\":4,\"software\":\"x\"}\n");
+    write("both.toml", b"[node]\n[relay]\n");
+    write("rates", b"1\n2\n1\n");
+    let locla = node
+        .lines()
+        .position(|line| line.starts_with("local"))
+        .unwrap()
+        + 1;
+    for (name, kind, problems) in [
+        (
+            "node.toml",
+            "a node file",
+            &["`node.key_file`: ", "`polypath key a.key`"][..],
+        ),
+        (
+            "typo.toml",
+            "a node file",
+            &[
+                &format!("typo.toml:{locla}:1: unknown key `locla`"),
+                "`peeer`",
+            ],
+        ),
+        (
+            "empty.toml",
+            "unknown kind",
+            &["empty.toml is empty; `polypath init`"],
+        ),
+        (
+            "binary",
+            "unknown kind",
+            &["no key of a scenario, network, node"],
+        ),
+        (
+            "none.toml",
+            "unknown kind",
+            &["cannot read none.toml: No such file"],
+        ),
+        (".", "unknown kind", &["cannot read .: is a directory"]),
+        ("cut.recording", "a recording of a node", &["line 1: "]),
+        (
+            "both.toml",
+            "unknown kind",
+            &["keys of a node file and of a relay file"],
+        ),
+        (
+            "rates",
+            "a trace",
+            &["rates:3: 1 ms is earlier than the line before; sort"],
+        ),
+    ] {
+        let output = check(directory.path(), &[name]);
+        assert_eq!(output.status.code(), Some(2), "{output:?}");
+        let text = stdout(&output);
+        assert!(
+            text.starts_with(&format!("{name}: {kind}: invalid\n")),
+            "{text}"
+        );
+        for problem in problems {
+            assert!(text.contains(problem), "{problem}: {text}");
+        }
+    }
+}
+
+#[test]
+fn valid_files_have_their_commands() {
+    let directory = tempfile::tempdir().unwrap();
+    let write =
+        |name: &str, content: &str| fs::write(directory.path().join(name), content).unwrap();
+    let demo = fs::read_to_string(format!("{ROOT}/scenarios/demo.toml")).unwrap();
+    write("sweep.toml", &format!("{demo}\n[sweep]\nseed = [1, 2]\n"));
+    write("packets", "0.001 1200 # first\n0.5 40\n");
+    write("empty.toml", "");
+    let valid = printed(&check(directory.path(), &["sweep.toml", "packets"]));
+    let sweep =
+        "sweep.toml: a scenario of transfers: valid; run it with: polypath sim sweep.toml\n";
+    assert_eq!(
+        valid,
+        format!("{sweep}packets: a trace: valid; name it in a scenario: trace = \"packets\"\n")
+    );
+    let both = check(
+        directory.path(),
+        &["sweep.toml", "empty.toml", "--format", "json"],
+    );
+    assert_eq!(both.status.code(), Some(2));
+    assert_eq!(
+        String::from_utf8_lossy(&both.stderr),
+        "polypath: 1 of 2 files are invalid\n"
+    );
+    let both: Value = serde_json::from_slice(&both.stdout).unwrap();
+    assert_eq!(
+        (&both[0]["kind"], &both[0]["valid"]),
+        (&"transfers".into(), &true.into())
+    );
+    assert_eq!(both[0]["commands"][0], "polypath sim sweep.toml");
+    assert_eq!(
+        (
+            &both[1]["kind"],
+            both[1]["problems"].as_array().unwrap().len()
+        ),
+        (&Value::Null, 1)
+    );
+}
+
+#[test]
+fn a_file_is_read_from_standard_input() {
+    let mut command = polypath();
+    command.args(["check", "-"]);
+    let file = fs::File::open(format!("{ROOT}/scenarios/race.toml")).unwrap();
+    let text = printed(&command.stdin(Stdio::from(file)).output().unwrap());
+    assert_eq!(
+        text,
+        "-: a network of flows: valid; run it with: polypath sim -\n"
+    );
+}
