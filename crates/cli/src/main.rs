@@ -6,6 +6,7 @@
 
 mod check;
 mod failure;
+mod init;
 mod key;
 mod lab;
 mod log;
@@ -66,6 +67,8 @@ enum Command {
     Replay(replay::Args),
     /// Show the state of a running node.
     Status(status::Args),
+    /// Write the files and keys of two nodes, ready to copy to their machines.
+    Init(init::Args),
     /// Check files of any kind as the command that takes them would, and name that command.
     Check(check::Args),
     /// Create the private key of a node or relay, or print its public key.
@@ -108,6 +111,7 @@ fn run(command: Command) -> Result<(), Failure> {
         Command::Relay(args) => relay::run(&args),
         Command::Replay(args) => replay::run(&args),
         Command::Status(args) => status::run(&args),
+        Command::Init(args) => init::run(&args),
         Command::Check(args) => check::run(&args),
         Command::Key(args) => key::run(&args),
         Command::Schema(args) => schema::run(&args),

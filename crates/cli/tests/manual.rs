@@ -11,7 +11,9 @@ fn each_command_has_a_manual_page() {
     let directory = tempfile::tempdir().unwrap();
     let pages = directory.path().join("man1");
     printed(&polypath().arg("man").arg(&pages).output().unwrap());
-    for command in ["", "-node", "-status", "-sim", "-lab", "-key"] {
+    for command in [
+        "", "-node", "-status", "-sim", "-lab", "-key", "-init", "-check",
+    ] {
         let page = fs::read_to_string(pages.join(format!("polypath{command}.1"))).unwrap();
         assert!(page.contains(".TH ") && page.contains("polypath"), "{page}");
     }
@@ -27,7 +29,14 @@ fn each_command_has_a_manual_page() {
 fn completions_contain_commands_and_options() {
     for shell in ["bash", "zsh", "fish"] {
         let script = printed(&polypath().args(["completions", shell]).output().unwrap());
-        for word in ["status", "interval", "log-format", "completions"] {
+        for word in [
+            "status",
+            "interval",
+            "log-format",
+            "completions",
+            "a-address",
+            "check",
+        ] {
             assert!(script.contains(word), "{shell}: {word}");
         }
     }

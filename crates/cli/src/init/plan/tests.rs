@@ -1,0 +1,164 @@
+use clap::Parser;
+use polypath_live::config::NodeConfig;
+use polypath_live::config::relay::RelayFile;
+use polypath_session::key::PublicKey;
+
+use super::*;
+
+#[derive(Parser)]
+struct Options {
+    #[command(flatten)]
+    args: Args,
+}
+
+fn plan(options: &[&str]) -> Result<Plan, String> {
+    let all = ["init", "--tunnel", "10.77.0.0/24"].iter().chain(options);
+    let options = Options::try_parse_from(all).map_err(|error| error.to_string())?;
+    Plan::of(&options.args).map_err(|failure| failure.message())
+}
+
+fn keys(plan: &Plan) -> PublicKeys {
+    PublicKeys {
+        a: PublicKey([1; 32]),
+        b: PublicKey([2; 32]),
+        relay: plan.has_relay().then_some(PublicKey([3; 32])),
+    }
+}
+
+/// The configurations of both nodes.
+fn configs(plan: &Plan) -> [NodeConfig; 2] {
+    let keys = keys(plan);
+    [Side::A, Side::B].map(|side| {
+        let text = plan.node(side, &keys);
+        assert!(
+            text.lines().all(|line| line.chars().count() <= 100),
+            "{text}"
+        );
+        NodeConfig::parse(&text, "x.toml").unwrap_or_else(|error| panic!("{error}\n{text}"))
+    })
+}
+
+/// The local and remote ports of the paths of both nodes; 0 for none.
+fn ports(configs: &[NodeConfig; 2]) -> Vec<[u16; 3]> {
+    let port = |address: Option<SocketAddr>| address.map_or(0, |address| address.port());
+    let paths = configs[0].paths.iter().zip(&configs[1].paths);
+    paths
+        .map(|(a, b)| [port(a.local), port(a.target()), port(b.local)])
+        .collect()
+}
+
+#[test]
+fn each_path_has_an_address_and_port_at_both_nodes() {
+    for (options, wanted) in [
+        (
+            &["--a-address", "192.0.2.1", "--b-address", "192.0.2.2"][..],
+            vec![[7001, 7001, 7001]],
+        ),
+        (
+            &[
+                "--a-address",
+                "192.0.2.1,10.1.1.1",
+                "--b-address",
+                "192.0.2.2",
+            ],
+            vec![[7001, 7001, 7001], [7002, 7002, 7002]],
+        ),
+        (
+            &[
+                "--a-address",
+                "192.0.2.1:900,10.1.1.1",
+                "--b-address",
+                "192.0.2.2:800",
+            ],
+            vec![[900, 800, 800], [7002, 801, 801]],
+        ),
+        (
+            &["--b-address", "192.0.2.2,192.0.2.2"],
+            vec![[0, 7001, 7001], [0, 7002, 7002]],
+        ),
+        (
+            &[
+                "--a-address",
+                "::1:1",
+                "--b-address",
+                "::1:2",
+                "--relay",
+                "[::1:9]:99",
+            ],
+            vec![[7001, 7001, 7001], [7002, 99, 7002]],
+        ),
+    ] {
+        let plan = plan(options).unwrap();
+        let configs = configs(&plan);
+        assert_eq!(ports(&configs), wanted, "{options:?}");
+        let direct = configs[1].paths.iter().filter(|path| path.relay.is_none());
+        assert!(direct.into_iter().all(|path| path.remote.is_none()));
+        assert_eq!(
+            plan.relay(&keys(&plan)).is_some(),
+            options.contains(&"--relay")
+        );
+    }
+}
+
+#[test]
+fn the_relay_forwards_between_both_nodes() {
+    let options = [
+        "--b-address",
+        "192.0.2.2",
+        "--relay",
+        "192.0.2.9",
+        "--relay-rate",
+        "5 Mbit/s",
+    ];
+    let plan = plan(&options).unwrap();
+    let text = plan.relay(&keys(&plan)).unwrap();
+    let file = RelayFile::parse(&text, "relay.toml").unwrap();
+    let path = &file.paths[0];
+    assert_eq!(path.local, "0.0.0.0:7101".parse().unwrap());
+    assert_eq!(path.rate, Rate::from_mbits(5));
+    let keys = keys(&plan);
+    assert_eq!(
+        [path.nodes[0].public_key, path.nodes[1].public_key],
+        [keys.a, keys.b]
+    );
+    let [a, _] = configs(&plan);
+    let relay = a.paths[1].relay.as_ref().unwrap();
+    assert_eq!(Some(relay.public_key), keys.relay);
+}
+
+#[test]
+fn inconsistent_options_are_refused_with_their_name() {
+    let both = "192.0.2.1,192.0.2.3";
+    for (options, wanted) in [
+        (
+            &["--a-address", both, "--b-address", "::1,::2,::3"][..],
+            "--a-address has 2",
+        ),
+        (
+            &["--b-address", "192.0.2.1:65535,192.0.2.1", "--relay", "::1"],
+            "",
+        ),
+        (
+            &["--b-address", "192.0.2.1:65535", "--relay", "192.0.2.9"],
+            "above 65535",
+        ),
+        (
+            &["--b-address", "example.org"],
+            "write an address, such as 192.0.2.1",
+        ),
+        (
+            &["--b-address", "192.0.2.1", "--a-name", "b"],
+            "a name of its own",
+        ),
+        (
+            &["--b-address", "192.0.2.1", "--a-name", "../x"],
+            "letters, digits",
+        ),
+        (&["--a-address", "192.0.2.1"], "--b-address"),
+    ] {
+        match plan(options) {
+            Err(error) => assert!(!wanted.is_empty() && error.contains(wanted), "{error}"),
+            Ok(_) => assert!(wanted.is_empty(), "{options:?}"),
+        }
+    }
+}
