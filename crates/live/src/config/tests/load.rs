@@ -39,7 +39,7 @@ fn the_files_of_nodes_and_relays_are_distinguished() {
     assert!(message.contains("polypath relay "), "{message}");
     let node = write("a.toml", GOOD);
     let message = relay::RelayFile::load(&node).unwrap_err().to_string();
-    assert!(message.contains("`polypath node "), "{message}");
+    assert!(message.contains("polypath node "), "{message}");
 }
 
 #[test]
