@@ -43,6 +43,8 @@ pub struct Progress {
     pub jobs: usize,
     /// The finished share of this round's work, from 0 to 1.
     pub share: f64,
+    /// The work of all jobs of this round: about its run time in seconds of one core.
+    pub cost: f64,
 }
 
 /// An error that stops all figures.
@@ -208,6 +210,7 @@ fn progress(wanted: &[Wanted], parts: &[AtomicU64]) -> Progress {
         finished,
         jobs: wanted.len(),
         share: if all > 0.0 { done / all } else { 0.0 },
+        cost: all,
     }
 }
 

@@ -1,5 +1,7 @@
 //! Progress on standard error: a bar on a terminal, otherwise a line every ten seconds.
 
+mod time_left;
+
 use std::fmt;
 use std::io::{self, IsTerminal, Write};
 use std::time::Duration;
@@ -8,6 +10,7 @@ use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, P
 use polypath_batch::PARTS;
 use polypath_claims::Progress;
 use polypath_core::time::Time;
+use time_left::TimeLeft;
 
 /// The redraw rate.
 const REDRAW_HZ: u8 = 5;
@@ -29,17 +32,8 @@ pub(crate) struct Indicator {
     lines: Option<Box<dyn Write + Send>>,
     /// The time of the next line since the start.
     next_line: Duration,
-    /// The current round of jobs.
-    round: Option<Round>,
-}
-
-/// A round of jobs, for the estimate of its remaining time.
-#[derive(Clone, Copy)]
-struct Round {
-    number: u32,
-    start: Duration,
-    /// The share done at its start: jobs finished by an earlier call.
-    done: f64,
+    /// The estimate for rounds of jobs.
+    time_left: TimeLeft,
 }
 
 impl Indicator {
@@ -79,7 +73,7 @@ impl Indicator {
             is_long,
             lines,
             next_line,
-            round: None,
+            time_left: TimeLeft::default(),
         }
     }
 
@@ -110,31 +104,23 @@ impl Indicator {
         }
     }
 
-    /// Advances within a round of jobs; a new round restarts the estimate.
+    /// Advances within a round of jobs.
     pub(crate) fn advance_jobs(&mut self, progress: Progress) {
         let Progress {
             round,
             finished,
             jobs,
             share,
+            ..
         } = progress;
         let elapsed = self.bar.elapsed();
-        let current = match self.round.filter(|current| current.number == round) {
-            Some(current) => current,
-            None => Round {
-                number: round,
-                start: elapsed,
-                done: share,
-            },
-        };
-        self.round = Some(current);
-        let left = current.remaining(elapsed, share);
-        let left = left.map_or(String::new(), |left| {
-            format!(", about {} left", HumanDuration(left))
+        let left = self.time_left.update(elapsed, progress);
+        let shown = left.map_or(String::new(), |left| {
+            format!(", {}", time_left::words(left))
         });
         let what = format!("round {round}: {finished} of {jobs} jobs");
         self.bar.set_message(what.clone());
-        self.bar.set_prefix(left.clone());
+        self.bar.set_prefix(shown);
         #[expect(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
@@ -145,6 +131,9 @@ impl Indicator {
         if elapsed >= self.next_line {
             self.next_line = elapsed + INTERVAL;
             let percent = (100.0 * share).floor();
+            let left = left.map_or(String::new(), |left| {
+                format!(", about {} left", HumanDuration(left))
+            });
             self.write(&format!("{what}, {percent} %{left}"));
         }
     }
@@ -172,6 +161,15 @@ impl Indicator {
         self.write(what);
     }
 
+    /// Removes the bar of jobs; without a terminal, the last line has the duration of a long call.
+    pub(crate) fn finish_jobs(&mut self) {
+        self.finish();
+        let elapsed = self.bar.elapsed();
+        if elapsed >= INTERVAL {
+            self.write(&format!("all jobs took {}", time_left::duration(elapsed)));
+        }
+    }
+
     /// Removes the bar.
     pub(crate) fn finish(&self) {
         self.bar.finish_and_clear();
@@ -193,42 +191,10 @@ impl Indicator {
     }
 }
 
-impl Round {
-    /// The estimated remaining time at `share`, from the mean rate of the whole round: jobs finish
-    /// in groups, so a recent rate means nothing. `None` before a hundredth is done.
-    fn remaining(self, elapsed: Duration, share: f64) -> Option<Duration> {
-        let done = share - self.done;
-        let factor = (1.0 - share).max(0.0) / done;
-        let spent = elapsed.saturating_sub(self.start);
-        (done >= 0.01).then(|| spent.mul_f64(factor))
-    }
-}
-
 /// Writes the estimated remaining time once there is any progress.
 fn write_left(state: &ProgressState, text: &mut dyn fmt::Write) {
     if state.pos() > 0 {
         // A write to the draw buffer does not fail.
         let _ = write!(text, ", about {} left", HumanDuration(state.eta()));
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_remaining_time_follows_the_mean_rate_of_the_round() {
-        let round = Round {
-            number: 1,
-            start: Duration::from_secs(10),
-            done: 0.5,
-        };
-        let remaining = |elapsed, share| round.remaining(Duration::from_secs(elapsed), share);
-        assert_eq!(remaining(10, 0.5), None);
-        assert_eq!(remaining(20, 0.505), None);
-        assert_eq!(remaining(30, 0.75), Some(Duration::from_secs(20)));
-        // A pause extends the estimate in proportion.
-        assert_eq!(remaining(50, 0.75), Some(Duration::from_secs(40)));
-        assert_eq!(remaining(50, 1.0), Some(Duration::ZERO));
     }
 }

@@ -260,7 +260,7 @@ fn make_all(figures: &[&Figure], options: &MakeOptions<'_>) -> Result<Vec<Attemp
         interrupts.exit_with_message(&bar, INTERRUPTED);
         bar.advance_jobs(progress);
     });
-    bar.finish();
+    bar.finish_jobs();
     Ok(attempts?)
 }
 
