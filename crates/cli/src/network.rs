@@ -135,7 +135,7 @@ fn report(
     if written.is_ok() {
         stale_outputs::report_stale(path, &FILES);
         if format == Format::Table {
-            let report = path.join("report.json");
+            let report = path.join("report.html");
             text = format!("{text}\nreport: {}\n", report.display());
         }
     }

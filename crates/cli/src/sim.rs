@@ -46,11 +46,12 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
             files: &file.files,
             overrides: file.overrides,
         };
+        let name = file.points[0].experiment.name().to_owned();
         let points = file.points.into_iter();
         let point = |SweptExperiment { set, experiment }| Point { set, experiment };
         let points = points.map(point);
         let points = points.collect();
-        return sweep::run(points, &plan, args.replication, &out, format);
+        return sweep::run(&name, points, &plan, args.replication, &out, format);
     }
     match file.points.swap_remove(0).experiment {
         Experiment::Transfers(scenario) => run_transfers(&scenario, &out, args),

@@ -5,8 +5,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use anyhow::Context;
 use polypath_batch::{POINTS, Plan, Point, Sweep, SweepError};
+use polypath_report::conclusion::lines;
 use polypath_report::replace_file;
-use polypath_report::sweep::{JSON, Kind, SweepPoint, json, sheets};
+use polypath_report::sweep::{JSON, Kind, PAGE, SweepPoint, conclusion, json, page, sheets};
 
 use crate::failure::{Failure, print_message};
 use crate::network::Replication;
@@ -18,6 +19,7 @@ use crate::watch::Interrupts;
 
 /// Runs the unfinished points and reports all.
 pub(crate) fn run(
+    name: &str,
     points: Vec<Point>,
     plan: &Plan<'_>,
     replication: Replication,
@@ -34,7 +36,7 @@ pub(crate) fn run(
         bar.advance_runs(parts.load(Ordering::Relaxed));
     })?;
     bar.finish();
-    report(sweep.kind(), &points, out.path(), format)
+    report(name, sweep.kind(), &points, out.path(), format)
 }
 
 /// Prints the number of finished points and the unusable files.
@@ -54,10 +56,18 @@ fn print_reused_points(sweep: &Sweep) {
 }
 
 /// Writes and prints the report; fails if it could not be written or a point failed.
-fn report(kind: Kind, points: &[SweepPoint], out: &Path, format: Format) -> Result<(), Failure> {
+fn report(
+    name: &str,
+    kind: Kind,
+    points: &[SweepPoint],
+    out: &Path,
+    format: Format,
+) -> Result<(), Failure> {
     let text = json(kind, points).context("writing the sweep")?;
     let mut files = sheets(kind, points).context("writing the CSV files")?;
     files.push((JSON, text.clone().into_bytes()));
+    let page = page(name, kind, points).context("drawing the page")?;
+    files.insert(0, (PAGE, page.into_bytes()));
     let names: Vec<&str> = files.iter().map(|(name, _)| *name).collect();
     let written = write(out, &files);
     if written.is_ok() {
@@ -66,8 +76,9 @@ fn report(kind: Kind, points: &[SweepPoint], out: &Path, format: Format) -> Resu
     print(&match format {
         Format::Json => text,
         Format::Table => format!(
-            "{} points\n{}",
+            "{} points\n\n{}\n{}",
             points.iter().filter(|point| point.report.is_ok()).count(),
+            lines(&conclusion(kind, points)),
             written
                 .as_ref()
                 .map_or_else(|_| String::new(), |()| listed(out, &names)),

@@ -29,7 +29,7 @@ fn replicas_give_the_same_bytes_on_any_number_of_threads() {
     let one = run("one", "1");
     assert_eq!(
         one.keys().collect::<Vec<_>>(),
-        ["flows.csv", "links.csv", "report.json"]
+        ["flows.csv", "links.csv", "report.html", "report.json"]
     );
     assert_eq!(one, run("three", "3"));
 }

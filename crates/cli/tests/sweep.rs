@@ -116,11 +116,9 @@ fn a_sweep_of_one_combination_is_a_sweep() {
     let file = dir.path().join("sweep.toml");
     fs::write(&file, format!("{NETWORK}[sweep]\nseed = [7]\n")).expect("it can be written");
     let one = run(&file, &dir.path().join("one"), &[]);
-    let names = ["points/00000.json", "points/plan.json", "sweep-links.csv"];
-    assert_eq!(
-        one.keys().collect::<Vec<_>>(),
-        [&names[..], &["sweep.csv", "sweep.json"]].concat()
-    );
+    let points = ["points/00000.json", "points/plan.json", "report.html"];
+    let sheets = ["sweep-links.csv", "sweep.csv", "sweep.json"];
+    assert_eq!(one.keys().collect::<Vec<_>>(), [points, sheets].concat());
     let sheet = String::from_utf8(one["sweep.csv"].clone()).expect("it is text");
     assert!(
         sheet.starts_with("point,seed,first_seed,replicas,"),

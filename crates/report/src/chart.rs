@@ -1,5 +1,6 @@
 //! Charts in one common style: axes, lines and marks.
 
+pub(crate) mod dots;
 mod scale;
 
 use plotters::coord::Shift;
@@ -34,7 +35,8 @@ const CAPTION_LETTER: f64 = 7.8;
 const MARGIN: u32 = 8;
 const RIGHT_MARGIN: u32 = 18;
 const BELOW_X: u32 = 48;
-const BESIDE_Y: u32 = 68;
+/// The width of the labels of a vertical axis with numbers, in pixels.
+pub(crate) const BESIDE_Y: u32 = 68;
 
 /// The colour of the n-th scheme, path or curve.
 pub(crate) fn color(n: usize) -> RGBColor {
@@ -61,6 +63,8 @@ pub(crate) struct Frame<'a> {
     pub(crate) y: Axis<'a>,
     /// The height of the footer below the axes, in pixels.
     pub(crate) foot: u32,
+    /// The width of the labels of the vertical axis, in pixels.
+    pub(crate) beside: u32,
 }
 
 /// An axis with its label, which includes the unit.
@@ -78,7 +82,7 @@ pub(crate) type Area<'b> = DrawingArea<SVGBackend<'b>, Shift>;
 impl Frame<'_> {
     /// Width and height of the plotting area, between the axes, in pixels.
     pub(crate) fn inner_size(&self) -> (u32, u32) {
-        let across = MARGIN + BESIDE_Y + RIGHT_MARGIN;
+        let across = MARGIN + self.beside + RIGHT_MARGIN;
         let down = self.header() + 2 * MARGIN + BELOW_X;
         (
             self.size.0.saturating_sub(across),
@@ -180,7 +184,7 @@ fn axes<'a, 'b>(frame: &Frame<'_>, area: &'a Area<'b>) -> Result<Canvas<'a, 'b>,
         .margin(MARGIN)
         .margin_right(RIGHT_MARGIN)
         .x_label_area_size(BELOW_X)
-        .y_label_area_size(BESIDE_Y)
+        .y_label_area_size(frame.beside)
         .build_cartesian_2d(x.clone(), y.clone())
         .map_err(DrawingError::new)?;
     let (x_text, y_text) = (|at: &f64| x.text(*at), |at: &f64| y.text(*at));
@@ -196,6 +200,9 @@ fn axes<'a, 'b>(frame: &Frame<'_>, area: &'a Area<'b>) -> Result<Canvas<'a, 'b>,
         .y_label_formatter(&y_text);
     if x.has_names() {
         mesh.disable_x_mesh();
+    }
+    if y.has_names() {
+        mesh.disable_y_mesh();
     }
     mesh.draw().map_err(DrawingError::new)?;
     Ok(canvas)

@@ -17,9 +17,8 @@ pub const NO_DIFFERENCE: &str = "n.s.";
 pub const NO_DIFFERENCE_MEANING: &str =
     "n.s. (not significant): no difference is shown, the 95 % interval includes zero";
 
-/// Comparisons up to this number are listed one by one; of more, those with the same verdict are
-/// counted.
-const LISTED: usize = 4;
+/// The usual limit of comparisons that are listed one by one.
+pub(crate) const LISTED: usize = 4;
 
 /// The names that a count of comparisons is followed by, at most.
 const NAMED: usize = 3;
@@ -72,6 +71,9 @@ pub struct Wording {
     pub subject: String,
     /// The word for several comparisons.
     pub plural: &'static str,
+    /// Comparisons up to this number are listed one by one; of more, those with the same verdict
+    /// are counted.
+    pub listed: usize,
 }
 
 impl Verdict {
@@ -123,7 +125,7 @@ pub fn sentence(comparisons: &[Comparison], wording: &Wording) -> Option<String>
     if comparisons.is_empty() {
         return None;
     }
-    if comparisons.len() <= LISTED {
+    if comparisons.len() <= wording.listed {
         let clauses = comparisons.iter().map(|one| wording.clause(one));
         return Some(clauses.collect::<Vec<String>>().join("; "));
     }
@@ -194,7 +196,11 @@ impl Wording {
     /// A clause about several comparisons with the same verdict, of `all`.
     fn count(&self, verdict: Verdict, members: &[&Comparison], all: usize) -> String {
         let (common, plural) = (&self.subject, self.plural);
-        let among = format!("{common}{} of {all} {plural}", members.len());
+        let among = if members.len() == all {
+            format!("{common}all {all} {plural}")
+        } else {
+            format!("{common}{} of {all} {plural}", members.len())
+        };
         let names = listed(members);
         match verdict {
             Verdict::Less | Verdict::Greater => {

@@ -3,10 +3,12 @@
 //! For a single run the values of an estimate are the means of its spans (batch means); for several
 //! replicas they are the means of the replicas, each from a seed of its own.
 
+mod conclusion;
 mod csv;
 pub mod events;
 mod figures;
 mod json;
+mod page;
 mod table;
 
 use std::io;
@@ -20,6 +22,7 @@ pub use figures::{
     LinkFigures, NetworkFigures, PercentileFigures, jain_index,
 };
 pub use json::VERSION;
+pub(crate) use page::picture;
 
 use crate::write::replace_file;
 
@@ -33,7 +36,7 @@ pub struct NetworkRecord<'a> {
 }
 
 /// The names of the files of a report.
-pub const FILES: [&str; 3] = ["report.json", "flows.csv", "links.csv"];
+pub const FILES: [&str; 4] = ["report.json", "report.html", "flows.csv", "links.csv"];
 
 /// The figures as tables, each mean with half of its 95 % confidence interval.
 #[must_use]
@@ -49,7 +52,7 @@ pub fn json(record: NetworkRecord<'_>, figures: &NetworkFigures) -> serde_json::
     json::render(record, figures)
 }
 
-/// Writes `report.json`, `flows.csv` and `links.csv` into `dir`, which is made where it is missing.
+/// Writes `report.json`, `report.html`, `flows.csv` and `links.csv` into `dir`, which is made where it is missing.
 ///
 /// # Errors
 /// Where `dir` or a file in it cannot be written; see [`replace_file`].
@@ -57,6 +60,9 @@ pub fn write(dir: &Path, record: NetworkRecord<'_>, figures: &NetworkFigures) ->
     std::fs::create_dir_all(dir)?;
     let contents = [
         json::render(record, figures)?.into_bytes(),
+        page::render(record, figures)
+            .map_err(io::Error::other)?
+            .into_bytes(),
         csv::flows(record)?,
         csv::links(record)?,
     ];

@@ -13,6 +13,7 @@ use crate::conclusion::numbers::with_interval;
 use crate::conclusion::transfers::conclusion;
 use crate::figures::{BASELINE, Figures, SchemeFigures};
 use crate::legend::LEGEND;
+use crate::plot::PlotError;
 use crate::record::{Experiment, Mode};
 use layout::{Head, PageTable, Picture};
 
@@ -30,6 +31,9 @@ pub enum PageError {
     /// A picture could not be drawn.
     #[error(transparent)]
     Drawing(#[from] DrawingError),
+    /// A plot could not be drawn.
+    #[error(transparent)]
+    Plot(#[from] PlotError),
 }
 
 /// The page of transfers as HTML, with its pictures inside.

@@ -43,6 +43,8 @@ pub struct Axis {
     pub is_log: bool,
     /// Its range; by default it contains all points.
     pub range: Option<[f64; 2]>,
+    /// The names of the positions 0, 1, ...; a numeric axis has none.
+    pub names: Vec<String>,
 }
 
 /// A curve.

@@ -1,12 +1,18 @@
 //! The points of a sweep side by side, from their `report.json`.
 
+mod axes;
 mod columns;
+mod conclusion;
+mod page;
+mod quantities;
 
 use std::io;
 
 use serde_json::{Value, json};
 
+use crate::page::PageError;
 use columns::{Column, Way};
+pub use conclusion::conclusion;
 
 /// One combination of parameters and its report.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,6 +35,9 @@ pub enum Kind {
 /// The name of the file for programs, with the output of [`json()`].
 pub const JSON: &str = "sweep.json";
 
+/// The name of the page with the output of [`page()`].
+pub const PAGE: &str = "report.html";
+
 /// A CSV file: a row for each entry of a list in each report.
 struct CsvFile {
     name: &'static str,
@@ -41,10 +50,10 @@ impl Kind {
     /// Each kind.
     pub const ALL: [Self; 2] = [Self::Network, Self::Transfers];
 
-    /// The names of the files of a sweep: its sheets, and [`JSON`].
+    /// The names of the files of a sweep: its sheets, [`JSON`] and [`PAGE`].
     pub fn files(self) -> impl Iterator<Item = &'static str> {
         let sheets = self.sheets().iter().map(|sheet| sheet.name);
-        sheets.chain([JSON])
+        sheets.chain([JSON, PAGE])
     }
 
     /// The leading columns besides the parameters.
@@ -126,10 +135,19 @@ pub fn json(kind: Kind, points: &[SweepPoint]) -> serde_json::Result<String> {
     });
     let mut text = serde_json::to_string_pretty(&json!({
         "version": 3,
+        "conclusion": conclusion(kind, points),
         "points": listed.collect::<Vec<_>>(),
     }))?;
     text.push('\n');
     Ok(text)
+}
+
+/// `report.html`: the pictures of each quantity over the swept parameters, and the table.
+///
+/// # Errors
+/// If a picture cannot be drawn.
+pub fn page(name: &str, kind: Kind, points: &[SweepPoint]) -> Result<String, PageError> {
+    page::render(name, kind, points)
 }
 
 fn write(kind: Kind, sheet: &CsvFile, points: &[SweepPoint]) -> io::Result<Vec<u8>> {

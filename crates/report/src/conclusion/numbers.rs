@@ -38,6 +38,11 @@ impl Numbers {
         self.ends.map(|end| self.text(end))
     }
 
+    /// The ends of the interval of a quantity that cannot be negative.
+    fn ends_from_zero(&self) -> [String; 2] {
+        self.ends.map(|end| self.text(end.max(0.0)))
+    }
+
     /// The ends of an interval without zero, without their sign, the nearer to zero first.
     pub(crate) fn sizes_of_ends(&self) -> [String; 2] {
         let [low, high] = self.ends.map(f64::abs);
@@ -77,14 +82,14 @@ fn decimals(mean: f64, half: f64, ends: [f64; 2]) -> usize {
     (least..MOST).find(shows_all).unwrap_or(MOST)
 }
 
-/// A mean with its interval, in a unit: `4.6 s (3.8 to 5.4 s)`.
+/// The mean of a non-negative quantity with its interval, in a unit: `4.6 s (3.8 to 5.4 s)`.
 pub(crate) fn with_interval(estimate: Estimate, scale: f64, unit: &str) -> String {
     let numbers = Numbers::of(estimate, scale);
     let mean = numbers.mean();
     let space = if unit.is_empty() { "" } else { " " };
-    if estimate.ci95.is_none() {
+    if estimate.ci95.is_none_or(|half| half == 0.0) {
         return format!("{mean}{space}{unit}");
     }
-    let [low, high] = numbers.ends();
+    let [low, high] = numbers.ends_from_zero();
     format!("{mean}{space}{unit} ({low} to {high}{space}{unit})")
 }

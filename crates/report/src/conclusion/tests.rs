@@ -28,6 +28,7 @@ fn wording() -> Wording {
         scale: 1.0,
         subject: String::new(),
         plural: "schemes",
+        listed: LISTED,
     }
 }
 
@@ -225,6 +226,9 @@ proptest! {
             .collect();
         let text = sentence(&all, &wording()).unwrap();
         let of = format!(" of {} schemes", all.len());
+        if text.contains(&format!("all {} schemes", all.len())) {
+            return Ok(());
+        }
         let counts = text.match_indices(&of).map(|(at, _)| {
             let before = &text[..at];
             let start = before.rfind(|c: char| !c.is_ascii_digit()).map_or(0, |at| at + 1);

@@ -1,7 +1,7 @@
 //! The conclusion of transfers, simulated or real.
 
 use super::numbers::with_interval;
-use super::{Comparison, Wording, sentence};
+use super::{Comparison, LISTED, Wording, sentence};
 use crate::figures::{BASELINE, Difference, Figures, SchemeFigures};
 use crate::record::{Experiment, SchemeRecord};
 use crate::statistics::Estimate;
@@ -108,6 +108,7 @@ fn times() -> Wording {
         scale: 1.0,
         subject: String::new(),
         plural: "schemes",
+        listed: LISTED,
     }
 }
 
@@ -162,5 +163,6 @@ fn harms() -> Wording {
         scale: 100.0,
         subject: "other traffic next to ".to_owned(),
         plural: "schemes",
+        listed: LISTED,
     }
 }

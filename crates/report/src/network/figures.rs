@@ -12,6 +12,7 @@ use polypath_scenario::network::Flow;
 use polypath_sim::{FlowCounters, FlowOutcome, LinkOutcome, NetworkOutcome};
 
 use super::NetworkRecord;
+use crate::figures::Difference;
 use crate::statistics::{Estimate, lag_one};
 pub use counts::{FlowCounts, LinkCounts};
 pub use files::{FileCounts, FileFigures};
@@ -46,6 +47,9 @@ pub struct GroupFigures {
     /// Jain's index of their goodputs over a whole run, 1 for equal shares. Replicas have
     /// one each, a single run has no interval.
     pub fairness: Option<Estimate>,
+    /// The goodput of one of them minus that of a flow of the first group, paired by spans of the
+    /// only run or by replicas, in bits per second; `None` for the first group.
+    pub difference: Option<Difference>,
     /// Their totals over all replicas.
     pub totals: FlowCounters,
     /// Their counts in one run.
@@ -112,14 +116,20 @@ impl NetworkFigures {
             let flows: Vec<_> = replicas.iter().map(|r| &r.flows[number]).collect();
             Series::of(&flows, seconds)
         };
-        let mut groups = Vec::new();
+        let mut groups: Vec<GroupFigures> = Vec::new();
+        let mut first_goodputs = None;
         let mut begin = 0;
         for group in &record.network.flows {
             let count = group.count as usize;
             let members: Vec<Series<'_>> = (begin..begin + count).map(flow).collect();
             let outcomes = replicas.iter().map(|run| &run.flows[begin..begin + count]);
             let outcomes: Vec<_> = outcomes.collect();
+            let goodputs = goodputs_of_one(&members);
+            let other: Option<&Vec<f64>> = first_goodputs.as_ref();
+            let difference = other.and_then(|other| difference(&goodputs, other));
+            first_goodputs.get_or_insert(goodputs);
             groups.push(GroupFigures {
+                difference,
                 delay_percentiles: PercentileFigures::of(&replicas, groups.len()),
                 ..group_figures(group, &members, &outcomes)
             });
@@ -135,6 +145,21 @@ impl NetworkFigures {
             links: (0..first.links.len()).map(links).collect(),
         }
     }
+}
+
+/// The goodput of one of equal flows in each sample, in bits per second.
+fn goodputs_of_one(members: &[Series<'_>]) -> Vec<f64> {
+    let of_all = Sampled::together(members).goodputs.into_iter();
+    of_all
+        .map(|goodput| goodput / members.len() as f64)
+        .collect()
+}
+
+/// The mean difference of paired goodputs.
+fn difference(goodputs: &[f64], others: &[f64]) -> Option<Difference> {
+    let pairs = goodputs.iter().zip(others);
+    let differences: Vec<f64> = pairs.map(|(one, other)| one - other).collect();
+    Estimate::of(&differences).map(Difference::exact)
 }
 
 /// Jain's index of equal flows within each replica: in the mean over replicas every flow would have
@@ -167,6 +192,7 @@ fn group_figures(
             .then(|| lag_one(&sampled.goodputs))
             .flatten(),
         fairness: fairness(outcomes),
+        difference: None,
         totals: runs.iter().copied().sum(),
         per_run: FlowCounts::of(&runs),
         delay_percentiles: None,

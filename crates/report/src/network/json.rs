@@ -1,7 +1,9 @@
 //! `report.json` of a network: times in seconds, rates in bits a second; `ci95` is half the width
 //! of the 95 % interval; what does not exist is null. Counts are totals over all seeds; in
 //! `per_run` they are means of a run, with an interval if there are several. Equal runs give equal
-//! bytes.
+//! bytes. `goodput_of_one_minus_first_bits_s` is the goodput of one flow of a group minus that of one
+//! of the first group, null for the first; the key that ends in `includes_zero` states whether its
+//! interval does, and is null without an interval.
 
 use std::collections::BTreeMap;
 
@@ -10,6 +12,7 @@ use polypath_scenario::parameters;
 use serde::Serialize;
 
 use super::NetworkRecord;
+use super::conclusion::conclusion;
 use super::figures::{
     self, FileFigures, FlowFigures, FlowMeans, GroupFigures, LinkFigures, NetworkFigures,
 };
@@ -29,6 +32,7 @@ struct Report<'a> {
     groups: Vec<Group<'a>>,
     flows: Vec<Flow<'a>>,
     links: Vec<Link<'a>>,
+    conclusion: Vec<String>,
     parameters: serde_json::Map<String, serde_json::Value>,
 }
 
@@ -40,6 +44,8 @@ struct Group<'a> {
     means: Means,
     goodput_lag_one: Option<f64>,
     jain_index: Spread,
+    goodput_of_one_minus_first_bits_s: Option<Spread>,
+    goodput_of_one_minus_first_includes_zero: Option<bool>,
     delay_percentiles_s: Option<Percentiles>,
     files: Option<Files>,
     #[serde(flatten)]
@@ -138,6 +144,7 @@ pub(super) fn render(
         groups: figures.groups.iter().map(group).collect(),
         flows: figures.flows.iter().map(flow).collect(),
         links: figures.links.iter().map(link).collect(),
+        conclusion: conclusion(record, figures),
         parameters: parameters(network)
             .into_iter()
             .map(|(key, value)| (key, value.into()))
@@ -155,6 +162,10 @@ fn group(figures: &GroupFigures) -> Group<'_> {
         means: means(&figures.means),
         goodput_lag_one: figures.lag_one.map(rounded),
         jain_index: spread(figures.fairness),
+        goodput_of_one_minus_first_bits_s: figures.difference.map(|d| spread(Some(d.estimate))),
+        goodput_of_one_minus_first_includes_zero: figures
+            .difference
+            .and_then(|d| d.includes_zero()),
         delay_percentiles_s: figures.delay_percentiles.map(|delays| Percentiles {
             p50: spread(delays.p50),
             p95: spread(delays.p95),

@@ -1,16 +1,18 @@
 //! A network's figures as text for a terminal.
 
-mod files;
-mod losses;
+pub(super) mod files;
+pub(super) mod losses;
 
 use std::fmt::Write as _;
 
 use polypath_core::time::Duration;
 
 use super::NetworkRecord;
+use super::conclusion::conclusion;
 use super::figures::{GroupFigures, LinkFigures, NetworkFigures};
+use crate::conclusion::{NO_DIFFERENCE_MEANING, lines};
 use crate::statistics::{Estimate, are_correlated};
-use crate::table::{align, shortened, table};
+use crate::table::{align, marked, shortened, table};
 
 /// The maximum length of the name of a flow, and of a link, in the tables, in characters.
 const FLOW_NAME: usize = 19;
@@ -28,6 +30,7 @@ pub(super) fn render(record: NetworkRecord<'_>, figures: &NetworkFigures) -> Str
     };
     let _ = writeln!(text, "{}\n", basis(record));
     let _ = writeln!(text, "{}\n", groups(&figures.groups));
+    text.extend(differences(&figures.groups));
     text.extend(percentiles(&figures.groups));
     text.extend(files::render(&figures.groups));
     text.extend(figures.groups.iter().flat_map(warnings));
@@ -44,11 +47,12 @@ pub(super) fn render(record: NetworkRecord<'_>, figures: &NetworkFigures) -> Str
         );
     }
     text.extend(losses::warnings(record, &figures.links));
+    let _ = write!(text, "\n{}", lines(&conclusion(record, figures)));
     text
 }
 
 /// The source of the intervals.
-fn basis(record: NetworkRecord<'_>) -> String {
+pub(super) fn basis(record: NetworkRecord<'_>) -> String {
     let run = record.network.run;
     let measured = if run.warm_up == Duration::ZERO {
         format!("{} without a warm-up", run.duration)
@@ -71,7 +75,7 @@ fn basis(record: NetworkRecord<'_>) -> String {
 }
 
 /// A warning that the intervals of a group treat correlated spans as independent.
-fn warnings(group: &GroupFigures) -> impl Iterator<Item = String> {
+pub(super) fn warnings(group: &GroupFigures) -> impl Iterator<Item = String> {
     let files = group.files.as_ref();
     let of_files = files.map(|files| (files.lag_one, files.mean));
     let figures = [
@@ -92,7 +96,7 @@ fn warnings(group: &GroupFigures) -> impl Iterator<Item = String> {
 }
 
 /// The columns of the flows, split over several tables to fit into 80 characters.
-const FLOW_COLUMNS: [&str; 9] = [
+pub(super) const FLOW_COLUMNS: [&str; 9] = [
     "flows",
     "count",
     "goodput\nMbit/s",
@@ -108,7 +112,7 @@ const FLOW_TABLES: &[usize] = &[5];
 const FLOW_TABLES_OF_REPLICAS: &[usize] = &[5, 7];
 
 /// The columns of the links, likewise.
-const LINK_COLUMNS: [&str; 7] = [
+pub(super) const LINK_COLUMNS: [&str; 7] = [
     "link",
     "rate",
     "load",
@@ -120,7 +124,7 @@ const LINK_COLUMNS: [&str; 7] = [
 const LINK_TABLES: &[usize] = &[4];
 
 fn groups(groups: &[GroupFigures]) -> String {
-    let rows: Vec<Vec<String>> = groups.iter().map(group_row).collect();
+    let rows = shortened_names(groups.iter().map(group_row), FLOW_NAME);
     let mut sent = groups.iter().filter_map(|group| group.per_run.sent);
     let tables = if sent.any(has_replicas) {
         FLOW_TABLES_OF_REPLICAS
@@ -131,23 +135,79 @@ fn groups(groups: &[GroupFigures]) -> String {
 }
 
 /// The columns of the percentiles of delays.
-const PERCENTILE_COLUMNS: [&str; 4] = ["delay within", "50 %\nms", "95 %\nms", "99 %\nms"];
+pub(super) const PERCENTILE_COLUMNS: [&str; 4] =
+    ["delay within", "50 %\nms", "95 %\nms", "99 %\nms"];
 
 /// Percentiles of the delays; `None` if they were not measured.
 fn percentiles(groups: &[GroupFigures]) -> Option<String> {
-    let row = |group: &GroupFigures| {
-        let delays = group.delay_percentiles?;
-        let cells = [delays.p50, delays.p95, delays.p99].map(|delay| scaled(delay, 1e3));
-        Some([&[shortened(&group.name, FLOW_NAME)][..], &cells].concat())
-    };
-    let rows: Vec<Vec<String>> = groups.iter().filter_map(row).collect();
+    let rows = shortened_names(groups.iter().filter_map(percentile_row), FLOW_NAME);
     (!rows.is_empty()).then(|| format!("{}\n\n", in_tables(&PERCENTILE_COLUMNS, &[], &rows)))
 }
 
-fn group_row(group: &GroupFigures) -> Vec<String> {
+/// A row under [`PERCENTILE_COLUMNS`].
+pub(super) fn percentile_row(group: &GroupFigures) -> Option<Vec<String>> {
+    let delays = group.delay_percentiles?;
+    let cells = [delays.p50, delays.p95, delays.p99].map(|delay| scaled(delay, 1e3));
+    Some([&[group.name.clone()][..], &cells].concat())
+}
+
+/// The goodput of a flow of each group compared with one of the first; `None` if there is one
+/// group.
+fn differences(groups: &[GroupFigures]) -> Option<String> {
+    let rows = shortened_names(difference_rows(groups)?.into_iter(), FLOW_NAME);
+    let columns = difference_columns(&shortened(&groups[0].name, FLOW_NAME));
+    let has_mark = groups
+        .iter()
+        .any(|group| group.difference.and_then(|d| d.includes_zero()) == Some(true));
+    let legend = if has_mark {
+        format!("\n{NO_DIFFERENCE_MEANING}")
+    } else {
+        String::new()
+    };
+    let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
+    Some(format!("{}{legend}\n\n", in_tables(&columns, &[], &rows)))
+}
+
+/// The columns of the table of differences to a group.
+pub(super) fn difference_columns(first: &str) -> [String; 3] {
+    [
+        "one flow of".to_owned(),
+        "goodput\nMbit/s".to_owned(),
+        format!("minus one of {first}\nMbit/s"),
+    ]
+}
+
+/// The rows of the table of differences; `None` if there is one group.
+pub(super) fn difference_rows(groups: &[GroupFigures]) -> Option<Vec<Vec<String>>> {
+    let row = |group: &GroupFigures| {
+        let of_one = 1e-6 / group.count as f64;
+        let difference = group.difference;
+        vec![
+            group.name.clone(),
+            scaled(group.means.goodput, of_one),
+            marked(
+                scaled(difference.map(|d| d.estimate), 1e-6),
+                difference.and_then(|d| d.includes_zero()),
+            ),
+        ]
+    };
+    (groups.len() > 1).then(|| groups.iter().map(row).collect())
+}
+
+/// Rows with names of at most `most` characters.
+fn shortened_names(rows: impl Iterator<Item = Vec<String>>, most: usize) -> Vec<Vec<String>> {
+    let short = |mut row: Vec<String>| {
+        row[0] = shortened(&row[0], most);
+        row
+    };
+    rows.map(short).collect()
+}
+
+/// A row under [`FLOW_COLUMNS`].
+pub(super) fn group_row(group: &GroupFigures) -> Vec<String> {
     let counts = &group.per_run;
     vec![
-        shortened(&group.name, FLOW_NAME),
+        group.name.clone(),
         group.count.to_string(),
         scaled(group.means.goodput, 1e-6),
         scaled(group.fairness, 1.0),
@@ -160,13 +220,14 @@ fn group_row(group: &GroupFigures) -> Vec<String> {
 }
 
 fn links(links: &[&LinkFigures]) -> String {
-    let rows: Vec<Vec<String>> = links.iter().copied().map(link_row).collect();
+    let rows = shortened_names(links.iter().copied().map(link_row), LINK_NAME);
     in_tables(&LINK_COLUMNS, LINK_TABLES, &rows)
 }
 
-fn link_row(link: &LinkFigures) -> Vec<String> {
+/// A row under [`LINK_COLUMNS`].
+pub(super) fn link_row(link: &LinkFigures) -> Vec<String> {
     vec![
-        shortened(&link.name, LINK_NAME),
+        link.name.clone(),
         link.rate.to_string(),
         scaled(link.load, 1.0),
         scaled(link.loss, 100.0),
@@ -195,7 +256,8 @@ fn in_tables(columns: &[&str], begins: &[usize], rows: &[Vec<String>]) -> String
     parts.collect::<Vec<String>>().join("\n\n")
 }
 
-fn worth_showing(links: &[LinkFigures]) -> Vec<&LinkFigures> {
+/// The links with traffic, the most loaded first if there are many.
+pub(super) fn worth_showing(links: &[LinkFigures]) -> Vec<&LinkFigures> {
     let busy = |link: &&LinkFigures| {
         let load = link.load.map_or(0.0, |load| load.mean);
         links.len() <= FEW_LINKS || load >= IDLE || link.totals.packets_dropped() > 0
@@ -210,7 +272,7 @@ fn worth_showing(links: &[LinkFigures]) -> Vec<&LinkFigures> {
 }
 
 /// An estimate in another unit: the values times `factor`.
-fn scaled(estimate: Option<Estimate>, factor: f64) -> String {
+pub(super) fn scaled(estimate: Option<Estimate>, factor: f64) -> String {
     crate::table::spread(estimate.map(|estimate| Estimate {
         mean: estimate.mean * factor,
         ci95: estimate.ci95.map(|half| half * factor),
@@ -224,7 +286,7 @@ fn has_replicas(count: Estimate) -> bool {
 }
 
 /// A count of a run: exact, or a mean with half of its interval.
-fn counted(count: Option<Estimate>) -> String {
+pub(super) fn counted(count: Option<Estimate>) -> String {
     match count {
         Some(Estimate {
             mean,

@@ -44,6 +44,51 @@ pub(crate) struct PageTable {
     pub(crate) rows: Vec<Vec<String>>,
 }
 
+/// A part of a page with pictures and tables.
+#[derive(Clone, Debug, Default, Serialize)]
+pub(crate) struct Section {
+    pub(crate) title: String,
+    /// A sentence below the title; may be empty.
+    pub(crate) note: String,
+    pub(crate) pictures: Vec<Picture>,
+    pub(crate) tables: Vec<PageTable>,
+    /// Whether the tables are folded until the reader opens them.
+    pub(crate) is_folded: bool,
+    pub(crate) heat_maps: Vec<HeatMap>,
+}
+
+/// A table whose cells have the colours of their values.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct HeatMap {
+    pub(crate) caption: String,
+    /// The names of the parameters of the rows and the columns.
+    pub(crate) corner: String,
+    pub(crate) columns: Vec<String>,
+    pub(crate) rows: Vec<HeatRow>,
+}
+
+/// A row of a heat map.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct HeatRow {
+    pub(crate) name: String,
+    pub(crate) cells: Vec<HeatCell>,
+}
+
+/// A cell of a heat map.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct HeatCell {
+    pub(crate) text: String,
+    /// Its colour in CSS.
+    pub(crate) color: String,
+}
+
+impl Section {
+    /// Whether there is anything below its title.
+    pub(crate) fn has_content(&self) -> bool {
+        !(self.pictures.is_empty() && self.tables.is_empty() && self.heat_maps.is_empty())
+    }
+}
+
 impl PageTable {
     /// A table; line feeds of column names become spaces.
     pub(crate) fn new(
@@ -73,6 +118,17 @@ impl Picture {
     pub(crate) fn value(self) -> Value {
         Value::from(Serde(self))
     }
+}
+
+/// A page of sections.
+pub(crate) fn render_sections(
+    head: &Head<'_>,
+    warnings: &[String],
+    sections: &[Section],
+) -> Result<String, PageError> {
+    let sections = Value::from(Serde(sections));
+    let content = context! { warnings => warnings.to_vec(), sections };
+    render(include_str!("figures.html"), head, content)
 }
 
 /// A page from a template that extends `base.html`.

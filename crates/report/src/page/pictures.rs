@@ -4,7 +4,9 @@ use std::ops::Range;
 
 use plotters::prelude::*;
 
-use crate::chart::{Axis, Canvas, DrawingError, Frame, Scale, color, draw, elements, line, mark};
+use crate::chart::{
+    Axis, BESIDE_Y, Canvas, DrawingError, Frame, Scale, color, draw, elements, line, mark,
+};
 use crate::figures::{Figures, SchemeFigures};
 use crate::playout::{Curve, mean_playable};
 use crate::record::{Experiment, SchemeRecord};
@@ -70,6 +72,7 @@ pub(super) fn playable(
         x: numbers("time since the start of the transfer (s)", end),
         y: numbers("playable size (kB)", size),
         foot: 0,
+        beside: BESIDE_Y,
     };
     draw(&frame, |canvas, _| {
         for (n, scheme) in figures.schemes.iter().enumerate() {
@@ -112,6 +115,7 @@ pub(super) fn times(experiment: &Experiment, figures: &Figures) -> Result<String
         },
         y: numbers("transfer time (s)", top),
         foot: 0,
+        beside: BESIDE_Y,
     };
     draw(&frame, |canvas, _| {
         for (n, (dots, figures)) in dots.iter().zip(&figures.schemes).enumerate() {
@@ -176,6 +180,7 @@ pub(super) fn prebuffer(figures: &Figures) -> Result<Option<String>, DrawingErro
             greatest(points().map(|(_, wait)| *wait)),
         ),
         foot: 0,
+        beside: BESIDE_Y,
     };
     draw(&frame, |canvas, _| {
         for (n, curve) in curves.into_iter().enumerate() {
@@ -229,6 +234,7 @@ fn throughput_of(
         },
         y: numbers("arrived (kbit/s)", top * 1.1),
         foot: 0,
+        beside: BESIDE_Y,
     };
     draw(&frame, |canvas, _| {
         let switches = scheme.overlay.server_switches();

@@ -48,7 +48,9 @@ fn ends_of_band(point: &Point) -> impl Iterator<Item = f64> + use<> {
 }
 
 fn scale(axis: &Axis, span: Range<f64>, most: usize) -> Scale {
-    if axis.is_log {
+    if !axis.names.is_empty() {
+        Scale::named(axis.names.iter().cloned())
+    } else if axis.is_log {
         Scale::log(span, most)
     } else {
         Scale::linear(span, most)
@@ -107,7 +109,7 @@ impl Axis {
     }
 
     /// Its label with the unit.
-    pub(super) fn name(&self) -> String {
+    pub(crate) fn name(&self) -> String {
         if self.unit.is_empty() {
             self.label.clone()
         } else {

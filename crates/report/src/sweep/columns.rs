@@ -116,7 +116,7 @@ pub(super) const OF_LINKS: [Column; 30] = [
 ];
 
 /// Columns of a scheme; counts are totals of all its transfers.
-pub(super) const OF_SCHEMES: [Column; 20] = [
+pub(super) const OF_SCHEMES: [Column; 22] = [
     ("scheme", &["name"]),
     ("transfers", &["transfer_s", "n"]),
     ("timed_out", &["timed_out"]),
@@ -137,4 +137,9 @@ pub(super) const OF_SCHEMES: [Column; 20] = [
     ("harm", &["harm", "mean"]),
     ("harm_ci95", &["harm", "ci95"]),
     ("intact", &["intact"]),
+    (
+        "minus_tcp_includes_zero",
+        &["difference_to_tcp_includes_zero"],
+    ),
+    ("harm_includes_one", &["harm_includes_one"]),
 ];

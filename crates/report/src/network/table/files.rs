@@ -1,10 +1,9 @@
 //! Completion times of files.
 
 use super::super::figures::GroupFigures;
-use super::{FLOW_NAME, counted, has_replicas, in_tables, scaled};
-use crate::table::shortened;
+use super::{FLOW_NAME, counted, has_replicas, in_tables, scaled, shortened_names};
 
-const COLUMNS: [&str; 6] = [
+pub(in crate::network) const COLUMNS: [&str; 6] = [
     "files",
     "finished",
     "under way",
@@ -17,18 +16,7 @@ const TABLES_OF_REPLICAS: &[usize] = &[3];
 
 /// The completion times of flows that send files; `None` if none does.
 pub(super) fn render(groups: &[GroupFigures]) -> Option<String> {
-    let row = |group: &GroupFigures| {
-        let files = group.files.as_ref()?;
-        Some(vec![
-            shortened(&group.name, FLOW_NAME),
-            counted(files.per_run.finished),
-            counted(files.per_run.under_way),
-            scaled(files.mean, 1.0),
-            scaled(files.median, 1.0),
-            scaled(files.p95, 1.0),
-        ])
-    };
-    let rows: Vec<Vec<String>> = groups.iter().filter_map(row).collect();
+    let rows = shortened_names(groups.iter().filter_map(row), FLOW_NAME);
     let counts = groups.iter().filter_map(|group| group.files.as_ref());
     let tables = if counts
         .filter_map(|files| files.per_run.finished)
@@ -39,4 +27,17 @@ pub(super) fn render(groups: &[GroupFigures]) -> Option<String> {
         &[]
     };
     (!rows.is_empty()).then(|| format!("{}\n\n", in_tables(&COLUMNS, tables, &rows)))
+}
+
+/// A row under [`COLUMNS`]; `None` if the flows send no files.
+pub(in crate::network) fn row(group: &GroupFigures) -> Option<Vec<String>> {
+    let files = group.files.as_ref()?;
+    Some(vec![
+        group.name.clone(),
+        counted(files.per_run.finished),
+        counted(files.per_run.under_way),
+        scaled(files.mean, 1.0),
+        scaled(files.median, 1.0),
+        scaled(files.p95, 1.0),
+    ])
 }

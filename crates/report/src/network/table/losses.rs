@@ -5,18 +5,29 @@ use polypath_link::DropReason;
 
 use super::super::NetworkRecord;
 use super::super::figures::LinkFigures;
-use super::{LINK_NAME, counted};
+use super::{LINK_NAME, counted, shortened_names};
 use crate::statistics::Estimate;
-use crate::table::{align, shortened, table};
+use crate::table::{align, table};
 
-const COLUMNS: [&str; 4] = ["link", "fate", "packets", "% of those\nthat came"];
+pub(in crate::network) const COLUMNS: [&str; 4] =
+    ["link", "fate", "packets", "% of those\nthat came"];
 /// The factor between a mean packet and the one that a queue is configured for, above which a
 /// warning follows.
 const FAR: f64 = 2.0;
 
-/// A row for the marks of each link, and for each drop reason; `None` if there are none.
+/// The table of marks and drops; `None` if there are none.
 pub(super) fn render(links: &[&LinkFigures]) -> Option<String> {
-    let mut rows = table(&COLUMNS.map(str::to_owned));
+    let mut table = table(&COLUMNS.map(str::to_owned));
+    for row in shortened_names(rows(links).into_iter(), LINK_NAME) {
+        table.add_row(row);
+    }
+    align(&mut table, 2);
+    (!table.is_empty()).then(|| table.to_string())
+}
+
+/// A row for the marks of each link, and for each drop reason.
+pub(in crate::network) fn rows(links: &[&LinkFigures]) -> Vec<Vec<String>> {
+    let mut rows = Vec::new();
     for link in links {
         let counts = &link.per_run;
         let dropped = counts.dropped_for.iter();
@@ -24,11 +35,10 @@ pub(super) fn render(links: &[&LinkFigures]) -> Option<String> {
         let fates = [("marked", counts.marked)].into_iter().chain(dropped);
         for (fate, count) in fates.filter(|(_, count)| count.is_some_and(|count| count.mean > 0.0))
         {
-            rows.add_row(row(link, fate, count));
+            rows.push(row(link, fate, count));
         }
     }
-    align(&mut rows, 2);
-    (!rows.is_empty()).then(|| rows.to_string())
+    rows
 }
 
 fn row(link: &LinkFigures, fate: &str, count: Option<Estimate>) -> Vec<String> {
@@ -37,7 +47,7 @@ fn row(link: &LinkFigures, fate: &str, count: Option<Estimate>) -> Vec<String> {
     // Packets that arrived in the warm-up can be dropped later, when none arrive.
     let share = (came > 0.0).then(|| format!("{:.3}", 100.0 * mean(count) / came));
     vec![
-        shortened(&link.name, LINK_NAME),
+        link.name.clone(),
         fate.to_owned(),
         counted(count),
         share.unwrap_or_else(|| "-".to_owned()),
@@ -46,7 +56,10 @@ fn row(link: &LinkFigures, fate: &str, count: Option<Estimate>) -> Vec<String> {
 
 /// A warning that an active RED queue sees packets of another size than its thresholds and weight
 /// assume.
-pub(super) fn warnings(record: NetworkRecord<'_>, links: &[LinkFigures]) -> Vec<String> {
+pub(in crate::network) fn warnings(
+    record: NetworkRecord<'_>,
+    links: &[LinkFigures],
+) -> Vec<String> {
     let graph = record.network.graph();
     let pairs = graph.links.iter().zip(links);
     let warnings = pairs.filter_map(|(link, figures)| {

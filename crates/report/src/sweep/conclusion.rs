@@ -1,0 +1,198 @@
+//! The conclusion of a sweep.
+
+use super::axes::{Parameter, words};
+use super::quantities::{Quantity, difference, entry, names};
+use super::{Kind, SweepPoint};
+use crate::conclusion::numbers::with_interval;
+use crate::conclusion::{Comparison, Wording, sentence};
+use crate::figures::{BASELINE, Difference};
+
+/// Comparisons that are listed one by one, at most.
+const LISTED: usize = 2;
+
+/// Groups of flows that are compared, at most.
+const GROUPS: usize = 3;
+
+/// The sentences of the conclusion of a sweep.
+#[must_use]
+pub fn conclusion(kind: Kind, points: &[SweepPoint]) -> Vec<String> {
+    let finished: Vec<&SweepPoint> = points.iter().filter(|point| point.report.is_ok()).collect();
+    if finished.is_empty() {
+        return vec![format!(
+            "All {} points failed, so that nothing can be compared: standard error and sweep.json \
+             have the reasons.",
+            points.len()
+        )];
+    }
+    let parameters = Parameter::all(points);
+    let parameters: Vec<&Parameter> = parameters.iter().collect();
+    let sweep = Finished {
+        all: &finished,
+        names: finished
+            .iter()
+            .map(|point| words(point, &parameters))
+            .collect(),
+    };
+    let mut sentences = match kind {
+        Kind::Transfers => sweep.schemes(points),
+        Kind::Network => sweep.groups(points),
+    };
+    if sentences.is_empty() {
+        sentences.push("There is a single point, and nothing to compare it with.".to_owned());
+    }
+    let failed = points.len() - finished.len();
+    if failed > 0 {
+        sentences.push(format!(
+            "{failed} of {} points failed and are not compared.",
+            points.len()
+        ));
+    }
+    sentences.extend(sweep.basis(kind));
+    sentences
+}
+
+/// The points with a report, and their names.
+struct Finished<'a> {
+    all: &'a [&'a SweepPoint],
+    names: Vec<String>,
+}
+
+impl Finished<'_> {
+    /// Each scheme compared with plain TCP at each point.
+    fn schemes(&self, points: &[SweepPoint]) -> Vec<String> {
+        let schemes = names(points, "schemes").into_iter();
+        let of_scheme = |scheme: String| {
+            let compared = self
+                .all
+                .iter()
+                .zip(&self.names)
+                .filter_map(|(point, name)| {
+                    let report = point.report.as_ref().ok()?;
+                    let subject = if name.is_empty() {
+                        scheme.clone()
+                    } else {
+                        format!("{scheme} at {name}")
+                    };
+                    Some(Comparison {
+                        subject,
+                        name: name.clone(),
+                        difference: difference(entry(report, "schemes", &scheme)?)?,
+                        timed_out: Some("transfers timed out".to_owned()),
+                    })
+                });
+            let wording = Wording {
+                less: format!("was faster than {BASELINE}"),
+                greater: format!("was slower than {BASELINE}"),
+                same: format!("did not differ from {BASELINE}"),
+                unit: "s",
+                scale: 1.0,
+                subject: format!("{scheme} at "),
+                plural: "points",
+                listed: LISTED,
+            };
+            sentence(&compared.collect::<Vec<_>>(), &wording).map(|text| text + ".")
+        };
+        schemes.filter_map(of_scheme).collect()
+    }
+
+    /// The goodput and the delay of the groups at each point compared with those at the first.
+    fn groups(&self, points: &[SweepPoint]) -> Vec<String> {
+        let quantities = &Quantity::all(Kind::Network)[..2];
+        let groups = names(points, "groups");
+        let pairs = groups
+            .iter()
+            .take(GROUPS)
+            .flat_map(|group| quantities.iter().map(move |quantity| (group, quantity)));
+        let compared = |(group, quantity): (&String, &Quantity)| {
+            let what = format!("{} of {group}", quantity.label());
+            let compared: Vec<Comparison> = self.to_first(quantity, group).collect();
+            let first = with_interval(quantity.at(self.all[0], group)?, 1.0, quantity.unit);
+            let wording = Wording {
+                less: "it was lower".to_owned(),
+                greater: "it was higher".to_owned(),
+                same: "it did not differ".to_owned(),
+                unit: quantity.unit,
+                scale: 1.0,
+                subject: "at ".to_owned(),
+                plural: "other points",
+                listed: LISTED,
+            };
+            let named = compared.into_iter().map(|one| Comparison {
+                subject: format!("at {}", one.name),
+                ..one
+            });
+            let text = sentence(&named.collect::<Vec<_>>(), &wording)?;
+            let what = capitalized(&what);
+            Some(format!("{what} was {first} there; {text}."))
+        };
+        let mut sentences: Vec<String> = pairs.filter_map(compared).collect();
+        if !sentences.is_empty() {
+            sentences.insert(0, format!("The first point is {}.", self.names[0]));
+        }
+        sentences
+    }
+
+    /// A quantity at the further points compared with that at the first.
+    fn to_first(&self, quantity: &Quantity, name: &str) -> impl Iterator<Item = Comparison> {
+        let first = quantity.at(self.all[0], name);
+        let others = self.all.iter().zip(&self.names).skip(1);
+        others.filter_map(move |(point, words)| {
+            Some(Comparison {
+                subject: String::new(),
+                name: words.clone(),
+                difference: Difference::exact(quantity.at(point, name)?.minus(&first?)),
+                timed_out: None,
+            })
+        })
+    }
+
+    /// The source of the intervals, or the remedy if there are none.
+    fn basis(&self, kind: Kind) -> Option<String> {
+        let report = self.all[0].report.as_ref().ok()?;
+        Some(match kind {
+            Kind::Transfers => {
+                let scheme = &report["schemes"][0];
+                let (rounds, seed) = (&scheme["transfer_s"]["n"], &report["seed"]);
+                if rounds.as_u64() > Some(1) {
+                    format!("Differences are paired over {rounds} rounds a point, seed {seed}.")
+                } else {
+                    "A single round gives no interval: repeat with --set transfer.count=20."
+                        .to_owned()
+                }
+            }
+            Kind::Network => {
+                let runs = report["seeds"].as_array().map_or(0, Vec::len);
+                if runs > 1 {
+                    format!("The intervals are those of {runs} replicas a point (95 % confidence).")
+                } else {
+                    "The intervals are those of the spans of a single run a point (95 % \
+                     confidence); --replicas 20 gives those of independent runs."
+                        .to_owned()
+                }
+            }
+        })
+    }
+}
+
+fn capitalized(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters
+        .next()
+        .map(|letter| letter.to_uppercase().to_string());
+    first.unwrap_or_default() + letters.as_str()
+}
+
+/// The difference of a quantity of a network at a point to the first finished one, for tables.
+pub(super) fn minus_first(
+    points: &[SweepPoint],
+    point: &SweepPoint,
+    quantity: &Quantity,
+    name: &str,
+) -> Option<Difference> {
+    let first = points.iter().find(|point| point.report.is_ok())?;
+    if std::ptr::eq(first, point) {
+        return None;
+    }
+    let difference = quantity.at(point, name)?.minus(&quantity.at(first, name)?);
+    Some(Difference::exact(difference))
+}
