@@ -8,7 +8,7 @@ mod liveness_windows;
 pub use delivery_oracle::{DELIVERY_TIME, RELAY_SETTLING_TIME, settling_time};
 use polypath_core::frame::{OVER_IPV4, PathId};
 use polypath_core::liveness::LivenessConfig;
-use polypath_core::policy::PolicyConfig;
+use polypath_core::policy::{PolicyConfig, Weights};
 use polypath_core::rng::{Seed, Stream};
 use polypath_core::time::{Duration, Time};
 use polypath_session::session::Limits;
@@ -19,6 +19,9 @@ use crate::packet;
 
 /// The MTU of every interface, in bytes.
 pub const INTERFACE_MTU: u16 = 1500;
+/// The first seed whose schedule may have the policy `round-robin`; those before it are the same
+/// without and with that policy.
+pub const ROUND_ROBIN_FROM: u64 = 10_000;
 /// The time for which packets are sent after the calm has settled.
 const CALM_TRAFFIC: Duration = Duration::from_secs(8);
 /// The rate limit of a relay that drops nothing: more than applications and heartbeats need.
@@ -281,6 +284,9 @@ impl Schedule {
         schedule.end = schedule.last_packet_at + DELIVERY_TIME + TAIL;
         fault_intervals::draw(&mut schedule);
         attacks::draw(&mut schedule);
+        if seed.0 >= ROUND_ROBIN_FROM {
+            draw_round_robin(&mut schedule);
+        }
         schedule
     }
 
@@ -381,6 +387,26 @@ fn draw_policy(stream: &mut Stream, path: u8) -> PolicyConfig {
         PolicyConfig::ProbeAndSwitch { path },
     ];
     pick(stream, &policies)
+}
+
+/// Replaces a third of the policies by round robin, in which a third of the paths is a standby.
+fn draw_round_robin(schedule: &mut Schedule) {
+    let stream = &mut schedule.seed.stream("faults/round-robin");
+    let paths = schedule.paths.len();
+    let settings = (schedule.nodes.settings.iter_mut()).chain(
+        (schedule.incidents.iter_mut()).filter_map(|(_, incident)| match incident {
+            Incident::Reload(_, settings) => Some(settings),
+            _ => None,
+        }),
+    );
+    for settings in settings {
+        let is_replaced = stream.chance(0.33);
+        let mut weights: Vec<u8> = (0..paths).map(|_| pick(stream, &[0, 1, 3])).collect();
+        weights[0] = weights[0].max(u8::from(weights.iter().all(|weight| *weight == 0)));
+        if let Some(weights) = Weights::new(&weights).filter(|_| is_replaced) {
+            settings.policy = PolicyConfig::RoundRobin { weights };
+        }
+    }
 }
 
 fn draw_limits(stream: &mut Stream) -> Limits {

@@ -2,7 +2,7 @@
 
 use polypath_faults::datagram::Host;
 use polypath_faults::mutants::Mutant;
-use polypath_faults::schedule::AttackKind;
+use polypath_faults::schedule::{AttackKind, ROUND_ROBIN_FROM};
 use polypath_faults::violation::Violation;
 use polypath_faults::{Failure, Options, run, run_many};
 use polypath_session::event::Reject;
@@ -54,6 +54,14 @@ fn all_invariants_hold_and_all_faults_are_exercised() {
     for reason in Undelivered::ALL {
         assert!(coverage.not_forwarded.contains_key(&reason), "{coverage}");
     }
+}
+
+#[test]
+fn all_invariants_hold_with_round_robin() {
+    let seeds = ROUND_ROBIN_FROM..ROUND_ROBIN_FROM + REDUCED / 4;
+    let coverage = run_many(seeds, Options::default(), &|_| {});
+    let coverage = coverage.unwrap_or_else(|failures| panic!("{failures:#?}"));
+    assert!(coverage.required > REDUCED, "{coverage}");
 }
 
 #[test]
