@@ -102,7 +102,14 @@ impl SchemeView<'_> {
                 duration: fetched.duration,
                 size: file.content.size,
                 intact: fetched.digest == file.digest,
-                progress: fetched.progress.iter().map(point).collect(),
+                progress: fetched
+                    .progress
+                    .iter()
+                    .map(|&(at, bytes)| Progress {
+                        at,
+                        bytes: Bytes(bytes),
+                    })
+                    .collect(),
                 background: loaded.then_some(background),
             })
             .collect()
@@ -130,13 +137,6 @@ impl SchemeView<'_> {
 /// The bytes that background traffic delivered between two snapshots.
 fn delivered(before: &Snapshot, after: &Snapshot) -> Bytes {
     Bytes(after.background.since(&before.background).total())
-}
-
-fn point(&(at, bytes): &(Duration, u64)) -> Progress {
-    Progress {
-        at,
-        bytes: Bytes(bytes),
-    }
 }
 
 fn load(before: &Snapshot, after: &Snapshot, path: PathId, towards: Side) -> Option<f64> {

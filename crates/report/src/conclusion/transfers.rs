@@ -67,7 +67,9 @@ pub fn conclusion(experiment: &Experiment, figures: &Figures) -> Vec<String> {
         });
     }
     sentences.extend(overhead(&schemes().collect::<Vec<_>>()));
-    let others: Vec<Comparison> = schemes().filter_map(harm).collect();
+    let others: Vec<Comparison> = schemes()
+        .filter_map(|(record, figures)| harm(record, figures))
+        .collect();
     sentences.extend(sentence(&others, &harms()).map(|text| text.replacen('o', "O", 1) + "."));
     sentences
 }
@@ -143,7 +145,7 @@ fn overhead(schemes: &[(&SchemeRecord, &SchemeFigures)]) -> Option<String> {
 }
 
 /// The background of a scheme compared with that of the baseline.
-fn harm((record, figures): (&SchemeRecord, &SchemeFigures)) -> Option<Comparison> {
+fn harm(record: &SchemeRecord, figures: &SchemeFigures) -> Option<Comparison> {
     let harm = figures.harm?;
     let mean = harm.mean - 1.0;
     Some(Comparison {

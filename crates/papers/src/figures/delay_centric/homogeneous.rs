@@ -8,7 +8,7 @@ use polypath_report::plot::Plot;
 
 use super::modes::{Threshold, WHAT};
 use super::pictures::{milliseconds, modes_of, utilisation};
-use super::sweep::{ALONE, CRITICAL, IN_ALL, Load, Sweep, delays, only, ratio, share};
+use super::sweep::{ALONE, CRITICAL, IN_ALL, Load, Quantity, Sweep, delays, only, ratio, share};
 use super::variants::compared;
 use crate::jobs::delay_centric::mechanism::{
     GUARD, MECHANISMS, Mechanism, PREDICTIVE, PREDICTIVE_GUARD, PURE,
@@ -40,7 +40,7 @@ pub(super) const PREDICTIVE_GUARD_FIGURE: Figure = Figure {
     make: |study| make(study, PREDICTIVE_GUARD),
 };
 
-/// Fewer runs say nothing of a mode.
+/// The smallest number of runs from which the mean of a mode is estimated.
 const MIN_RUNS: usize = 5;
 
 /// The sweeps of the mechanisms (i) to (iv), in both readings of 3000 packets.
@@ -85,7 +85,7 @@ fn make(study: &mut Study<'_>, mechanism: Mechanism) -> Result<Findings, Pending
     let (sweeps, variants) = (sweeps?, variants?);
     let sweep = sweeps.each(mechanism);
     let claim = claim(mechanism);
-    let said = |text| vec![Reason { claim, text }];
+    let reason = |text| vec![Reason { claim, text }];
     Ok(Findings {
         plots: plots(&sweeps, mechanism),
         tables: vec![
@@ -93,8 +93,8 @@ fn make(study: &mut Study<'_>, mechanism: Mechanism) -> Result<Findings, Pending
             tables::starts(sweep, sweeps.threshold),
         ],
         measurements: measurements(&sweeps, mechanism),
-        reasons: said(reasons::reason(&sweeps, &variants, mechanism)),
-        caveats: said(reasons::caveat(&sweeps, &variants, mechanism)),
+        reasons: reason(reasons::reason(&sweeps, &variants, mechanism)),
+        caveats: reason(reasons::caveat(&sweeps, &variants, mechanism)),
         parameters: Testbed::parameters(ALONE),
         notes: vec![format!("{WHAT} It is {}.", sweeps.threshold.text())],
     })
@@ -129,7 +129,9 @@ fn measurements(sweeps: &Sweeps, mechanism: Mechanism) -> Vec<Measurement> {
     let sweep = sweeps.each(mechanism);
     let delay = |of: Mechanism, from: u32| {
         let name = format!("delay.{}", of.name());
-        sweeps.each(of).curve((claim, &name, "ms"), from, delays)
+        sweeps
+            .each(of)
+            .curve(Quantity::delay(claim, &name), from, delays)
     };
     match mechanism {
         PURE => {
@@ -143,7 +145,7 @@ fn measurements(sweeps: &Sweeps, mechanism: Mechanism) -> Vec<Measurement> {
                     &runs,
                 )
             };
-            let curve = sweep.curve((claim, "delay", "ms"), 0, delays);
+            let curve = sweep.curve(Quantity::delay(claim, "delay"), 0, delays);
             [vec![at(66), at(90)], curve].concat()
         }
         GUARD => [delay(GUARD, 0), delay(PURE, 0)].concat(),
@@ -153,7 +155,11 @@ fn measurements(sweeps: &Sweeps, mechanism: Mechanism) -> Vec<Measurement> {
         }
         _ => {
             let is_upper = |run: &_| sweeps.threshold.is_upper(run);
-            let quantity = (claim, "unstable_share.predictive_guard", "");
+            let quantity = Quantity {
+                claim,
+                name: "unstable_share.predictive_guard",
+                unit: "",
+            };
             let shares = sweep.curve(quantity, 0, |runs| share(runs, is_upper));
             let delays = [PREDICTIVE_GUARD, PREDICTIVE].map(|of| delay(of, CRITICAL));
             [shares, delays.concat()].concat()
@@ -161,8 +167,8 @@ fn measurements(sweeps: &Sweeps, mechanism: Mechanism) -> Vec<Measurement> {
     }
 }
 
-/// The means of the runs in the upper mode of two mechanisms, where each has enough of them; each
-/// in a group of its own, since other runs are in it.
+/// The means of the runs in the upper mode of two mechanisms, where each has enough of them. Each
+/// is a group of its own, since its runs have other seeds.
 fn upper_modes(sweeps: &Sweeps, pair: [Mechanism; 2]) -> Vec<Measurement> {
     let mut all = Vec::new();
     for &at in sweeps

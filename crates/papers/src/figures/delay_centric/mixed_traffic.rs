@@ -1,4 +1,4 @@
-//! The mechanisms beside background (Figs. 6, 7).
+//! The mechanisms with background traffic (Figs. 6, 7).
 
 use polypath_claims::{Figure, FigureTable, Findings, Measurement, Pending, Reason, Study};
 use polypath_report::plot::Plot;
@@ -6,8 +6,10 @@ use polypath_report::plot::Plot;
 use super::homogeneous::tables::starts;
 use super::modes::{Threshold, WHAT};
 use super::pictures::{mean_of, milliseconds, utilisation};
-use super::sweep::{ALONE, BESIDE, IN_ALL, Load, Sweep, delays, only, ratio, share};
-use super::variants::{Compared, compared_beside, mean_delays};
+use super::sweep::{
+    ALONE, IN_ALL, Load, Quantity, Sweep, WITH_BACKGROUND, delays, only, ratio, share,
+};
+use super::variants::{Compared, compared_with_background, mean_delays};
 use crate::figures::estimates::text;
 use crate::figures::pictures::figure_table;
 use crate::jobs::delay_centric::mechanism::{
@@ -18,13 +20,13 @@ use crate::jobs::delay_centric::testbed::{SOURCES, Testbed};
 
 pub(super) const BACKGROUND_FIGURE: Figure = Figure {
     id: "delay_centric.fig6",
-    title: "All mechanisms beside 40 % of background",
+    title: "All mechanisms with 40 % of background",
     claims: &[LOWEST, STABILISES],
     make: background,
 };
 pub(super) const TREND_FIGURE: Figure = Figure {
     id: "delay_centric.fig7",
-    title: "The original and the modified trend rule beside background",
+    title: "The original and the modified trend rule with background",
     claims: &[TREND],
     make: trends,
 };
@@ -32,14 +34,14 @@ const LOWEST: &str = "delay_centric.fig6.background";
 const STABILISES: &str = "delay_centric.fig6.background_stabilises";
 const TREND: &str = "delay_centric.fig7.modified_trend";
 
-/// Mechanisms by the names that the claim on trends has.
+/// The mechanisms and their quantities in the claim on trends.
 const TRENDS: [(Mechanism, &str); 4] = [
     (PREDICTIVE, "delay.modified"),
     (ORIGINAL, "delay.original"),
     (PREDICTIVE_GUARD, "delay.modified_guard"),
     (ORIGINAL_GUARD, "delay.original_guard"),
 ];
-/// The mechanisms of which the paper says that background makes them more stable (III: i and iv).
+/// The mechanisms that background stabilises, according to the paper (III: i and iv).
 const STABILISED: [Mechanism; 2] = [PURE, PREDICTIVE_GUARD];
 
 fn sweeps(
@@ -57,34 +59,34 @@ fn sweeps(
 fn in_all() -> Load {
     Load {
         packets: IN_ALL,
-        ..BESIDE
+        ..WITH_BACKGROUND
     }
 }
 
 fn background(study: &mut Study<'_>) -> Result<Findings, Pending> {
-    let beside = sweeps(study, &MECHANISMS, BESIDE);
+    let mixed = sweeps(study, &MECHANISMS, WITH_BACKGROUND);
     let short = sweeps(study, &MECHANISMS, in_all());
     let alone = sweeps(study, &STABILISED, ALONE);
-    let (threshold, variants) = (Threshold::of(study), compared_beside(study));
-    let (beside, short, alone) = (beside?, short?, alone?);
+    let (threshold, variants) = (Threshold::of(study), compared_with_background(study));
+    let (mixed, short, alone) = (mixed?, short?, alone?);
     let (threshold, variants) = (threshold?, variants?);
-    let mut tables = vec![means(&beside, "means", "3000 packets a source")];
+    let mut tables = vec![means(&mixed, "means", "3000 packets a source")];
     tables.push(means(&short, "means-in-all", "3000 packets in all"));
-    tables.push(stability(&alone, &beside, threshold));
-    tables.push(starts(&beside[0], threshold));
+    tables.push(stability(&alone, &mixed, threshold));
+    tables.push(starts(&mixed[0], threshold));
     Ok(Findings {
         plots: vec![
-            picture(&beside, "fig6", "Mean delay beside 40 % of background"),
+            picture(&mixed, "fig6", "Mean delay with 40 % of background"),
             picture(&short, "fig6-in-all", "The same with 3000 packets in all"),
         ],
         tables,
-        measurements: [lowest(&beside), shares(&alone, &beside, threshold)].concat(),
+        measurements: [lowest(&mixed), shares(&alone, &mixed, threshold)].concat(),
         reasons: vec![
-            reason(LOWEST, lowest_differs(&beside, &variants)),
-            reason(STABILISES, stabilises_differs(&alone, &beside, threshold)),
+            reason(LOWEST, lowest_differs(&mixed, &variants)),
+            reason(STABILISES, stabilises_differs(&alone, &mixed, threshold)),
         ],
         caveats: caveats(&short, threshold),
-        parameters: Testbed::parameters(BESIDE),
+        parameters: Testbed::parameters(WITH_BACKGROUND),
         notes: vec![format!("{WHAT} It is {}.", threshold.text())],
     })
 }
@@ -117,16 +119,16 @@ fn means(sweeps: &[Sweep], id: &str, title: &str) -> FigureTable {
             .chain(cells)
             .collect()
     };
-    let title = format!("Mean delays beside 40 % of background, {title}");
+    let title = format!("Mean delays with 40 % of background, {title}");
     figure_table(id, &title, &heads, utilisations.iter().map(row).collect())
 }
 
-fn lowest(beside: &[Sweep]) -> Vec<Measurement> {
+fn lowest(mixed: &[Sweep]) -> Vec<Measurement> {
     let curve = |sweep: &Sweep| {
         let name = format!("delay.{}", sweep.mechanism.name());
-        sweep.curve((LOWEST, &name, "ms"), 0, delays)
+        sweep.curve(Quantity::delay(LOWEST, &name), 0, delays)
     };
-    beside.iter().flat_map(curve).collect()
+    mixed.iter().flat_map(curve).collect()
 }
 
 fn of(sweeps: &[Sweep], mechanism: Mechanism) -> &Sweep {
@@ -134,11 +136,11 @@ fn of(sweeps: &[Sweep], mechanism: Mechanism) -> &Sweep {
     found.expect("all mechanisms are run")
 }
 
-/// The share of unstable runs above the critical utilisation, alone and beside background.
-fn shares(alone: &[Sweep], beside: &[Sweep], threshold: Threshold) -> Vec<Measurement> {
+/// The share of unstable runs above the critical utilisation, alone and with background.
+fn shares(alone: &[Sweep], mixed: &[Sweep], threshold: Threshold) -> Vec<Measurement> {
     let mut all = Vec::new();
     for mechanism in STABILISED {
-        for (sweeps, kind) in [(alone, "alone"), (beside, "background")] {
+        for (sweeps, kind) in [(alone, "alone"), (mixed, "background")] {
             let samples = of(sweeps, mechanism).share_above(|run| threshold.is_upper(run));
             let name = format!("unstable_share.{}.{kind}", mechanism.name());
             all.push(Measurement::of(STABILISES, &name, "", "runs", &samples));
@@ -147,13 +149,13 @@ fn shares(alone: &[Sweep], beside: &[Sweep], threshold: Threshold) -> Vec<Measur
     all
 }
 
-/// Shares of unstable runs by how they begin, alone and beside background.
-fn stability(alone: &[Sweep], beside: &[Sweep], threshold: Threshold) -> FigureTable {
+/// Shares of unstable runs by their start, alone and with background.
+fn stability(alone: &[Sweep], mixed: &[Sweep], threshold: Threshold) -> FigureTable {
     let mut rows = Vec::new();
     for mechanism in STABILISED {
-        let (alone, beside) = (of(alone, mechanism), of(beside, mechanism));
+        let (alone, mixed) = (of(alone, mechanism), of(mixed, mechanism));
         for &at in &alone.utilisations {
-            let pair = [alone, beside].map(|sweep| by_start(sweep, at, threshold));
+            let pair = [alone, mixed].map(|sweep| by_start(sweep, at, threshold));
             let cells = pair.concat();
             let head = [mechanism.title().to_owned(), ratio(at).to_string()];
             rows.push(head.into_iter().chain(cells).collect());
@@ -182,7 +184,7 @@ fn by_start(sweep: &Sweep, at: u32, threshold: Threshold) -> [String; 2] {
     })
 }
 
-/// The mean delays of all mechanisms in ms, in words.
+/// The mean delays of all mechanisms in ms, as text.
 fn means_at(sweeps: &[Sweep], utilisation: u32) -> String {
     let each = sweeps.iter().map(|sweep| {
         let mean = text(&delays(sweep.at(utilisation)), 0);
@@ -196,42 +198,42 @@ fn reason(claim: &'static str, text: String) -> Reason {
     Reason { claim, text }
 }
 
-fn lowest_differs(beside: &[Sweep], variants: &[Compared]) -> String {
+fn lowest_differs(mixed: &[Sweep], variants: &[Compared]) -> String {
     let pair = [PREDICTIVE, PREDICTIVE_GUARD];
     format!(
-        "Mean delays in ms {}. Most of what a guard time costs is the load of its heartbeats, 250 B every 20 ms on the path that is to be \
-         relieved or entered; the rest is the wait. Predictive without and with guard time, ms: at .9 {}; at .99 {}.",
-        [90, 95, 99].map(|at| means_at(beside, at)).join("; "),
+        "Mean delays in ms {}. Most of the cost of a guard time is the load of its heartbeats, 250 B every 20 ms on the path that a source is \
+         about to leave or enter; the rest is the wait. Predictive without and with guard time, ms: at .9 {}; at .99 {}.",
+        [90, 95, 99].map(|at| means_at(mixed, at)).join("; "),
         mean_delays(variants, pair, 90),
         mean_delays(variants, pair, 99)
     )
 }
 
-fn stabilises_differs(alone: &[Sweep], beside: &[Sweep], threshold: Threshold) -> String {
+fn stabilises_differs(alone: &[Sweep], mixed: &[Sweep], threshold: Threshold) -> String {
     let start = |mechanism: Mechanism, utilisation: u32| {
         let alone = by_start(of(alone, mechanism), utilisation, threshold);
-        let beside = by_start(of(beside, mechanism), utilisation, threshold);
+        let mixed = by_start(of(mixed, mechanism), utilisation, threshold);
         format!(
-            "{} at {}: alone {} of those that begin three and three and {} of the others, beside background {} and {}",
+            "{} at {}: alone {} of the runs that begin three and three and {} of the others, with background {} and {}",
             mechanism.title(),
             ratio(utilisation),
             alone[0],
             alone[1],
-            beside[0],
-            beside[1]
+            mixed[0],
+            mixed[1]
         )
     };
     let texts = STABILISED.map(|m| [82, 90, 99].map(|at| start(m, at)).join("; "));
     let still = STABILISED.map(|mechanism| {
         let is = |run: &Run| threshold.is_upper(run) && run.switches == 0;
-        let shares = share(of(beside, mechanism).at(99), is);
+        let shares = share(of(mixed, mechanism).at(99), is);
         format!("{} {}", mechanism.title(), text(&shares, 2))
     });
     format!(
-        "Sources of constant rate that begin three and three hardly ever queue, so that nothing moves them; beside background their \
-         queues vary at random, at high utilisation by more than the hysteresis and the threshold, and some leave. So background takes \
-         from the shares what comes from an even start. It also fills queues by itself: at .99 runs are in the upper mode without a single \
-         switch, of all runs beside background {}. Shares in the upper mode, {}.",
+        "Sources of constant rate that begin three and three hardly ever queue, so that none switches. With background their \
+         queues vary at random, at high utilisation by more than the hysteresis and the threshold, and some sources switch. So background \
+         removes the advantage of an even start. It also fills queues by itself: share of all runs with background at .99 that are in the \
+         upper mode without a single switch: {}. Shares in the upper mode, {}.",
         still.join(", "),
         texts.join("; ")
     )
@@ -246,11 +248,11 @@ fn caveats(short: &[Sweep], threshold: Threshold) -> Vec<Reason> {
         )
     });
     let shorter = format!(
-        "Judged is the reading that each source sends 3000 packets. With 3000 in all mean delays in ms are at .99: {}.",
+        "The reading in which each source sends 3000 packets is judged. With 3000 in all, mean delays at .99 in ms are: {}.",
         each.collect::<Vec<_>>().join(", ")
     );
     let shares = format!(
-        "Judged are the shares of all runs above a utilisation of .75, with a threshold of {} that comes from runs without background.",
+        "The shares of all runs above a utilisation of .75 are judged, with a threshold of {} from runs without background.",
         threshold.text()
     );
     vec![reason(LOWEST, shorter), reason(STABILISES, shares)]
@@ -258,18 +260,18 @@ fn caveats(short: &[Sweep], threshold: Threshold) -> Vec<Reason> {
 
 fn trends(study: &mut Study<'_>) -> Result<Findings, Pending> {
     let mechanisms = TRENDS.map(|(mechanism, _)| mechanism);
-    let [beside, short] = [BESIDE, in_all()].map(|load| sweeps(study, &mechanisms, load));
-    let (beside, short) = (beside?, short?);
+    let [mixed, short] = [WITH_BACKGROUND, in_all()].map(|load| sweeps(study, &mechanisms, load));
+    let (mixed, short) = (mixed?, short?);
     let curve = |(mechanism, name): (Mechanism, &str)| {
-        of(&beside, mechanism).curve((TREND, name, "ms"), 0, delays)
+        of(&mixed, mechanism).curve(Quantity::delay(TREND, name), 0, delays)
     };
     Ok(Findings {
         plots: vec![
-            picture(&beside, "fig7", "Trend rules beside 40 % of background"),
+            picture(&mixed, "fig7", "Trend rules with 40 % of background"),
             picture(&short, "fig7-in-all", "The same with 3000 packets in all"),
         ],
         tables: vec![
-            means(&beside, "means", "3000 packets a source"),
+            means(&mixed, "means", "3000 packets a source"),
             means(&short, "means-in-all", "3000 packets in all"),
         ],
         measurements: TRENDS.into_iter().flat_map(curve).collect(),
@@ -277,22 +279,22 @@ fn trends(study: &mut Study<'_>) -> Result<Findings, Pending> {
             TREND,
             format!(
                 "Mean delays in ms with the modified and the original rule: {}.",
-                rules(&beside)
+                rules(&mixed)
             ),
         )],
         caveats: vec![reason(
             TREND,
             format!(
-                "Judged is the reading that each source sends 3000 packets. With 3000 in all mean delays in ms with the modified and the original rule are: {}.",
+                "The reading in which each source sends 3000 packets is judged. With 3000 in all, mean delays in ms with the modified and the original rule are: {}.",
                 rules(&short)
             ),
         )],
-        parameters: Testbed::parameters(BESIDE),
+        parameters: Testbed::parameters(WITH_BACKGROUND),
         ..Findings::default()
     })
 }
 
-/// The mean delays of both trend rules in ms, in words.
+/// The mean delays of both trend rules in ms, as text.
 fn rules(sweeps: &[Sweep]) -> String {
     let at = |at: u32| {
         let each = TRENDS.map(|(mechanism, _)| text(&delays(of(sweeps, mechanism).at(at)), 1));

@@ -1,4 +1,4 @@
-//! Stable runs and unstable ones.
+//! Stable and unstable runs.
 
 use polypath_claims::{Pending, Study};
 
@@ -6,10 +6,10 @@ use super::sweep::{ALONE, CRITICAL, Sweep};
 use crate::jobs::delay_centric::mechanism::MECHANISMS;
 use crate::jobs::delay_centric::runs::Run;
 
-/// What the threshold is, for those who read what follows from it.
-pub(super) const WHAT: &str = "A run is in the upper mode, or unstable, if its mean delay is more than a threshold: of all runs of the mechanisms (i) to (iv) without background above a utilisation of .75, the one that best parts the logarithms of the delays into two (N. Otsu, \"A Threshold Selection Method from Gray-Level Histograms\", 1979). It is the same for all mechanisms, figures and claims.";
+/// The definition of the threshold, for the notes of figures.
+pub(super) const WHAT: &str = "A run is in the upper mode, or unstable, if its mean delay exceeds a threshold: the value that best separates the logarithms of the delays of all runs of the mechanisms (i) to (iv) without background above a utilisation of .75 into two classes (N. Otsu, \"A Threshold Selection Method from Gray-Level Histograms\", 1979). It is the same for all mechanisms, figures and claims.";
 
-/// The delay that parts both modes.
+/// The delay that separates both modes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Threshold(f64);
 
@@ -27,7 +27,7 @@ impl Threshold {
             let above = above.filter(|(at, _)| **at > CRITICAL);
             delays.extend(above.flat_map(|(_, runs)| runs.iter().map(|run| run.delay)));
         }
-        Ok(Self(parting(&delays)))
+        Ok(Self(separating(&delays)))
     }
 
     /// Whether a run is in the upper mode.
@@ -35,15 +35,15 @@ impl Threshold {
         run.delay > self.0
     }
 
-    /// In words.
+    /// The threshold in ms, as text.
     pub(super) fn text(self) -> String {
         format!("{:.0} ms", self.0 * 1e3)
     }
 }
 
-/// The value at which positive values part into two so that the variance of their logarithms
-/// between both is greatest.
-fn parting(values: &[f64]) -> f64 {
+/// The value that separates positive values into two classes with the greatest variance of their
+/// logarithms between both.
+fn separating(values: &[f64]) -> f64 {
     let mut logs: Vec<f64> = values.iter().map(|value| value.ln()).collect();
     logs.sort_by(f64::total_cmp);
     let n = logs.len() as f64;
@@ -65,12 +65,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_threshold_lies_between_two_lumps_of_any_size() {
-        let lump =
+    fn the_threshold_lies_between_two_clusters_of_any_size() {
+        let cluster =
             |centre: f64, n: u32| (0..n).map(move |i| centre * (1.0 + f64::from(i) / f64::from(n)));
         for (few, many) in [(20, 180), (180, 20), (100, 100)] {
-            let values: Vec<f64> = lump(0.003, few).chain(lump(0.4, many)).collect();
-            let threshold = parting(&values);
+            let values: Vec<f64> = cluster(0.003, few).chain(cluster(0.4, many)).collect();
+            let threshold = separating(&values);
             assert!((0.006..0.4).contains(&threshold), "{threshold}");
         }
     }

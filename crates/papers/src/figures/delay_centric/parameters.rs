@@ -1,10 +1,10 @@
-//! What a run on the test bed is made of, with the source of each choice.
+//! The parameters of a run on the testbed, with the source of each choice.
 
 use super::sweep::Load;
 use crate::jobs::delay_centric::testbed::{First, PACKET, SOURCES, Testbed};
 
 impl Testbed {
-    /// What stands for runs under this load, each with its source.
+    /// The parameters of runs under this load, each with its source.
     pub(super) fn parameters(load: Load) -> Vec<[String; 2]> {
         let choices = load.choices;
         let first = match choices.first {
@@ -19,7 +19,7 @@ impl Testbed {
             ),
             (
                 "paths",
-                "two of 1 Mb/s that leave one host, limited there; stated (III). Behind them Ethernet of 100 Mb/s, 50 us; chosen".to_owned(),
+                "two of 1 Mb/s from one host, limited there; stated (III). Behind them Ethernet of 100 Mb/s, 50 us; chosen".to_owned(),
             ),
             (
                 "queue",

@@ -12,16 +12,16 @@ use crate::jobs::delay_centric::testbed::{Choices, Testbed};
 /// Utilisations in percent (III: .66 to .99).
 const UTILISATIONS: &[u32] = &[66, 70, 74, 78, 82, 86, 90, 93, 95, 97, 99];
 const FEW_UTILISATIONS: &[u32] = &[66, 82, 90, 95, 99];
-/// Above this one path carries no four of six sources (IV.A).
+/// The utilisation in percent above which one path cannot carry four of six sources (IV.A).
 pub(super) const CRITICAL: u32 = 75;
-/// The datagrams of each source, and of each where 3000 are those of all six.
+/// The datagrams of each source where each sends 3000, and where all six send 3000 together.
 pub(super) const EACH: u32 = 3000;
 pub(super) const IN_ALL: u32 = 500;
 /// Runs of a job.
 const CHUNK: usize = 50;
 const MS: f64 = 1e3;
 
-/// What all runs of a sweep have in common.
+/// The settings that all runs of a sweep share.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Load {
     pub(super) background: u32,
@@ -29,19 +29,38 @@ pub(super) struct Load {
     pub(super) choices: Choices,
 }
 
-/// The sources alone, as the figures have them.
+/// The sources without background traffic, as in the figures.
 pub(super) const ALONE: Load = Load {
     background: 0,
     packets: EACH,
     choices: Choices::OURS,
 };
-/// Beside 40 % of background (III).
-pub(super) const BESIDE: Load = Load {
+/// The sources with 40 % of background traffic (III).
+pub(super) const WITH_BACKGROUND: Load = Load {
     background: 40,
     ..ALONE
 };
 
-/// The runs of a mechanism: those of each utilisation, with the same seeds.
+/// A quantity that a claim compares.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Quantity<'a> {
+    pub(super) claim: &'a str,
+    pub(super) name: &'a str,
+    pub(super) unit: &'a str,
+}
+
+impl<'a> Quantity<'a> {
+    /// A delay in ms.
+    pub(super) const fn delay(claim: &'a str, name: &'a str) -> Self {
+        Self {
+            claim,
+            name,
+            unit: "ms",
+        }
+    }
+}
+
+/// The runs of a mechanism at each utilisation, with the same seeds.
 #[derive(Clone, Debug)]
 pub(super) struct Sweep {
     pub(super) mechanism: Mechanism,
@@ -61,7 +80,7 @@ impl Sweep {
     ) -> Result<Self, Pending> {
         let seeds = replica_seeds(SEED, study.pick(40, 200));
         let utilisations = study.pick(FEW_UTILISATIONS, UTILISATIONS);
-        Self::over(study, utilisations, &seeds, (mechanism, load))
+        Self::over(study, utilisations, &seeds, mechanism, load)
     }
 
     /// The runs over other utilisations and with other seeds.
@@ -72,7 +91,8 @@ impl Sweep {
         study: &mut Study<'_>,
         utilisations: &[u32],
         seeds: &[u64],
-        (mechanism, load): (Mechanism, Load),
+        mechanism: Mechanism,
+        load: Load,
     ) -> Result<Self, Pending> {
         let jobs = utilisations.iter().flat_map(|&utilisation| {
             let bed = Testbed {
@@ -103,7 +123,7 @@ impl Sweep {
         found.map_or(&[], |(_, runs)| runs)
     }
 
-    /// The curve of what `of` makes of the runs, where it makes anything.
+    /// The curve of the estimates of `of`, without points that have none.
     pub(super) fn series(&self, name: &str, of: impl Fn(&[Run]) -> Vec<Sample>) -> Series {
         let points = self.utilisations.iter().zip(&self.runs);
         let points = points.filter_map(|(&at, runs)| point(ratio(at), &of(runs)));
@@ -114,25 +134,30 @@ impl Sweep {
         }
     }
 
-    /// The curve of `quantity` in `unit` from utilisation `from` on, with all runs of a seed in one
-    /// group.
+    /// The measurements of a quantity from utilisation `from` on, with all runs of a seed in one group.
     pub(super) fn curve(
         &self,
-        (claim, quantity, unit): (&str, &str, &str),
+        quantity: Quantity<'_>,
         from: u32,
         of: impl Fn(&[Run]) -> Vec<Sample>,
     ) -> Vec<Measurement> {
         let points = self.utilisations.iter().zip(&self.runs);
         let points = points.filter(|(at, _)| **at >= from);
         let measured = points.map(|(&at, runs)| {
-            let measured = Measurement::of(claim, quantity, unit, "runs", &of(runs));
+            let measured = Measurement::of(
+                quantity.claim,
+                quantity.name,
+                quantity.unit,
+                "runs",
+                &of(runs),
+            );
             measured.over("rho", "", ratio(at))
         });
         measured.collect()
     }
 
-    /// A sample for each seed: the share of its runs above the critical utilisation of which `is`
-    /// is true.
+    /// A sample for each seed: the share of its runs above the critical utilisation that satisfy
+    /// `is`.
     pub(super) fn share_above(&self, is: impl Fn(&Run) -> bool) -> Vec<Sample> {
         let above = self.utilisations.iter().zip(&self.runs);
         let above: Vec<&Vec<Run>> = above
@@ -165,12 +190,12 @@ pub(super) fn delays(runs: &[Run]) -> Vec<Sample> {
     samples(runs, |run| run.delay * MS)
 }
 
-/// 1 for each run of which `is` is true, else 0.
+/// 1 for each run that satisfies `is`, else 0.
 pub(super) fn share(runs: &[Run], is: impl Fn(&Run) -> bool) -> Vec<Sample> {
     samples(runs, |run| f64::from(u8::from(is(run))))
 }
 
-/// The runs of which `is` is true.
+/// The runs that satisfy `is`.
 pub(super) fn only(runs: &[Run], is: impl Fn(&Run) -> bool) -> Vec<Run> {
     runs.iter().copied().filter(|run| is(run)).collect()
 }

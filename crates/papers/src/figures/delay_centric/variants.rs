@@ -1,9 +1,9 @@
-//! What the paper leaves open, and what of it matters.
+//! The parameters that the paper leaves open, and their effect.
 
 use polypath_batch::replica_seeds;
 use polypath_claims::{Figure, FigureTable, Findings, Pending, SEED, Study};
 
-use super::sweep::{ALONE, BESIDE, EACH, IN_ALL, Load, Sweep, delays, ratio};
+use super::sweep::{ALONE, EACH, IN_ALL, Load, Sweep, WITH_BACKGROUND, delays, ratio};
 use crate::figures::estimates::{estimate, text};
 use crate::figures::pictures::figure_table;
 use crate::jobs::delay_centric::mechanism::{MECHANISMS, Mechanism, Rule};
@@ -11,7 +11,7 @@ use crate::jobs::delay_centric::testbed::{Choices, First, Testbed};
 
 pub(super) const FIGURE: Figure = Figure {
     id: "delay_centric.sensitivity",
-    title: "What the paper leaves open: queue, start, heartbeats, guard time",
+    title: "Parameters that the paper leaves open: queue, start, heartbeats, guard time",
     claims: &[],
     make,
 };
@@ -38,10 +38,13 @@ const fn with(name: &'static str, choices: Choices) -> Variant {
     }
 }
 
-const fn beside(name: &'static str, choices: Choices) -> Variant {
+const fn mixed(name: &'static str, choices: Choices) -> Variant {
     Variant {
         name,
-        load: Load { choices, ..BESIDE },
+        load: Load {
+            choices,
+            ..WITH_BACKGROUND
+        },
     }
 }
 
@@ -80,12 +83,12 @@ const EVEN: Choices = Choices {
     ..OURS
 };
 
-/// Those beside background: what heartbeats in guard time cost there.
+/// The variants with background traffic: the cost of heartbeats during the guard time.
 #[rustfmt::skip]
-const VARIANTS_BESIDE: &[Variant] = &[
-    beside("as in the figures", OURS),
-    beside("heartbeats of 40 B", Choices { heartbeat: 40, ..OURS }),
-    beside("heartbeats every 1 s in guard time", Choices { fast: 1000, ..OURS }),
+const VARIANTS_WITH_BACKGROUND: &[Variant] = &[
+    mixed("as in the figures", OURS),
+    mixed("heartbeats of 40 B", Choices { heartbeat: 40, ..OURS }),
+    mixed("heartbeats every 1 s in guard time", Choices { fast: 1000, ..OURS }),
 ];
 
 /// The runs of all variants without background.
@@ -96,20 +99,20 @@ pub(super) fn compared(study: &mut Study<'_>) -> Result<Vec<Compared>, Pending> 
     runs_of(study, VARIANTS)
 }
 
-/// The runs of the variants beside background.
+/// The runs of the variants with background traffic.
 ///
 /// # Errors
 /// If results are missing.
-pub(super) fn compared_beside(study: &mut Study<'_>) -> Result<Vec<Compared>, Pending> {
-    runs_of(study, VARIANTS_BESIDE)
+pub(super) fn compared_with_background(study: &mut Study<'_>) -> Result<Vec<Compared>, Pending> {
+    runs_of(study, VARIANTS_WITH_BACKGROUND)
 }
 
 fn runs_of(study: &mut Study<'_>, variants: &[Variant]) -> Result<Vec<Compared>, Pending> {
     let seeds = replica_seeds(SEED, study.pick(16, 100));
     let mut asked = Vec::new();
     for variant in variants {
-        let of = |mechanism| (mechanism, variant.load);
-        let sweeps = MECHANISMS.map(|m| Sweep::over(study, &COMPARED, &seeds, of(m)));
+        let sweeps = MECHANISMS
+            .map(|mechanism| Sweep::over(study, &COMPARED, &seeds, mechanism, variant.load));
         asked.push((variant.name, sweeps));
     }
     let done = asked.into_iter().map(|(name, sweeps)| {
@@ -221,12 +224,12 @@ fn relevant(all: &[Compared], pair: [Mechanism; 2]) -> impl Iterator<Item = &Com
 }
 
 fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
-    let (all, beside) = (compared(study), compared_beside(study));
-    let (all, beside) = (all?, beside?);
-    let alone = COMPARED.map(|at| table(("mean-delays", ""), &all, at));
-    let beside = COMPARED.map(|at| table(("beside", " beside 40 % of background"), &beside, at));
+    let (all, mixed) = (compared(study), compared_with_background(study));
+    let (all, mixed) = (all?, mixed?);
+    let alone = COMPARED.map(|at| table("mean-delays", "", &all, at));
+    let mixed = COMPARED.map(|at| table("beside", " with 40 % of background", &mixed, at));
     Ok(Findings {
-        tables: alone.into_iter().chain(beside).collect(),
+        tables: alone.into_iter().chain(mixed).collect(),
         notes: NOTES.iter().map(ToString::to_string).collect(),
         parameters: Testbed::parameters(ALONE),
         ..Findings::default()
@@ -239,7 +242,7 @@ const NOTES: &[&str] = &[
     "A queue of 1000 packets lasts 2 s; nothing is lost in it unless a path has had twice its rate for as long.",
 ];
 
-fn table((id, beside): (&str, &str), all: &[Compared], utilisation: u32) -> FigureTable {
+fn table(id: &str, traffic: &str, all: &[Compared], utilisation: u32) -> FigureTable {
     let row = |compared: &Compared| {
         let cells = MECHANISMS.map(|mechanism| compared.cell(mechanism, utilisation));
         let name = compared.name.to_owned();
@@ -250,7 +253,7 @@ fn table((id, beside): (&str, &str), all: &[Compared], utilisation: u32) -> Figu
     figure_table(
         &format!("{id}-{utilisation}"),
         &format!(
-            "Mean delay at a utilisation of {}{beside}",
+            "Mean delay at a utilisation of {}{traffic}",
             ratio(utilisation)
         ),
         &heads.collect::<Vec<&str>>(),

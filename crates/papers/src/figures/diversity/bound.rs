@@ -12,32 +12,54 @@ use crate::jobs::diversity::setting::LINKS;
 
 pub(super) const FIGURE: Figure = Figure {
     id: "diversity.bound",
-    title: "How often a flow sees a loss, against m p^n",
+    title: "Probability that a flow loses a packet, compared with m p^n",
     claims: &[CLAIM],
     make,
 };
 const CLAIM: &str = "diversity.union_bound";
 
-/// Windows of 100 packets at a drop probability of a tenth on the paper's four links, which is Fig.
-/// 5; and others.
-const CASES: [(u32, u32, u32); 5] = [
-    (100, 100, LINKS),
-    (100, 150, LINKS),
-    (20, 100, 2),
-    (100, 50, 2),
-    (100, 10, 1),
+/// First the case of Fig. 5: windows of 100 packets at a drop probability of 0.1 on four links.
+const CASES: [Case; 5] = [
+    Case::new(100, 100, LINKS),
+    Case::new(100, 150, LINKS),
+    Case::new(20, 100, 2),
+    Case::new(100, 50, 2),
+    Case::new(100, 10, 1),
 ];
 
-/// The union bound of a case.
-fn bound_of((window, drop, links): (u32, u32, u32)) -> f64 {
-    bound(window, drop, links)
+#[derive(Clone, Copy)]
+struct Case {
+    /// Packets of a window.
+    window: u32,
+    /// The drop probability in thousandths.
+    drop: u32,
+    links: u32,
+}
+
+impl Case {
+    const fn new(window: u32, drop: u32, links: u32) -> Self {
+        Self {
+            window,
+            drop,
+            links,
+        }
+    }
+
+    fn bound(self) -> f64 {
+        bound(self.window, self.drop, self.links)
+    }
 }
 
 fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
     let (seeds, rounds) = (study.pick(5, 20), study.pick(20_000, 200_000));
     let seeds = replica_seeds(SEED, seeds);
     let mut asked = Vec::new();
-    for (window, drop, links) in CASES {
+    for Case {
+        window,
+        drop,
+        links,
+    } in CASES
+    {
         let job = |&seed: &u64| Exposed {
             window,
             drop,
@@ -67,7 +89,7 @@ fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
         tables: vec![table(&cases)],
         caveats: vec![elsewhere(&cases)],
         notes: vec![
-            "The bound is an upper one. Where m p^n is not small, flows see fewer losses than it says, which the last \
+            "The bound is an upper bound. Where m p^n is not small, the probability is lower than the bound, as the last \
              rows of the table show; the exact probability is 1 - (1 - p^n)^m."
                 .to_owned(),
         ],
@@ -75,29 +97,34 @@ fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
     })
 }
 
-/// What the cases say that are not judged.
+/// The ratios of the cases that are not judged.
 fn elsewhere(cases: &[Vec<Sample>]) -> Reason {
     let others = CASES.iter().zip(cases).skip(1);
     let texts = others.map(|(case, samples)| {
         let share = text(samples, 3);
-        format!("{share} where m p^n is {:.3}", bound_of(*case))
+        format!("{share} where m p^n is {:.3}", case.bound())
     });
     Reason {
         claim: CLAIM,
         text: format!(
-            "Judged is the case of Fig. 5 alone, in which m p^n is {:.3}, so small that an upper bound is met almost \
-             exactly. Elsewhere flows see this share of the bound: {}.",
-            bound_of(CASES[0]),
+            "Only the case of Fig. 5 is judged. Its m p^n is {:.3}, so small that the probability almost equals the upper \
+             bound. In the other cases the ratio of the probability to the bound is {}.",
+            CASES[0].bound(),
             texts.collect::<Vec<_>>().join("; ")
         ),
     }
 }
 
 fn table(cases: &[Vec<Sample>]) -> FigureTable {
-    let row = |((window, drop, links), samples): (&(u32, u32, u32), &Vec<Sample>)| {
-        let p = f64::from(*drop) / 1000.0;
+    let row = |(case, samples): (&Case, &Vec<Sample>)| {
+        let Case {
+            window,
+            drop,
+            links,
+        } = *case;
+        let p = f64::from(drop) / 1000.0;
         let all = p.powi(links.cast_signed());
-        let bound = bound(*window, *drop, *links);
+        let bound = case.bound();
         let exact = 1.0 - (1.0 - all).powi(window.cast_signed());
         vec![
             window.to_string(),

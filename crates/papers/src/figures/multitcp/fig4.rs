@@ -214,7 +214,7 @@ pub(super) fn picture(id: &str, runs: &Runs, known: &[(f64, [f64; 3])]) -> Plot 
         ("c2", "2 connections"),
         ("c5", "5 connections"),
     ];
-    let series = names.map(|name| runs.series(name, 5, |run| &run.throughput));
+    let series = names.map(|(scheme, name)| runs.series(scheme, name, 5, |run| &run.throughput));
     let points = known.iter().flat_map(|(at, values)| {
         let each = names.iter().zip(values);
         each.map(|((_, name), value)| stated(name, *at, *value))
@@ -236,7 +236,7 @@ fn windows(runs: &Runs) -> Plot {
         ("c2", "2 connections"),
         ("c5", "5 connections"),
     ];
-    let series = names.map(|name| runs.series(name, 5, |run| &run.windows));
+    let series = names.map(|(scheme, name)| runs.series(scheme, name, 5, |run| &run.windows));
     Plot {
         id: "fig4b".to_owned(),
         title: "Sum of the receiver windows, means over 5 s".to_owned(),

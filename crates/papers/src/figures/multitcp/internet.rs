@@ -175,7 +175,8 @@ fn in_others(
 
 fn rates(id: &str, runs: &Runs, names: &[(&str, &str)]) -> Plot {
     let series = names.iter();
-    let series = series.map(|name| runs.series(*name, STEP, |run| &run.throughput));
+    let series =
+        series.map(|(scheme, name)| runs.series(scheme, name, STEP, |run| &run.throughput));
     Plot {
         id: id.to_owned(),
         title: "Throughput of the stream, means over 10 s".to_owned(),
@@ -188,7 +189,7 @@ fn rates(id: &str, runs: &Runs, names: &[(&str, &str)]) -> Plot {
 
 fn sums_of(id: &str, runs: &Runs, names: &[(&str, &str)]) -> Plot {
     let series = names.iter();
-    let series = series.map(|name| runs.series(*name, STEP, |run| &run.windows));
+    let series = series.map(|(scheme, name)| runs.series(scheme, name, STEP, |run| &run.windows));
     Plot {
         id: id.to_owned(),
         title: "Sum of the receiver windows, means over 10 s".to_owned(),

@@ -1,5 +1,5 @@
-//! What a loss costs one connection or several: equations 1 to 4 (4.1, Fig. 2) beside simulated
-//! losses.
+//! The reduction by a loss of one connection or several: equations 1 to 4 (4.1, Fig. 2) and
+//! simulated losses.
 
 use polypath_batch::replica_seeds;
 use polypath_claims::{
@@ -17,7 +17,7 @@ use crate::jobs::multitcp::parameters::SEGMENT;
 
 pub(super) const FIGURE: Figure = Figure {
     id: "multitcp.fig2",
-    title: "What single losses cost one connection, two and more",
+    title: "The reduction by single losses with one connection, two and more",
     claims: &[
         "multitcp.eq1",
         "multitcp.eq2",
@@ -27,7 +27,7 @@ pub(super) const FIGURE: Figure = Figure {
     make,
 };
 
-/// The window of each connection in segments: the least at which the ledger wants the equations
+/// The window of each connection in segments: the smallest at which the ledger has the equations
 /// measured.
 const EACH: u32 = 128;
 const MTU: Bytes = Bytes(SEGMENT as u64);
@@ -48,7 +48,8 @@ struct Case {
 impl Case {
     fn of(
         study: &mut Study<'_>,
-        (connections, losing): (u32, u32),
+        connections: u32,
+        losing: u32,
         window: u32,
     ) -> Result<Self, Pending> {
         let seeds = replica_seeds(SEED, study.pick(3, 10));
@@ -78,7 +79,7 @@ impl Case {
         self.runs.iter().map(sample).collect()
     }
 
-    /// What was transferred less, over equation 4.
+    /// The reduction over that of equation 4.
     fn ratio(&self) -> Vec<Sample> {
         let Self {
             connections,
@@ -97,7 +98,7 @@ impl Case {
         self.samples(|run| model.map_or(0.0, |model| run.throughput / model.as_f64()))
     }
 
-    /// What was transferred less, over that of another case, run by run.
+    /// The reduction over that of another case, run by run.
     fn share_of(&self, other: &Self) -> Vec<Sample> {
         let pairs = self.runs.iter().zip(&other.runs);
         let share = |((seed, run), (_, other)): (&(u64, Reduced), &(u64, Reduced))| Sample {
@@ -119,8 +120,9 @@ impl Case {
 }
 
 fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
-    let several = CASES.map(|case| Case::of(study, case, case.0 * EACH));
-    let single = WINDOWS.map(|window| Case::of(study, (1, 1), window));
+    let several =
+        CASES.map(|(connections, losing)| Case::of(study, connections, losing, connections * EACH));
+    let single = WINDOWS.map(|window| Case::of(study, 1, 1, window));
     let several = several.into_iter().collect::<Result<Vec<_>, _>>()?;
     let single = single.into_iter().collect::<Result<Vec<_>, _>>()?;
     Ok(Findings {
@@ -131,7 +133,7 @@ fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
         caveats: vec![caveat(EQ2), caveat(EQ3), caveat(EQ4)],
         parameters: parameters(),
         notes: vec![
-            "A reduction is what a run with losses had transferred less at its end, when all windows had grown again, than the same run without. \
+            "The reduction is the number of bytes by which a run with losses lags behind the same run without losses, once all windows have recovered. \
              The value of eq. 4 is that of the case furthest from 1 (table `losses`)."
                 .to_owned(),
         ],
@@ -143,7 +145,7 @@ const EQ2: &str = "multitcp.eq2";
 const EQ3: &str = "multitcp.eq3";
 const EQ4: &str = "multitcp.eq4";
 
-/// What a loss costs beyond the equations, which grows with the window and not with its square.
+/// The reduction beyond the equations, which grows with the window and not with its square.
 fn reason(claim: &'static str, single: &[Case]) -> Reason {
     let each = single.iter().map(|case| {
         let window = f64::from(case.window);
@@ -158,8 +160,8 @@ fn reason(claim: &'static str, single: &[Case]) -> Reason {
     Reason {
         claim,
         text: format!(
-            "Fast recovery, which the equations leave out, costs a losing connection a number of windows more, whatever the window: so the share falls \
-             as windows grow. What a loss costs one connection over equation 2, and what is beyond it in windows: {}.",
+            "The equations omit fast recovery, which costs a connection with a loss a number of further windows that does not depend on the window, \
+             so that the ratio falls as windows grow. Reduction of one connection over equation 2, and the excess in windows: {}.",
             each.join(", ")
         ),
     }
@@ -169,7 +171,7 @@ fn caveat(claim: &'static str) -> Reason {
     Reason {
         claim,
         text: format!(
-            "Judged where each connection has {EACH} segments, the least window of the ledger's note; with larger ones the equations are closer \
+            "Judged with {EACH} segments for each connection, the smallest window of the ledger's note; with larger windows the equations are closer \
              (table `windows`)."
         ),
     }
@@ -223,7 +225,7 @@ fn furthest(cases: &[Case]) -> Option<&Case> {
 fn table(id: &str, cases: &[Case]) -> FigureTable {
     figure_table(
         id,
-        "What losses cost, and that over equation 4",
+        "The reduction by losses, and its ratio to equation 4",
         &[
             "connections",
             "losing one packet",
@@ -243,7 +245,7 @@ fn picture(single: &[Case]) -> Plot {
     x.is_log = true;
     Plot {
         id: "fig2".to_owned(),
-        title: "What a loss costs one connection, over equation 2".to_owned(),
+        title: "The reduction by a loss of one connection, over equation 2".to_owned(),
         x,
         y: axis("reduction over W^2 MTU / 8", ""),
         series: vec![Series {

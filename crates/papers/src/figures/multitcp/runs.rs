@@ -19,7 +19,7 @@ pub(super) fn seeds(study: &Study<'_>) -> Vec<u64> {
     replica_seeds(SEED, study.pick(3, 10))
 }
 
-/// What came out, by scheme and seed.
+/// The results by scheme and seed.
 #[derive(Clone, Debug)]
 pub(super) struct Runs {
     seeds: Vec<u64>,
@@ -87,7 +87,7 @@ impl Runs {
         self.samples(scheme, |run| TimeSeries::mean(&run.connections, from, to))
     }
 
-    /// What the other transfers got over a period, in kb/s.
+    /// The throughput of the other transfers over a period, in kb/s.
     pub(super) fn cross(&self, scheme: &str, (from, to): Period) -> Vec<Sample> {
         self.samples(scheme, |run| TimeSeries::mean(&run.cross, from, to))
     }
@@ -95,7 +95,8 @@ impl Runs {
     /// The run of a scheme in means over `step` seconds and all runs.
     pub(super) fn series(
         &self,
-        (scheme, name): (&str, &str),
+        scheme: &str,
+        name: &str,
         step: usize,
         of: impl Fn(&TimeSeries) -> &[f64],
     ) -> Series {

@@ -1,4 +1,4 @@
-//! Transfer times as pictures and tables.
+//! Transfer times as plots and tables.
 
 use polypath_claims::FigureTable;
 use polypath_report::plot::{Look, Plot, Point, Series, Stated};
@@ -12,10 +12,11 @@ use crate::jobs::ppd::calibration::Loads;
 use crate::jobs::ppd::transfers::Carried;
 
 /// Mean transfer times over the measured load, a curve for each scheme: as the paper draws them,
-/// and with a logarithmic axis, which parts the curves that are close together there. `load_of` is
+/// and with a logarithmic axis, which separates curves that are close together. `load_of` returns
 /// the load at which a run is drawn.
 pub(super) fn times_plots(
-    (id, head): (&str, &str),
+    id: &str,
+    head: &str,
     rows: &[LoadPoint],
     load_of: fn(&Carried) -> f64,
     stated: Vec<Stated>,
@@ -68,7 +69,7 @@ fn point(row: &LoadPoint, scheme: Scheme, load_of: fn(&Carried) -> f64) -> Optio
     })
 }
 
-/// The same as a table, with what a mean does not say.
+/// The transfer times as a table, with medians and quantiles.
 pub(super) fn times_table(id: &str, rows: &[LoadPoint]) -> FigureTable {
     let columns = [
         "load",
@@ -133,8 +134,8 @@ fn line(row: &LoadPoint, scheme: Scheme, runs: &[Carried]) -> Vec<String> {
     ]
 }
 
-/// How many times as long as a scheme plain TCP takes, over all replicas; nothing where plain TCP
-/// had others.
+/// The ratio of the times of plain TCP to those of a scheme over all replicas; `None` where plain
+/// TCP has other replicas.
 pub(super) fn ratio(row: &LoadPoint, scheme: Scheme) -> Option<Estimate> {
     let (plain, times) = (row.times(Scheme::Tcp), row.times(scheme));
     let pairs = plain.iter().zip(&times);

@@ -1,5 +1,4 @@
-//! Fig. 10: the estimated delay of a data packet on the inactive path, and the one that it would
-//! have had.
+//! Fig. 10: the estimated and the actual delay of a data packet on the inactive path.
 
 use polypath_claims::{FigureTable, Findings, Measurement, Pending, Sample, Study};
 use polypath_report::plot::{Look, Plot, Point, Series};
@@ -11,18 +10,32 @@ use crate::figures::pictures::axis;
 use crate::jobs::ppd::moments::{Delays, Moments};
 use crate::jobs::ppd::setting::Setting;
 
-/// The rates of the second path in Mbit/s, what they are called in the measurements, and loads of
-/// Tables 1 and 2.
-const RATES: [(u32, &str, [f64; 3]); 2] = [
-    (10, "mbit10", [0.67, 0.84, 0.95]),
-    (1, "mbit1", [0.68, 0.85, 0.94]),
+const RATES: [PathRate; 2] = [
+    PathRate {
+        mbits: 10,
+        name: "mbit10",
+        loads: [0.67, 0.84, 0.95],
+    },
+    PathRate {
+        mbits: 1,
+        name: "mbit1",
+        loads: [0.68, 0.85, 0.94],
+    },
 ];
 
-/// What was found over one rate: by load and run.
-struct Found {
-    name: &'static str,
+/// A rate of the second path.
+#[derive(Clone, Copy)]
+struct PathRate {
     mbits: u32,
+    /// The name in measurements.
+    name: &'static str,
+    /// Loads of Tables 1 and 2.
     loads: [f64; 3],
+}
+
+/// The delays at one rate, by load and seed.
+struct Found {
+    rate: PathRate,
     runs: Vec<(f64, u64, Delays)>,
 }
 
@@ -35,23 +48,21 @@ pub(super) fn fig10(study: &mut Study<'_>) -> Result<Findings, Pending> {
         tables: vec![table(&found)],
         measurements: found.iter().flat_map(measurements).collect(),
         notes: vec![
-            "At each moment the running network is copied, the probe is sent in one copy and a data packet in the other; the \
-             estimate is the delay of the probe and delta T of the last pair. Moments at which one of the two was lost are \
+            "At each moment the running network is copied: one copy sends the probe, the other a data packet. The \
+             estimate is the delay of the probe plus delta T of the last pair. Moments at which one of the two was lost are \
              left out."
                 .to_owned(),
         ],
         parameters: RATES
             .iter()
-            .flat_map(|(mbits, ..)| parameters::of_pairs(&Setting::of_links(6, (*mbits).into())))
+            .flat_map(|rate| parameters::of_pairs(&Setting::of_links(6, rate.mbits.into())))
             .collect(),
         ..Findings::default()
     })
 }
 
-fn moments(
-    study: &mut Study<'_>,
-    (mbits, name, loads): (u32, &'static str, [f64; 3]),
-) -> Result<Found, Pending> {
+fn moments(study: &mut Study<'_>, rate: PathRate) -> Result<Found, Pending> {
+    let PathRate { mbits, loads, .. } = rate;
     let setting = Setting::of_links(6, mbits.into());
     let found = calibrate(study, &setting, &loads)?;
     let (count, replicas) = study.pick((60, 1), (150, 2));
@@ -71,9 +82,7 @@ fn moments(
         .iter()
         .flat_map(|load| seeds(*load).into_iter().map(|seed| (*load, seed)));
     Ok(Found {
-        name,
-        mbits,
-        loads,
+        rate,
         runs: keys
             .zip(runs)
             .map(|((load, seed), run)| (load, seed, run))
@@ -87,10 +96,10 @@ fn measurements(found: &Found) -> Vec<Measurement> {
     let mut all = Vec::new();
     let mut position = 0.0;
     for (load, seed, run) in &found.runs {
-        let group = format!("fig10.{}.{load}.{seed}", found.name);
+        let group = format!("fig10.{}.{load}.{seed}", found.rate.name);
         for (estimated, actual) in run {
             for (quantity, value) in [("estimated", *estimated), ("actual", *actual)] {
-                let quantity = format!("{quantity}.{}", found.name);
+                let quantity = format!("{quantity}.{}", found.rate.name);
                 let sample = Sample { seed: *seed, value };
                 let measured = Measurement::of(claim, &quantity, "ms", &group, &[sample]);
                 all.push(measured.over("moment", "", position));
@@ -103,7 +112,7 @@ fn measurements(found: &Found) -> Vec<Measurement> {
 }
 
 fn plot(found: &Found) -> Plot {
-    let series = found.loads.map(|load| {
+    let series = found.rate.loads.map(|load| {
         let runs = found
             .runs
             .iter()
@@ -136,8 +145,11 @@ fn plot(found: &Found) -> Plot {
         look: Look::Trace,
     };
     Plot {
-        id: format!("fig10-{}", found.name),
-        title: format!("End-to-end delay of data packets, {} Mbit/s", found.mbits),
+        id: format!("fig10-{}", found.rate.name),
+        title: format!(
+            "End-to-end delay of data packets, {} Mbit/s",
+            found.rate.mbits
+        ),
         x: axis("actual delay", "ms"),
         y: axis("estimated delay", "ms"),
         series: series.into_iter().chain([same]).collect(),
@@ -148,7 +160,7 @@ fn plot(found: &Found) -> Plot {
 
 fn table(found: &[Found]) -> FigureTable {
     let rows = found.iter().flat_map(|found| {
-        found.loads.iter().map(move |load| {
+        found.rate.loads.iter().map(move |load| {
             let runs = found
                 .runs
                 .iter()
@@ -159,7 +171,7 @@ fn table(found: &[Found]) -> FigureTable {
             let median =
                 quantile(&errors, 0.5).map_or("-".to_owned(), |m| format!("{:.1}", 100.0 * m));
             vec![
-                found.mbits.to_string(),
+                found.rate.mbits.to_string(),
                 format!("{load}"),
                 moments.len().to_string(),
                 median,
@@ -174,7 +186,7 @@ fn table(found: &[Found]) -> FigureTable {
     ];
     FigureTable {
         id: "fig10".to_owned(),
-        title: "How far the estimated delay is from the actual one".to_owned(),
+        title: "The error of the estimated delay".to_owned(),
         columns: columns.map(str::to_owned).to_vec(),
         rows: rows.collect(),
     }

@@ -78,7 +78,8 @@ pub(super) fn fig3(study: &mut Study<'_>) -> Result<Findings, Pending> {
     let reasons = sensitivity::reasons(study);
     let (rows, reasons) = (rows?, reasons?);
     let plots = times_plots(
-        ("fig3", "Transfer of 100 kB, both paths equally loaded"),
+        "fig3",
+        "Transfer of 100 kB, both paths equally loaded",
         &rows,
         path_load,
         stated(study),

@@ -78,7 +78,8 @@ pub(super) fn fig4(study: &mut Study<'_>) -> Result<Findings, Pending> {
     }
     Ok(Findings {
         plots: times_plots(
-            ("fig4", "Transfer of 100 kB, path 2 with 20 % less load"),
+            "fig4",
+            "Transfer of 100 kB, path 2 with 20 % less load",
             &rows,
             path_load,
             Vec::new(),

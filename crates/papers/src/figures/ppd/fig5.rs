@@ -30,8 +30,8 @@ fn balanced(study: &mut Study<'_>) -> Result<Runs, Pending> {
         count,
         about,
     };
-    let tcp = played(study, ("fig5", traffic), &Scheme::ALL[..1], size(300));
-    let others = played(study, ("fig5", traffic), &Scheme::ALL[1..], size(120));
+    let tcp = played(study, "fig5", traffic, &Scheme::ALL[..1], size(300));
+    let others = played(study, "fig5", traffic, &Scheme::ALL[1..], size(120));
     let (mut tcp, others) = (tcp?, others?);
     tcp.schemes.extend(others.schemes);
     Ok(tcp)
@@ -118,7 +118,7 @@ fn lighter(study: &mut Study<'_>) -> Result<Runs, Pending> {
         count,
         about: 100,
     };
-    played(study, ("fig5", traffic), &Scheme::ALL[1..], size)
+    played(study, "fig5", traffic, &Scheme::ALL[1..], size)
 }
 
 /// Fig. 6.

@@ -73,7 +73,8 @@ pub(super) fn fig8(study: &mut Study<'_>) -> Result<Findings, Pending> {
     };
     Ok(Findings {
         plots: times_plots(
-            ("fig8", "Transfer of 100 kB, 20 Mbit/s shared"),
+            "fig8",
+            "Transfer of 100 kB, 20 Mbit/s shared",
             &rows,
             path_load,
             Vec::new(),

@@ -47,7 +47,7 @@ pub(super) fn fig9(study: &mut Study<'_>) -> Result<Findings, Pending> {
     let nearest = nearest.unwrap_or(&slow[0]);
     Ok(Findings {
         plots: times_plots(
-            ("fig9", "Transfer of 100 kB, 15 Mbit/s shared"),
+            "fig9", "Transfer of 100 kB, 15 Mbit/s shared",
             &slow,
             |run| run.shared.map_or(0.0, |loads| mean(&loads)),
             Vec::new(),

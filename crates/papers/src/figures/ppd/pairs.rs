@@ -9,21 +9,20 @@ use crate::jobs::ppd::delay_probe::{DATA, PROBE};
 use crate::jobs::ppd::pairs::Pairs;
 use crate::jobs::ppd::setting::Setting;
 
-/// The links between the PPD nodes by which the paper counts (eq. 1), and those of its Fig. 2 as it
-/// is drawn.
+/// The links between the PPD nodes by equation 1, and as Fig. 2 draws them.
 pub(super) const HOPS: [u32; 2] = [6, 5];
 
-/// The mean delta T of each run at a load in ms, and the number of its pairs, of which there is one
-/// at least.
+/// The mean delta T in ms and the number of pairs of each run that has any.
 pub(super) fn measured(
     study: &mut Study<'_>,
-    (hops, mbits): (u32, u64),
+    hops: u32,
+    mbits: u64,
     load: f64,
 ) -> Result<Vec<(Sample, usize)>, Pending> {
     measured_in(study, &Setting::of_links(hops, mbits), mbits, load)
 }
 
-/// The same in a setting of links of this rate.
+/// The same in another setting with links of this rate.
 pub(super) fn measured_in(
     study: &mut Study<'_>,
     setting: &Setting,
@@ -69,7 +68,7 @@ pub(super) fn eq1(study: &mut Study<'_>) -> Result<Findings, Pending> {
     let mut measurements = Vec::new();
     for mbits in [10, 1] {
         for hops in HOPS {
-            let samples = measured(study, (hops, mbits), 0.0);
+            let samples = measured(study, hops, mbits, 0.0);
             rows.push((mbits, hops, samples));
         }
     }

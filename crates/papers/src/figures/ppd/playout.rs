@@ -94,7 +94,8 @@ impl Runs {
 
 pub(super) fn played(
     study: &mut Study<'_>,
-    (experiment, traffic): (&str, Traffic),
+    experiment: &str,
+    traffic: Traffic,
     schemes: &[Scheme],
     size: Size,
 ) -> Result<Runs, Pending> {

@@ -37,14 +37,14 @@ type Line = (f64, Vec<(Sample, usize)>);
 type Columns = [Vec<Line>; 2];
 
 fn columns(study: &mut Study<'_>, table: &Table) -> Result<Columns, Pending> {
-    // A glance needs no more than the table itself.
+    // Only the table itself is judged.
     let quick = study.scale() == Scale::Quick;
     let [six, five] = HOPS.map(|hops| {
         if quick && hops != HOPS[0] {
             return Vec::new();
         }
         let rows = table.loads.iter();
-        rows.map(|load| (*load, measured(study, (hops, table.mbits), *load)))
+        rows.map(|load| (*load, measured(study, hops, table.mbits, *load)))
             .collect::<Vec<_>>()
     });
     let complete = |column: Vec<(f64, Result<_, Pending>)>| -> Result<Vec<Line>, Pending> {

@@ -56,13 +56,13 @@ fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
 
 const NOTES: &[&str] = &[
     STARTS,
-    "The figures show `drift`: the paper has all sixteen senders alike and no loss at its best spacing. In `simul` and `rand` phases never change, and the drop-tail queue picks the same victims for ever (columns of the least and the greatest of 16 in table `starts`); in `jitter` gaps at a receiver scatter many times more than in 3.2.4 (table `gaps` of psp.survives).",
-    "A sixteenth of 155 Mb/s is 9.69 Mb/s: as long as the senders offer more than the link carries, their mean receive rate is that, at any spacing. It has no peak; what falls up to the best spacing is the loss alone. ns-2 gives the same.",
-    "At 0 us a sender whose clock is fast offers more than its access link carries; what waits there is neither lost nor received, and so loss is less there than what is missing at the receiver.",
-    "Best spacing: where the mean receive rate, times the share that is not lost, is greatest; the paper speaks of the optimum with respect to throughput and loss (3.2.3). The table of best spacings has two other definitions.",
+    "The figures show `drift`: the paper has all sixteen senders alike and no loss at its best spacing. In `simul` and `rand` phases never change, and the drop-tail queue drops packets of the same senders throughout (columns of the least and the greatest of 16 in table `starts`); in `jitter` gaps at a receiver scatter many times more than in 3.2.4 (table `gaps` of psp.survives).",
+    "A sixteenth of 155 Mb/s is 9.69 Mb/s: as long as the senders offer more than the link carries, their mean receive rate equals it at any spacing. The rate has no peak; only the loss falls up to the best spacing. ns-2 gives the same.",
+    "At 0 us a sender whose clock is fast offers more than its access link carries; packets that wait there are neither lost nor received, so that the loss is less than the share missing at the receiver.",
+    "Best spacing: the spacing with the greatest product of the mean receive rate and the share that is not lost; the paper refers to the optimum with respect to throughput and loss (3.2.3). The table of best spacings has two other definitions.",
 ];
 
-/// Where the mode that the figures show stands.
+/// The position of the mode that the figures show.
 fn chosen(modes: &[(Starts, Sweep)]) -> usize {
     let drift = |(starts, _): &(Starts, _)| *starts == Starts::Drift;
     modes.iter().position(drift).unwrap_or(0)
@@ -89,7 +89,7 @@ fn sweep_of(study: &mut Study<'_>, starts: Starts) -> Result<Sweep, Pending> {
     let span = span(study);
     let mut seeds = seeds(study);
     if starts == Starts::Simul {
-        // Nothing is drawn.
+        // This mode draws nothing at random.
         seeds.truncate(1);
     }
     Sweep::of(study, seeds, |spacing, seed| {
@@ -214,7 +214,7 @@ fn loss_by_mode(modes: &[(Starts, Sweep)]) -> Plot {
     }
 }
 
-/// The curve in numbers.
+/// The curves as a table.
 fn curve(sweep: &Sweep) -> FigureTable {
     let columns: [Column<'_>; 5] = [
         ("sent Mb/s", &sent, 2),
@@ -257,14 +257,14 @@ pub(super) fn best_table(rows: Vec<Vec<String>>) -> FigureTable {
     )
 }
 
-/// What each mode gives at some spacings, beside ns-2.
+/// The results of each mode at some spacings, and those of ns-2.
 fn starts_table(modes: &[(Starts, Sweep)], jitter: &Sweep) -> FigureTable {
     let modes = modes.iter().map(|(starts, sweep)| (*starts, PACKET, sweep));
     let modes = modes.chain([(Starts::Jitter, JITTER_PACKET, jitter)]);
     let rows = modes.flat_map(|mode| COMPARED.iter().map(move |&spacing| (mode, spacing)));
     figure_table(
         "starts",
-        "Four modes of starting, beside ns-2",
+        "Four modes of starting, and ns-2",
         &[
             "starts",
             "packet B",
@@ -278,12 +278,14 @@ fn starts_table(modes: &[(Starts, Sweep)], jitter: &Sweep) -> FigureTable {
             "ns-2: greatest, Mb/s",
             "ns-2: loss",
         ],
-        rows.filter_map(|(mode, spacing)| starts_row(mode, spacing))
-            .collect(),
+        rows.filter_map(|((starts, packet, sweep), spacing)| {
+            starts_row(starts, packet, sweep, spacing)
+        })
+        .collect(),
     )
 }
 
-fn starts_row((starts, packet, sweep): (Starts, u32, &Sweep), spacing: u32) -> Option<Vec<String>> {
+fn starts_row(starts: Starts, packet: u32, sweep: &Sweep, spacing: u32) -> Option<Vec<String>> {
     let position = sweep.position(spacing)?;
     let at = |of: &dyn Fn(&Flows) -> Option<f64>, digits| text(&sweep.at(position, of), digits);
     let mut row = vec![

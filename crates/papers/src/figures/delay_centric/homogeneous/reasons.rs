@@ -1,4 +1,5 @@
-//! Why claims on the mechanisms without background differ, and what qualifies their verdicts.
+//! The reasons for differing claims on the mechanisms without background, and the caveats of their
+//! verdicts.
 
 use super::super::sweep::{delays, only, ratio, samples, share};
 use super::super::variants::{COMPARED, Compared, extremes, in_variant, lower, lower_delays};
@@ -8,24 +9,24 @@ use crate::jobs::delay_centric::mechanism::{GUARD, Mechanism, PREDICTIVE, PREDIC
 use crate::jobs::delay_centric::runs::Run;
 use crate::jobs::delay_centric::testbed::SOURCES;
 
-/// What qualifies a verdict: the reading that is judged, and what it depends on.
+/// The caveat of a verdict: the reading that is judged, and its conditions.
 pub(super) fn caveat(sweeps: &Sweeps, variants: &[Compared], mechanism: Mechanism) -> String {
     let reading = reading(sweeps, mechanism);
     match mechanism {
         GUARD => format!(
-            "{reading} The two modes are those of the start rather than of what guard times do. {} {}",
+            "{reading} The two modes stem from the start rather than from guard times. {} {}",
             by_start(sweeps, PURE),
             by_start(sweeps, GUARD)
         ),
         PREDICTIVE => format!(
-            "{reading} It needs queues that are long: with 50 packets pure and predictive have {} ms.",
+            "{reading} The result needs long queues: with 50 packets, pure and predictive have {} ms.",
             in_variant(variants, "queue of 50 packets", [PURE, PREDICTIVE])
         ),
         _ => reading,
     }
 }
 
-/// The reading that is judged, and what the other gives.
+/// The reading that is judged, and the results of the other.
 fn reading(sweeps: &Sweeps, mechanism: Mechanism) -> String {
     let other = if mechanism == PURE { PREDICTIVE } else { PURE };
     let at = |of: Mechanism| {
@@ -34,8 +35,8 @@ fn reading(sweeps: &Sweeps, mechanism: Mechanism) -> String {
         format!("{}: {} ms", of.title(), each.join(", "))
     };
     format!(
-        "Judged is the reading that each source sends 3000 packets, for some 18 s. With 3000 in all, a run lasts 3 s and less \
-         than many guard times, and mean delays are {}; {}. Each source begins on a path of its own choice, at random: the \
+        "The reading in which each source sends 3000 packets, for some 18 s, is judged. With 3000 in all, a run lasts 3 s, less \
+         than many guard times, and mean delays are {}; {}. Each source begins on a random path: the \
          paper's lower mode of almost 0 ms needs runs that begin evenly. The upper mode begins at {}.",
         at(mechanism),
         at(other),
@@ -43,12 +44,12 @@ fn reading(sweeps: &Sweeps, mechanism: Mechanism) -> String {
     )
 }
 
-/// Why a claim differs, with the settings that were tried.
+/// The reason for a differing claim, with the settings that were tried.
 pub(super) fn reason(sweeps: &Sweeps, variants: &[Compared], mechanism: Mechanism) -> String {
     match mechanism {
         GUARD => format!(
-            "While a guard time lasts nobody leaves a path that is overloaded: with four of six sources its queue grows by a third of a \
-             second in each second at .99, for 1 to 4 s, and at its end three and three do not empty it, so that the others leave, too. {} {} {}",
+            "During a guard time no source leaves an overloaded path: with four of six sources at .99 its queue grows by a third of a \
+             second in each second, for 1 to 4 s. Afterwards three sources on each path do not drain it, so that the others leave as well. {} {} {}",
             switches(sweeps, [PURE, GUARD]),
             guard_time(variants, [PURE, GUARD]),
             settings(variants, [PURE, GUARD])
@@ -56,8 +57,8 @@ pub(super) fn reason(sweeps: &Sweeps, variants: &[Compared], mechanism: Mechanis
         PREDICTIVE_GUARD => {
             let pair = [PREDICTIVE, PREDICTIVE_GUARD];
             format!(
-                "A source whose guard time ends asks the whole rule again, trends included, mostly stays, and waits again, while heartbeats load \
-                 the other path. {} {} {} {}",
+                "At the end of its guard time a source evaluates the whole rule again, trends included. It mostly stays and starts another guard time, while its \
+                 heartbeats load the other path. {} {} {} {}",
                 switches(sweeps, pair),
                 guard_time(variants, pair),
                 by_start(sweeps, PREDICTIVE_GUARD),
@@ -65,7 +66,7 @@ pub(super) fn reason(sweeps: &Sweeps, variants: &[Compared], mechanism: Mechanis
             )
         }
         _ => format!(
-            "Just above .75 means come from a few unstable runs, and few seeds prove little (tables `modes` and `starts`). {}",
+            "Just above .75, a few unstable runs determine the means, so that few seeds prove little (tables `modes` and `starts`). {}",
             settings(variants, [PURE, PREDICTIVE])
         ),
     }
@@ -75,15 +76,14 @@ fn guard_time(variants: &[Compared], pair: [Mechanism; 2]) -> String {
     let (lower, all) = lower(variants, pair);
     let extremes = extremes(variants, pair).unwrap_or_default();
     format!(
-        "The heartbeats of a source in guard time are .1 Mb/s more on the other path. The mean is lower with a guard time \
-         than without in {lower} of {all} settings and utilisations that were tried; the ratio of both is {extremes}. Two things lower it \
-         that the paper's text does not have: a guard time that follows a switch, so that the first to see an overload leave at once; \
-         and even starts with heartbeats that hardly load the path, so that all a guard time does is to wait until what varies has passed."
+        "The heartbeats of a source in guard time add .1 Mb/s to the other path. The mean is lower with a guard time \
+         than without in {lower} of {all} settings and utilisations that were tried; the ratio of both is {extremes}. Two changes to \
+         the paper's text lower it: a guard time after a switch, so that the first source to detect an overload leaves at once; \
+         and even starts with heartbeats that hardly load the path, so that a guard time only bridges short variations."
     )
 }
 
-/// The mean delays of both in the figures and where the second has the lower one; the tables have
-/// the other settings.
+/// The mean delays of both in the figures, and in the settings where the second has the lower one.
 fn settings(variants: &[Compared], pair: [Mechanism; 2]) -> String {
     let [a, b] = pair.map(Mechanism::title);
     let at = |at| {
@@ -97,7 +97,7 @@ fn settings(variants: &[Compared], pair: [Mechanism; 2]) -> String {
     format!("{} {all}", COMPARED.map(at).join(" "))
 }
 
-/// How often sources switch in a run, without guard time and with it.
+/// The number of switches of all sources in a run, without guard time and with it.
 fn switches(sweeps: &Sweeps, pair: [Mechanism; 2]) -> String {
     let at = |at: u32| {
         let [without, with] = pair.map(|of| {
@@ -107,10 +107,10 @@ fn switches(sweeps: &Sweeps, pair: [Mechanism; 2]) -> String {
         format!("{without} and {with} at {}", ratio(at))
     };
     let each = COMPARED.map(at).join(", ");
-    format!("All sources together switch so many times in a run without and with it: {each}.")
+    format!("Switches of all sources in a run without and with guard time: {each}.")
 }
 
-/// How the start decides which runs are unstable.
+/// The share of unstable runs by their start.
 fn by_start(sweeps: &Sweeps, mechanism: Mechanism) -> String {
     let is_upper = |run: &Run| sweeps.threshold.is_upper(run);
     let at = |at: u32| {
@@ -121,7 +121,7 @@ fn by_start(sweeps: &Sweeps, mechanism: Mechanism) -> String {
         });
         let [even, uneven] = shares;
         format!(
-            "at {} {even} of those that begin three and three, {uneven} of the others",
+            "at {} {even} of the runs that begin three and three, {uneven} of the others",
             ratio(at)
         )
     };

@@ -40,7 +40,7 @@ pub(super) fn shares(sweep: &Sweep, threshold: Threshold) -> FigureTable {
     figure_table("modes", &title, &columns, rows.collect())
 }
 
-/// How far the modes mirror the paths on which the sources begin.
+/// The modes by the paths on which the sources begin.
 pub(in crate::figures::delay_centric) fn starts(
     sweep: &Sweep,
     threshold: Threshold,

@@ -1,4 +1,4 @@
-//! What is compared with the cure.
+//! The ways to carry flows that are compared with the cure.
 
 use polypath_claims::{Pending, Study};
 use polypath_core::combine::signature::{SameLinksConfig, SignatureConfig};
@@ -10,10 +10,10 @@ use crate::jobs::diversity::setting::{LINKS, LONG, SHARE, SHORT, paper};
 
 /// The round in which the late flow begins.
 pub(super) const LATE: u32 = 1000;
-/// For how long it is observed.
+/// The number of rounds for which it is observed.
 const SPAN: u32 = 500;
 
-/// How flows are carried.
+/// A way to carry flows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Member {
     /// Over one link that does not fade.
@@ -66,7 +66,7 @@ impl Member {
     }
 }
 
-/// All ways to carry so many flows.
+/// The runs of every way to carry one number of flows.
 pub(super) struct Group {
     pub(super) flows: u32,
     pub(super) share: u32,
@@ -76,8 +76,8 @@ pub(super) struct Group {
 }
 
 impl Group {
-    fn ask(study: &mut Study<'_>, (flows, share, nu): (u32, u32, f64)) -> Result<Self, Pending> {
-        // A crowd with many packets is slow to run; fades, which all flows share, need many runs.
+    fn ask(study: &mut Study<'_>, flows: u32, share: u32, nu: f64) -> Result<Self, Pending> {
+        // Many flows with many packets are slow to run; fades, which all flows share, need many runs.
         let many = flows * share >= 100 * SHARE * 4;
         let seeds = if many {
             study.pick(4, 20)
@@ -96,8 +96,7 @@ impl Group {
                 late: LATE,
                 ..config
             };
-            // The share of a hundred flows over more packets is slow to run, and that of few flows
-            // varies more.
+            // Runs of a hundred flows with many packets are slow; results of few flows vary more.
             let seeds = (seeds_of_late * SHARE * 5 / (share * flows)).max(seeds);
             let late = Late::new(late, SPAN, seeds).ask(study);
             asked.push((runs.ask(study), late));
@@ -124,22 +123,22 @@ impl Group {
         &self.late[member as usize]
     }
 
-    /// Its name in rules.
+    /// The name in rules.
     pub(super) fn id(&self) -> String {
         format!("flows{}_nu{}", self.flows, self.nu)
     }
 
-    /// Its name among runs.
+    /// The name in tables.
     pub(super) fn name(&self) -> String {
         format!("{}, {} packets a flow", self.id(), self.share)
     }
 
-    /// Whether the picture of runs is of it.
+    /// Whether the plot of single runs shows this group.
     pub(super) fn is_shown(&self) -> bool {
         shows(self.flows, self.share, self.nu)
     }
 
-    /// Whether the picture of means has it.
+    /// Whether the plot of means includes this group.
     pub(super) fn is_compared(&self) -> bool {
         self.share == SHARE && self.nu < SHORT
     }
@@ -155,7 +154,7 @@ pub(super) fn groups(study: &mut Study<'_>) -> Result<Vec<Group>, Pending> {
     for share in [SHARE, 4 * SHARE] {
         for nu in [LONG, SHORT] {
             for flows in [5, 20, 100] {
-                asked.push(Group::ask(study, (flows, share, nu)));
+                asked.push(Group::ask(study, flows, share, nu));
             }
         }
     }

@@ -185,7 +185,8 @@ fn reason(experiment: Experiment, runs: &Runs) -> String {
 
 fn numbers(id: &str, runs: &Runs) -> Plot {
     let series = [NAMES[1], NAMES[3]];
-    let series = series.map(|name| runs.series(name, STEP, |run| &run.connections));
+    let series =
+        series.map(|(scheme, name)| runs.series(scheme, name, STEP, |run| &run.connections));
     Plot {
         id: id.to_owned(),
         title: "Connections, means over 10 s".to_owned(),

@@ -2,6 +2,15 @@
 
 use super::{Media, Merge, Protocol, Starts, name_of};
 
+/// A flow table of adaptive senders.
+struct Senders<'a> {
+    name: &'a str,
+    count: u32,
+    from: &'a str,
+    /// The start in seconds.
+    start: u32,
+}
+
 const SPREAD: &str = "start_spread = \"100 ms\"\n";
 
 impl Starts {
@@ -59,25 +68,54 @@ impl Merge {
                 protocol,
                 late: 0,
                 spread,
-            } => self.adaptive_text(protocol, spread, ("media", senders, "sender{}", 0)),
+            } => self.adaptive_text(
+                protocol,
+                spread,
+                Senders {
+                    name: "media",
+                    count: senders,
+                    from: "sender{}",
+                    start: 0,
+                },
+            ),
             Media::Adaptive {
                 protocol,
                 late,
                 spread,
                 ..
             } => {
-                let first = self.adaptive_text(protocol, spread, ("first", 1, "sender0", 0));
-                first + &self.adaptive_text(protocol, spread, ("late", 1, "sender1", late))
+                let first = self.adaptive_text(
+                    protocol,
+                    spread,
+                    Senders {
+                        name: "first",
+                        count: 1,
+                        from: "sender0",
+                        start: 0,
+                    },
+                );
+                first
+                    + &self.adaptive_text(
+                        protocol,
+                        spread,
+                        Senders {
+                            name: "late",
+                            count: 1,
+                            from: "sender1",
+                            start: late,
+                        },
+                    )
             }
         }
     }
 
-    fn adaptive_text(
-        &self,
-        protocol: Protocol,
-        spread: u32,
-        (name, count, from, start): (&str, u32, &str, u32),
-    ) -> String {
+    fn adaptive_text(&self, protocol: Protocol, spread: u32, senders: Senders<'_>) -> String {
+        let Senders {
+            name,
+            count,
+            from,
+            start,
+        } = senders;
         let packet = self.packet;
         let (control, attribution, counting) = (
             name_of(protocol.control),
