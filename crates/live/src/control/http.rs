@@ -12,12 +12,15 @@ use std::thread;
 use std::time::Duration;
 
 use axum::Router;
+use hyper::Request;
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
+use hyper::service::{Service, service_fn};
 use hyper_util::rt::TokioIo;
 use hyper_util::service::TowerToHyperService;
 use tokio::net::TcpStream;
 use tokio::runtime::{Builder, Runtime};
-use tokio::sync::{Semaphore, oneshot};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
 /// The limits of a node's server.
 pub(super) const LIMITS: Limits = Limits {
@@ -39,6 +42,14 @@ pub(super) struct Limits {
     /// The longest time of a connection, which serves one request.
     pub(super) time: Duration,
 }
+
+/// The permission to serve one of the clients, an extension of each request.
+///
+/// A handler that starts work which outlives it, as on a blocking thread, moves a clone there, so
+/// that clients which disconnect cannot start more of it.
+#[derive(Clone, Debug)]
+#[expect(dead_code, reason = "dropping it releases the permission")]
+pub(super) struct ConnectionPermit(Arc<OwnedSemaphorePermit>);
 
 /// A running server; dropping this closes its listener. Requests in progress are still answered.
 #[derive(Debug)]
@@ -114,11 +125,8 @@ async fn accept(
                 let Ok(permit) = permits.clone().try_acquire_owned() else {
                     continue;
                 };
-                let router = router.clone();
-                tokio::spawn(async move {
-                    let _permit = permit;
-                    serve(stream, router, limits.time).await;
-                });
+                let permit = ConnectionPermit(Arc::new(permit));
+                tokio::spawn(serve(stream, router.clone(), permit, limits.time));
             }
             Err(error) => {
                 tracing::debug!(%error, "cannot accept a client");
@@ -129,12 +137,17 @@ async fn accept(
 }
 
 /// Serves the request of a client.
-async fn serve(stream: TcpStream, router: Router, time_limit: Duration) {
+async fn serve(stream: TcpStream, router: Router, permit: ConnectionPermit, time_limit: Duration) {
+    let router = TowerToHyperService::new(router);
+    let service = service_fn(move |mut request: Request<Incoming>| {
+        request.extensions_mut().insert(permit.clone());
+        router.call(request)
+    });
     let connection = http1::Builder::new()
         .keep_alive(false)
         .max_buf_size(MAX_HEAD)
         .header_read_timeout(None)
-        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
+        .serve_connection(TokioIo::new(stream), service);
     match tokio::time::timeout(time_limit, connection).await {
         Ok(Ok(())) => {}
         Ok(Err(error)) => tracing::debug!(%error, "the connection of a client failed"),

@@ -8,14 +8,15 @@ mod page;
 
 use std::sync::Arc;
 
-use axum::Router;
 use axum::extract::State;
 use axum::http::header::{ACCEPT, CONTENT_TYPE};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
+use axum::{Extension, Router};
 
 use super::commands::ControlHandle;
+use super::http::ConnectionPermit;
 use page::{Format, page};
 
 /// The routes of the metrics.
@@ -26,11 +27,19 @@ pub(crate) fn router(handle: Arc<ControlHandle>) -> Router {
         .with_state(handle)
 }
 
-async fn metrics(State(handle): State<Arc<ControlHandle>>, headers: HeaderMap) -> Response {
+async fn metrics(
+    State(handle): State<Arc<ControlHandle>>,
+    Extension(permit): Extension<ConnectionPermit>,
+    headers: HeaderMap,
+) -> Response {
     let accept = headers.get(ACCEPT).and_then(|value| value.to_str().ok());
     let format = Format::accepted_by(accept.unwrap_or_default());
     // A count waits for the packet thread.
-    let counted = tokio::task::spawn_blocking(move || handle.count()).await;
+    let count = move || {
+        let _permit = permit;
+        handle.count()
+    };
+    let counted = tokio::task::spawn_blocking(count).await;
     let page = counted.map(|counted| counted.map(|stats| page(&stats, format)));
     match page {
         Ok(Ok(Ok(page))) => ([(CONTENT_TYPE, format.content_type())], page).into_response(),
