@@ -43,15 +43,15 @@ fn what_is_compared() -> Reason {
     Reason {
         claim: CLAIM,
         text: format!(
-            "A flow halves its window on a mark (RFC 3168, 6.1.2), and falls to 1 on a loss, as all flows of the paper do. Of \
-             excess, only round trips above the capacity count, the others as 0. The late flow begins at round trip \
-             {LATE} and is compared over 500. The paper's plain rule stands beside the default in the table. Goodput may \
-             be more than 1: links that are full drop different packets, and what any of them carries arrives."
+            "A flow halves its window on a mark (RFC 3168, 6.1.2) and resets it to 1 on a loss, as all flows of the paper do. The \
+             excess of a round trip below the capacity is 0. The late flow begins at round trip \
+             {LATE} and is compared over 500. The table has the paper's plain rule next to the default. Goodput may \
+             exceed 1: full links drop different packets, and one copy suffices."
         ),
     }
 }
 
-/// What the cure changes beside the naive scheme, which the rule compares in overflow alone.
+/// The caveat: the cure compared with the naive scheme, which the rule compares in overflow alone.
 fn against_naive(groups: &[Group]) -> Reason {
     let range = |of: &dyn Fn(&Group) -> f64| {
         let all = groups.iter().map(of);
@@ -73,10 +73,10 @@ fn against_naive(groups: &[Group]) -> Reason {
     Reason {
         claim: CLAIM,
         text: format!(
-            "How much the cure does for fairness and against lock-out the rule does not say, since it holds it against the \
-             single link alone. Jain's index is {} for the naive scheme, {} for the cured one and {} for a single link that \
-             does not fade: there was little unfairness to end. The late flow's share is greater than with the naive scheme in \
-             {} of {} settings, proven in {}, and less in {}, proven in {} (cured and naive: {}). The goodput is less than \
+            "The rule compares fairness and lock-out with the single link only, not with the naive scheme. \
+             Jain's index is {} for the naive scheme, {} for the cured one and {} for a single link that \
+             does not fade: the naive scheme is hardly unfair. The late flow's share is greater than with the naive scheme in \
+             {} of {} settings, significantly in {}, and less in {}, significantly in {} (cured and naive: {}). The goodput is less than \
              that of the naive scheme by a share of {}.",
             range(&jain(naive)),
             range(&jain(cured)),
@@ -92,12 +92,12 @@ fn against_naive(groups: &[Group]) -> Reason {
     }
 }
 
-/// What a late flow gets.
+/// The shares of late flows.
 fn late_shares(group: &Group, member: Member) -> Vec<Sample> {
     latecomer::samples(group.late(member), |late| late.share)
 }
 
-/// How much more a late flow gets with the cure than without, and half of the 95 % interval.
+/// The gain of a late flow by the cure, and half of its 95 % interval.
 fn gain(group: &Group) -> Option<[f64; 2]> {
     let of = |member| estimate(&late_shares(group, member));
     let (cured, naive) = (of(Member::Cured)?, of(Member::Naive)?);
@@ -110,7 +110,7 @@ fn mean(samples: &[Sample]) -> f64 {
     estimate(samples).map_or(0.0, |found| found.mean)
 }
 
-/// What cured flows get, over what flows on one link that fades do.
+/// The reason: the goodput of cured flows over that of flows on one link that fades.
 fn reason(groups: &[Group]) -> Reason {
     let mean = |group: &Group, member| mean(&samples(group.runs(member), RunResult::goodput));
     let few = groups.iter().filter(|group| group.share == SHARE);
@@ -121,7 +121,7 @@ fn reason(groups: &[Group]) -> Reason {
     Reason {
         claim: CLAIM,
         text: format!(
-            "Goodput is what is near its bound, with short fades. Halving on marks keeps windows between about half of the \
+            "Only goodput is near its bound, with short fades. Halving on marks keeps windows between about half of the \
              capacity and all of it, whatever the fades; after a short fade (nu 100/s) a flow on a single link begins to \
              grow at once, after a long one (nu 1/s) ten round trips later. Cured over single link at {SHARE} packets a \
              flow: {}.",
@@ -130,7 +130,7 @@ fn reason(groups: &[Group]) -> Reason {
     }
 }
 
-/// Jain's index of what arrived of each flow.
+/// Jain's index of the goodput of the flows.
 fn jain(ran: &RunResult) -> f64 {
     jain_index(&ran.shares(0)).unwrap_or(0.0)
 }

@@ -23,7 +23,7 @@ const FLOWS: u32 = 100;
 /// The paper's time.
 const BEGIN: u32 = 8000;
 const SPAN: u32 = 500;
-/// A flow whose share is below is locked out: it gets about a half, a quarter of that more at most.
+/// The share below which a flow is locked out: one half, and a quarter of that as tolerance.
 pub(super) const LOCKED_OUT: f64 = 0.625;
 const SLOW_START: &str = "with slow start";
 const SINGLE: &str = "a single link";
@@ -36,7 +36,7 @@ fn late(config: RoundModelConfig) -> RoundModelConfig {
     }
 }
 
-/// What is compared: the paper's setting in each reading, and others.
+/// The compared settings: the paper's in each reading, and others.
 fn settings() -> Vec<(String, RoundModelConfig)> {
     let base = || late(paper(FLOWS, LINKS, SHARE, LONG));
     let readings = READINGS.map(|(name, reading)| (name.to_owned(), reading(base())));
@@ -72,7 +72,7 @@ fn rows(
     let mut asked = Vec::new();
     let settings = settings().into_iter().enumerate();
     for (number, (name, config)) in settings.filter(|(_, setting)| is_wanted(&setting.0)) {
-        // The paper's hundred runs in any case: the claim is of their share.
+        // The claim is on the share of the paper's hundred runs.
         let seeds = if number == 0 { 100 } else { others };
         let runs = Late {
             shows: number == 0,
@@ -133,7 +133,7 @@ fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
     })
 }
 
-/// The share of runs of a setting for which something is so.
+/// The mean of `of` over the runs of a setting.
 fn part_of(rows: &[LateFlowRuns], name: &str, of: &dyn Fn(&Latecomer) -> f64) -> String {
     let row = rows.iter().find(|row| row.name == name);
     row.map_or_else(String::new, |row| text(&samples(&row.runs, of), 2))
@@ -145,11 +145,11 @@ fn definition(rows: &[LateFlowRuns]) -> Reason {
     Reason {
         claim: CLAIM,
         text: format!(
-            "The paper does not define lock-out; in its one case a flow gets \"only half of the average level\". Counted is a \
-             flow that sends less than {LOCKED_OUT} of the mean of the others in 500 round trips: a half, and a quarter of \
-             that more. Below 1/2 are {}, below 2/3 {}, below 3/4 {} of the runs; {} lose something before the window comes \
-             up to the mean. The bound was chosen after all of this was known. Only that of 3/4, which is nearer to a half \
-             than to the whole, gives the paper's number, and it is no sign of diversity: a flow begins at 1 on any link, \
+            "The paper does not define lock-out; in its one case a flow gets \"only half of the average level\". A flow counts as locked out \
+             if it sends less than {LOCKED_OUT} of the mean of the others in 500 round trips: one half, and a quarter of \
+             that as tolerance. Below 1/2 are {}, below 2/3 {}, below 3/4 {} of the runs; {} lose a packet before the window reaches \
+             the mean. The bound was chosen after these results were known. Only a bound of 3/4 gives the paper's number, and it does \
+             not depend on diversity: a flow begins with a window of 1 on any link, \
              and below 3/4 are {} on a single link that does not fade, {} on one that fades, and {} on four with slow start.",
             part(&is_below(0.5)),
             part(&is_below(2.0 / 3.0)),
@@ -167,9 +167,9 @@ fn reason(rows: &[LateFlowRuns]) -> Reason {
     Reason {
         claim: CLAIM,
         text: format!(
-            "A flow that grows by 1 a round trip and starts again after each of k losses sends no less than 250/(k + 1) \
-             packets a round trip in its 500; to be left with half of a mean of about 100 it has to lose something four \
-             times. Less than {LOCKED_OUT} of the mean is left to {} of the flows on four links, and to {} on a single link \
+            "A flow that grows by 1 a round trip and restarts after each of k losses sends at least 250/(k + 1) \
+             packets a round trip in its 500; for half of a mean of about 100 it has to lose a packet four \
+             times. Of the flows on four links {} send less than {LOCKED_OUT} of the mean, and {} on a single link \
              that does not fade.",
             half(&rows[0].name),
             half(UNFADED),
@@ -177,7 +177,7 @@ fn reason(rows: &[LateFlowRuns]) -> Reason {
     }
 }
 
-/// The run whose share is the median of those that are locked out; that with the least if none is.
+/// The run with the median share of those that are locked out, or the smallest share if none is.
 fn shown(runs: &[Latecomer]) -> &Latecomer {
     let mut by_share: Vec<&Latecomer> = runs.iter().collect();
     by_share.sort_by(|a, b| a.share.total_cmp(&b.share));
@@ -201,7 +201,7 @@ fn windows(shown: &Latecomer) -> Plot {
     Plot {
         id: "fig8".to_owned(),
         title: format!(
-            "The last flow's window where it gets {:.2} of the mean",
+            "The last flow's window in a run where it gets {:.2} of the mean",
             shown.share
         ),
         x: axis("round trip", ""),
@@ -229,8 +229,8 @@ fn distribution(id: &str, of: &str, rows: &[&LateFlowRuns]) -> Plot {
     };
     Plot {
         id: id.to_owned(),
-        title: format!("How many late flows send how little, {of}"),
-        x: axis("what the last flow sends, over the mean of the others", ""),
+        title: format!("Distribution of the share of late flows, {of}"),
+        x: axis("rate of the last flow over the mean of the others", ""),
         y: axis("share of runs with at most that", ""),
         series: rows.iter().map(series).collect(),
         ..Plot::default()

@@ -1,4 +1,4 @@
-//! How well signatures tell congestion from dropouts.
+//! The operating characteristic of signatures that separate congestion from dropouts.
 
 mod settings;
 
@@ -19,11 +19,11 @@ pub(super) const FIGURE: Figure = Figure {
     make,
 };
 const CLAIM: &str = "diversity.signature";
-/// What the claim wants of the area under the curve.
+/// The area under the curve that the claim requires.
 const BOUND: f64 = 0.95;
 
-/// The signatures: the project's default, and the paper's rule with as many windows as the least
-/// that "several" can mean, and with one, on which the rule for all links rests.
+/// The signatures: the project's default, and the paper's rule with two windows, the smallest
+/// meaning of "several", and with one.
 fn signatures() -> [(&'static str, SignatureConfig); 3] {
     let plain = |links, windows| SignatureConfig::SameLinks(SameLinksConfig { links, windows });
     [
@@ -33,7 +33,7 @@ fn signatures() -> [(&'static str, SignatureConfig); 3] {
     ]
 }
 
-/// What a signature does in a setting, run by run.
+/// The results of a signature in a setting, run by run.
 struct SignatureResult {
     setting: Setting,
     signature: usize,
@@ -60,7 +60,7 @@ fn rows(study: &mut Study<'_>) -> Result<Vec<SignatureResult>, Pending> {
 }
 
 impl SignatureResult {
-    /// Whether the claim speaks of it: the default in the paper's settings.
+    /// Whether the claim covers it: the default signature in the paper's settings.
     const fn is_judged(&self) -> bool {
         self.signature == 0 && self.setting.is_paper
     }
@@ -100,7 +100,7 @@ fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
     })
 }
 
-/// What the area under the curve is in a setting that is judged, by both labels.
+/// The area under the curve in each judged setting, by both labels.
 fn areas(rows: &[SignatureResult]) -> Vec<(&str, [Option<Estimate>; 2])> {
     let judged = rows.iter().filter(|row| row.is_judged());
     let of =
@@ -112,7 +112,7 @@ fn areas(rows: &[SignatureResult]) -> Vec<(&str, [Option<Estimate>; 2])> {
     both.collect()
 }
 
-/// What counts as a window of congestion, and what the other label would say.
+/// The caveat: the label of a congested window, and the areas by the other label.
 fn labels(rows: &[SignatureResult]) -> Reason {
     let areas = areas(rows);
     let least = |label: usize| {
@@ -128,12 +128,12 @@ fn labels(rows: &[SignatureResult]) -> Reason {
     Reason {
         claim: CLAIM,
         text: format!(
-            "A window, what a flow sends in a round trip, counts as congested if one of its links was: the paper speaks of \
-             what a flow sees \"when congestion occurs\". By this label, which was the first, the least area is {}, and {} \
-             of {n} settings are below {BOUND}. By another, chosen after these were known, a window is congested only \
-             if a congested link took something of the flow; with it the least is {}, and {} of {n} are below. Windows of \
-             which every link delivered all say nothing and do not count. Where the flows act on what the signature says, \
-             losses are few and hard to tell apart; where they go on, it is easier.",
+            "A window, the packets of a flow in a round trip, counts as congested if one of its links was: the paper refers to \
+             what a flow sees \"when congestion occurs\". By this first label the smallest area is {}, and {} \
+             of {n} settings are below {BOUND}. By a second label, chosen after these results were known, a window is congested only \
+             if a congested link dropped a packet of the flow; with it the smallest area is {}, and {} of {n} are below. Windows \
+             without losses do not count. Where the flows react to the signature, losses are few and hard to classify; \
+             where they ignore it, classification is easier.",
             least(0),
             below(0),
             least(1),
@@ -157,15 +157,15 @@ fn reason(rows: &[SignatureResult]) -> Reason {
     Reason {
         claim: CLAIM,
         text: format!(
-            "In some windows a link is a little above its capacity and takes nothing of a flow, while another is down and takes \
-             much: what the flow sees of them is a dropout. With long fades these are many. The area by congested links, \
-             and where only what they took counts: {}.",
+            "In some windows a link is slightly above its capacity and drops no packet of a flow, while another is down and drops \
+             many: the flow observes a dropout. With long fades such windows are frequent. The area by congested links, \
+             and by their losses alone: {}.",
             texts.collect::<Vec<_>>().join("; ")
         ),
     }
 }
 
-/// True alarms over false ones, of the hardest of the paper's settings.
+/// True over false alarms in the hardest of the paper's settings.
 fn curves(rows: &[SignatureResult]) -> Plot {
     let shown = rows.iter().filter(|row| row.setting.is_shown);
     let series = shown.filter_map(|row| {
@@ -184,7 +184,7 @@ fn curves(rows: &[SignatureResult]) -> Plot {
     Plot {
         id: "alarms".to_owned(),
         title: "True over false alarms: 20 flows that act on them, fades of 1 s".to_owned(),
-        x: axis("share of other windows taken for congestion", ""),
+        x: axis("share of other windows classified as congestion", ""),
         y: share("share of congestion found"),
         series: series.collect(),
         ..Plot::default()
@@ -213,10 +213,10 @@ fn characteristic(rows: &[SignatureResult]) -> FigureTable {
             "setting",
             "signature",
             "area under the curve",
-            "the same, where congestion took something",
+            "the same, by losses to congestion",
             "congestion found",
-            "others taken for it",
-            "round trips until a flow finds it",
+            "false alarms",
+            "round trips until a flow detects it",
             "windows with losses and a congested link a run",
             "with losses and none",
         ],

@@ -1,4 +1,4 @@
-//! How overflow grows with flows and links.
+//! Overflow over the number of flows and of links.
 
 use polypath_claims::{Figure, FigureTable, Findings, Measurement, Pending, Reason, Study};
 use polypath_report::plot::{Plot, Point, Series};
@@ -72,7 +72,7 @@ fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
     })
 }
 
-/// What other measures of overflow say.
+/// The caveat: the results of other measures of overflow.
 fn measures(flows: &Curve, links: &Curve) -> Reason {
     let ends = |curve: &Curve, of: &dyn Fn(&RunResult) -> f64, digits| {
         let ends = curve.first().into_iter().chain(curve.last());
@@ -83,10 +83,10 @@ fn measures(flows: &Curve, links: &Curve) -> Reason {
     Reason {
         claim: CLAIM,
         text: format!(
-            "The greatest excess of a single round trip falls with the flows, from {}: of few flows, one that loses a packet \
-             is longer in coming; with the links it goes from {}. Judged is the mean of what round trips send above the \
-             capacity, 0 where they do not, since the paper holds each round trip against the capacity (IV.C). What \
-             2000 round trips send over the capacity goes from {} with the flows and from {} with the links.",
+            "The greatest excess of a single round trip falls with the number of flows, from {}: with few flows it takes longer until \
+             one loses a packet. With the number of links it changes from {}. The mean excess of a round trip over the \
+             capacity, 0 below it, is judged, since the paper compares each round trip with the capacity (IV.C). The ratio of \
+             the packets of 2000 round trips to the capacity changes from {} with the flows and from {} with the links.",
             ends(flows, &most, 3),
             ends(links, &most, 3),
             ends(flows, &RunResult::load, 3),

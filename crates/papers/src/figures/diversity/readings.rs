@@ -1,11 +1,11 @@
-//! Readings of what the paper leaves open.
+//! Readings of parameters that the paper leaves open.
 
 use polypath_sim::round_model::{Dropping, Outage, RoundModelConfig};
 
-/// A name, and what becomes of a configuration.
+/// A name, and the change to a configuration.
 type Reading = (&'static str, fn(RoundModelConfig) -> RoundModelConfig);
 
-/// The readings, that of the figures first: their names, and what they are.
+/// The readings; the first is that of the figures.
 pub(super) const READINGS: [Reading; 4] = [
     ("as in the figures", |config| config),
     (

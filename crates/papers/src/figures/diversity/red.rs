@@ -16,7 +16,7 @@ pub(super) const FIGURE: Figure = Figure {
 };
 const CLAIM: &str = "diversity.red_is_masked";
 
-/// What is run, and its quantity in the rule.
+/// The settings: quantity in the rule, title and downloads.
 fn settings() -> [(&'static str, &'static str, Downloads); 10] {
     let [tail, red] = [Queue::DropTail, Queue::Red];
     let one = |queue| Downloads::new(1, queue);
@@ -104,10 +104,10 @@ fn caveat(rows: &[DownloadRuns]) -> Reason {
     Reason {
         claim: CLAIM,
         text: format!(
-            "Overflow is the mean sum of all congestion windows over what a link carries in a round trip without queues: \
-             what is sent in a round trip, against the capacity. The links' rates differ by a tenth of a percent each. Where \
-             they are equal, drop-tail queues drop {} of what they are offered, but the same packet on all four hardly \
-             ever ({} of what is sent).",
+            "Overflow is the mean sum of all congestion windows over the capacity of a link in a round trip without queues: \
+             the load of a round trip, compared with the capacity. The links' rates differ by a tenth of a percent each. Where \
+             they are equal, drop-tail queues drop {} of the offered packets, but hardly ever the same packet on all four \
+             ({} of the sent packets).",
             of(|run| run.dropped, 5),
             of(Downloaded::lost, 5),
         ),
@@ -123,13 +123,13 @@ fn reason(rows: &[DownloadRuns]) -> Reason {
     Reason {
         claim: CLAIM,
         text: format!(
-            "What RED discards on one of four links is masked as the paper says: of what senders send they repeat because \
-             all copies were lost {}. But discards do not have to lose a packet to have an effect. The copy that takes the \
-             place of a discarded one comes out of another queue; where three later packets overtake it, TCP takes it for \
-             lost and halves its window (RFC 5681, 3.2). Though a copy had come, they repeat {}. With four links nearly all \
-             repetitions are of this kind, with drop-tail as with RED; what differs is how full the queues are by then. A \
-             window falls, in 100 s, so often: {}; when the sum of windows over the capacity is {}. No order is \
-             restored before TCP; whether RED were masked if it were was not run.",
+            "Diversity masks the discards of RED on one of four links, as in the paper. Share of packets that senders retransmit because \
+             all copies were lost: {}. But discards have an effect without a loss: the copy that replaces \
+             a discarded one passes through another queue; where three later packets overtake it, TCP considers it \
+             lost and halves its window (RFC 5681, 3.2). Share of packets retransmitted although a copy had arrived: {}. With four links nearly all \
+             retransmissions are of this kind, with drop-tail as with RED; only the queue lengths at that time differ. \
+             Reductions of a window in 100 s: {}; the sum of windows over the capacity before them: {}. The order is not \
+             restored before TCP; whether RED is masked with reordering was not run.",
             each(Downloaded::lost, 5),
             each(|run| run.spurious, 5),
             each(|run| run.falls, 1),
@@ -138,7 +138,7 @@ fn reason(rows: &[DownloadRuns]) -> Reason {
     }
 }
 
-/// The sum of the windows over time, drop-tail and RED beside each other.
+/// The sum of the windows over time, drop-tail next to RED.
 fn windows(rows: &[DownloadRuns]) -> Plot {
     let series = |row: &DownloadRuns| {
         let run = row.runs.first()?;

@@ -1,4 +1,4 @@
-//! What all flows send, against the capacity (Figs. 3 to 5).
+//! The packets of all flows, compared with the capacity (Figs. 3 to 5).
 
 use polypath_claims::{Figure, FigureTable, Findings, Measurement, Pending, Reason, Study};
 use polypath_report::plot::{Plot, Point, Series};
@@ -14,13 +14,13 @@ use crate::jobs::diversity::setting::{LINKS, ROUNDS, SHARE, SHORT, paper};
 
 pub(super) const SINGLE: Figure = Figure {
     id: "diversity.fig3",
-    title: "Five flows on a single link: what they send in a round trip",
+    title: "Five flows on a single link: packets in a round trip",
     claims: &[SINGLE_LINK],
     make: single,
 };
 pub(super) const SEVERAL: Figure = Figure {
     id: "diversity.fig4_5",
-    title: "Five and a hundred flows on four links: what they send in a round trip",
+    title: "Five and a hundred flows on four links: packets in a round trip",
     claims: &[TOTAL_OF_5, TOTAL_OF_100, EXCESS],
     make: several,
 };
@@ -144,7 +144,7 @@ fn several(study: &mut Study<'_>) -> Result<Findings, Pending> {
     })
 }
 
-/// How long five flows are above the capacity, which the value of the claim says nothing of.
+/// The caveat: the longest time for which five flows exceed the capacity, which is not judged.
 fn in_a_row(five: &[RunResult]) -> Reason {
     let longest = |ran: &RunResult| f64::from(ran.longest);
     let least = five.iter().map(|ran| ran.longest).min().unwrap_or(0);
@@ -152,7 +152,7 @@ fn in_a_row(five: &[RunResult]) -> Reason {
     Reason {
         claim: TOTAL_OF_5,
         text: format!(
-            "Judged is the number of packets alone. \"Exceeded for many RTTs in a row\" is not part of it: the longest time \
+            "Only the number of packets is judged, not \"exceeded for many RTTs in a row\": the longest time \
              above the capacity in 2000 round trips is {} round trips, in {} runs {least} to {most}.",
             text(&samples(five, longest), 1),
             five.len(),
@@ -166,9 +166,9 @@ fn reading_judged(rows: &Rows) -> Reason {
     Reason {
         claim: TOTAL_OF_100,
         text: format!(
-            "Judged is that a link which fades loses all of the round trip, as the paper says. If it loses its share of it, \
-             a hundred flows send {} million packets. The greatest excess comes when all flows have grown from 1 \
-             together and none has lost anything yet.",
+            "The paper's reading is judged, in which a link that fades loses the whole round trip. If it loses only a share of it, \
+             a hundred flows send {} million packets. The greatest excess occurs when all flows have grown from 1 \
+             together and none has lost a packet yet.",
             sent(share)
         ),
     }

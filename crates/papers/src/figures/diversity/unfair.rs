@@ -1,4 +1,4 @@
-//! How unequal the flows' totals are (Figs. 6, 7).
+//! The unfairness of the flows' totals (Figs. 6, 7).
 
 use polypath_claims::{Figure, FigureTable, Findings, Measurement, Pending, Reason, Study};
 use polypath_report::plot::{Plot, Point, Series};
@@ -11,7 +11,7 @@ use crate::jobs::diversity::setting::{LINKS, LONG, ROUNDS, paper};
 
 pub(super) const FIGURE: Figure = Figure {
     id: "diversity.fig6_7",
-    title: "What each of five flows has sent",
+    title: "Packets of each of five flows",
     claims: &[UNFAIR, LONG_RUN],
     make,
 };
@@ -22,10 +22,10 @@ const FLOWS: u32 = 5;
 const IN_THE_END: u32 = 10_000;
 /// Packets a round trip for each flow: the paper's, half of it, and the double.
 const SHARES: [u32; 3] = [100, 200, 400];
-/// The paper's of Figs. 6 and 7.
+/// The position of the paper's share in Figs. 6 and 7.
 const PAPER: usize = 1;
 
-/// Runs on so many links with each share.
+/// Runs on one number of links with each share.
 type Runs3 = [Vec<RunResult>; 3];
 
 fn runs(study: &mut Study<'_>, links: u32) -> Result<Runs3, Pending> {
@@ -68,15 +68,15 @@ fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
         reasons: vec![in_the_long_run(&several)],
         parameters: parameters(&paper(FLOWS, LINKS, SHARES[PAPER], LONG)),
         notes: vec![
-            "Spread is the distance from the flow with the least to that with the most of what arrived, over the mean. The \
-             two capacities that are compared are half of the paper's 1000 packets a round trip and the double."
+            "The spread is the difference between the greatest and the smallest number of arrived packets of a flow, over the mean. The \
+             two compared capacities are half of the paper's 1000 packets a round trip and twice that."
                 .to_owned(),
         ],
         ..Findings::default()
     })
 }
 
-/// How the spread falls with time.
+/// The reason: the decrease of the spread with time.
 fn in_the_long_run(several: &Runs3) -> Reason {
     let falls = SHARES.iter().zip(several).map(|(share, runs)| {
         let [soon, late] = [0, 1].map(|note| text(&samples(runs, |ran| ran.spread(note)), 3));
@@ -85,8 +85,8 @@ fn in_the_long_run(several: &Runs3) -> Reason {
     Reason {
         claim: LONG_RUN,
         text: format!(
-            "What a flow is ahead or behind adds up like a random walk, so that the spread over the mean falls with the root \
-             of the time: five times the round trips leave 0.45 of it, about the half that the rule draws. After 2000 and \
+            "The lead of a flow is a random walk, so that the spread over the mean falls with the square root \
+             of the time: after five times the round trips 0.45 of it remains, about the half that the rule requires. After 2000 and \
              {IN_THE_END} round trips: {}.",
             falls.collect::<Vec<_>>().join("; ")
         ),

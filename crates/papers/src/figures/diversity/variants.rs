@@ -203,16 +203,16 @@ fn fragments_lose_less(rows: &[VariantRuns]) -> Reason {
     Reason {
         claim: FRAGMENTS,
         text: format!(
-            "With 2 of 4 fragments a packet is lost with three of them, where copies are lost with four: senders learn of \
-             congestion sooner, and the mean excess is {}. What 2000 round trips send over the capacity, {}, is nearer, but \
-             on the other side of it. The paper does not state which code it means.",
+            "With 2 of 4 fragments a packet is lost with three of them, with copies only with all four: senders detect \
+             congestion sooner, and the mean excess is {}. The packets of 2000 round trips over the capacity, {}, are closer, but \
+             on the other side. The paper does not state which code it means.",
             both(&|ran| ran.excess, 4),
             both(&RunResult::load, 3),
         ),
     }
 }
 
-/// What is judged, and the other measure of each variant.
+/// The caveat: the judged measure, and the other one of each variant.
 fn caveat(claim: &'static str, rows: &[VariantRuns]) -> Reason {
     let texts = rows.iter().map(|(variant, runs)| {
         let of = |of: &dyn Fn(&RunResult) -> f64, digits| text(&samples(runs, of), digits);
@@ -222,9 +222,9 @@ fn caveat(claim: &'static str, rows: &[VariantRuns]) -> Reason {
     Reason {
         claim,
         text: format!(
-            "Judged is the mean of what round trips send above the capacity, 0 where they do not, since the paper holds the \
-             packets of each round trip against the capacity (IV.C); the sum over 2000 round trips, which it adds for \
-             longer effects, hides what those above have in those below. Both: {}.",
+            "The mean excess of a round trip over the capacity, 0 below it, is judged, since the paper compares the \
+             packets of each round trip with the capacity (IV.C). In the sum over 2000 round trips, which it adds for \
+             longer effects, round trips below the capacity hide those above. Both: {}.",
             texts.collect::<Vec<_>>().join("; ")
         ),
     }

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-/// How a path is chosen.
+/// A mechanism of path selection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub(crate) struct Mechanism {
     pub(crate) rule: Rule,
@@ -14,11 +14,11 @@ pub(crate) struct Mechanism {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Rule {
-    /// By the smoothed round-trip times (II.B).
+    /// Compares the smoothed round-trip times (II.B).
     Reactive,
-    /// By averages and the trends of both paths (II.C, this paper).
+    /// Compares averages and the trends of both paths (II.C, this paper).
     Modified,
-    /// By averages and the trend of the current path (II.C, the original).
+    /// Compares averages and uses the trend of the current path (II.C, the original).
     Original,
 }
 

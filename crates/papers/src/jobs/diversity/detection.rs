@@ -32,20 +32,20 @@ pub(crate) struct Detected {
     pub(crate) auc: Option<f64>,
     /// The same where a window counts as congested only if such a link lost something of the flow.
     pub(crate) auc_of_losses: Option<f64>,
-    /// The share of windows of congestion that are called so.
+    /// The share of congested windows that are classified as congested.
     pub(crate) found: Option<f64>,
-    /// The share of the others that are called so.
+    /// The share of the other windows that are classified as congested.
     pub(crate) false_alarms: Option<f64>,
-    /// Rounds from the first of a congestion until a flow finds it, where it does before it ends; 0
-    /// in the first.
+    /// The rounds from the start of a congestion until a flow detects it; 0 in its first round.
+    /// Those that end undetected do not count.
     pub(crate) delay: Option<f64>,
-    /// How many windows with losses had a congested link, and how many had none.
+    /// The number of windows with losses that had a congested link, and of those that had none.
     pub(crate) windows: [u64; 2],
     /// True alarms over false ones, for thresholds from high to low.
     pub(crate) curve: Vec<[f64; 2]>,
-    /// What a flow with copies delivered, in packets a round.
+    /// The goodput of a flow with copies, in packets a round.
     pub(crate) copied: Option<f64>,
-    /// What a flow on one link did.
+    /// The goodput of a flow on one link, in packets a round.
     pub(crate) alone: Option<f64>,
 }
 
@@ -106,14 +106,14 @@ impl Job for Detection {
 
 /// The scores of windows by signatures.
 struct Seen {
-    /// The scores of windows that lost something, whether a link was congested.
+    /// The scores of windows with losses, and whether a link was congested.
     scores: Vec<(f64, bool)>,
-    /// The same, whether anything was lost to congestion.
+    /// The same scores, and whether congestion lost any packet.
     of_losses: Vec<(f64, bool)>,
-    /// How many windows without congestion, and with it, were called congested.
+    /// The number of windows without and with congestion that were classified as congested.
     called: [u64; 2],
-    /// For how many rounds the links of each flow have been congested without its finding out;
-    /// nothing where it has, or where they are not.
+    /// The rounds for which the links of each flow have been congested undetected; `None` if
+    /// detected or not congested.
     waiting: Vec<Option<u32>>,
     found: (u64, u64),
     was_congested: Vec<bool>,

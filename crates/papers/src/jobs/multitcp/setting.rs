@@ -20,9 +20,9 @@ pub(crate) struct Setting {
     pub(crate) cross: Vec<Cross>,
     /// The parameters of all TCP connections.
     pub(crate) hosts: Hosts,
-    /// How long it lasts, in seconds.
+    /// The duration in seconds.
     pub(crate) seconds: u32,
-    /// The seed of all that is drawn.
+    /// The seed of all random streams.
     pub(crate) seed: u64,
 }
 
@@ -42,7 +42,7 @@ pub(crate) struct Links {
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Queue {
     DropTail(u32),
-    /// RED in packets (Floyd and Jacobson 1993), with what ns-2 has where nothing is set.
+    /// RED in packets (Floyd and Jacobson 1993), with the defaults of ns-2.
     Red(u32),
 }
 
@@ -65,15 +65,15 @@ pub(crate) struct Stream {
     pub(crate) play: Option<[u32; 2]>,
 }
 
-/// What brings the stream.
+/// The connections that carry the stream.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum By {
     /// Connections under a controller.
     Controller(ControllerConfig),
-    /// This number of endless plain TCP transfers in its place.
+    /// This number of endless plain TCP transfers in place of the stream.
     Transfers(u32),
-    /// Nothing.
+    /// No stream.
     Nothing,
 }
 

@@ -16,13 +16,13 @@ pub(crate) struct Pairs {
     pub(crate) setting: Setting,
     pub(crate) traffic: Traffic,
     pub(crate) count: u32,
-    /// From one pair to the next, in ms.
+    /// The interval between pairs, in ms.
     pub(crate) every: u32,
     pub(crate) seed: u64,
 }
 
 impl Job for Pairs {
-    /// What each pair measured that came through, in ms.
+    /// The measurement of each pair that arrived, in ms.
     type Output = Vec<f64>;
     const KIND: &'static str = "ppd.pairs.2";
 

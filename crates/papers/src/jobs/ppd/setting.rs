@@ -166,7 +166,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_setting_changes_what_it_says_and_loads_each_direction() {
+    fn a_setting_changes_its_parameter_and_loads_each_direction() {
         let idle = [0.1, 0.2, 0.3, 0.4].map(|tcp: f64| Idle::at(tcp.ln()));
         let traffic = Some([[idle[0], idle[1]], [idle[2], idle[3]]]);
         let setting = Setting::new(Topology::Apart)

@@ -1,4 +1,4 @@
-//! Single link, naive and cured in pictures.
+//! Plots of single link, naive and cured.
 
 use polypath_claims::Sample;
 use polypath_report::plot::{Axis, Look, Plot, Series};
@@ -11,7 +11,7 @@ use crate::figures::pictures::axis;
 use crate::jobs::diversity::run::{RunResult, samples};
 use crate::jobs::diversity::setting::SHARE;
 
-/// How the ways compare in the four things that the cure is for, over the number of flows.
+/// The four measures that the cure is to improve, over the number of flows.
 pub(super) fn side_by_side(groups: &[Group]) -> Plot {
     let of_runs = |value: fn(&RunResult) -> f64| {
         move |group: &Group, member| samples(group.runs(member), value)
@@ -49,7 +49,7 @@ pub(super) fn side_by_side(groups: &[Group]) -> Plot {
     }
 }
 
-/// What is compared in the pictures.
+/// The members that the plots compare.
 const SHOWN: [Member; 4] = [
     Member::Unfaded,
     Member::Single,
@@ -57,7 +57,7 @@ const SHOWN: [Member; 4] = [
     Member::Cured,
 ];
 
-/// A measure of each of them, side by side at each number of flows.
+/// A measure of each member, side by side at each number of flows.
 fn panel(
     groups: &[Group],
     title: &str,
@@ -66,9 +66,9 @@ fn panel(
 ) -> Plot {
     let series = |(number, member): (usize, &Member)| {
         let points = groups.iter().filter(|group| group.is_compared());
-        let beside = 1.15_f64.powf(number as f64 - 1.5);
+        let offset = 1.15_f64.powf(number as f64 - 1.5);
         let at = |group: &Group| {
-            let x = f64::from(group.flows) * beside;
+            let x = f64::from(group.flows) * offset;
             point(x, &measure(group, *member))
         };
         Series {
@@ -89,7 +89,7 @@ fn panel(
     }
 }
 
-/// What all flows of a run send in each round trip, over the capacity.
+/// The load of each round trip of a run, over the capacity.
 pub(super) fn traces(group: &Group) -> Plot {
     let ran = |member: &Member| Some((member.name(), group.runs(*member).first()?));
     let shown: Vec<_> = SHOWN.iter().filter_map(ran).collect();
@@ -114,7 +114,8 @@ pub(super) fn traces(group: &Group) -> Plot {
     };
     Plot {
         id: "traces".to_owned(),
-        title: "A run of twenty flows with fades of 1 s: what all send in a round trip".to_owned(),
+        title: "A run of twenty flows with fades of 1 s: packets of all flows in a round trip"
+            .to_owned(),
         panels: shown.iter().map(panel).collect(),
         ..Plot::default()
     }

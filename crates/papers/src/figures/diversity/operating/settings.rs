@@ -1,4 +1,4 @@
-//! In which settings signatures are tried.
+//! The settings in which signatures are evaluated.
 
 use polypath_core::combine::signature::SignatureConfig;
 use polypath_sim::round_model::{Cure, RoundModelConfig};
@@ -8,29 +8,29 @@ use crate::jobs::diversity::setting::{LINKS, LONG, SHARE, SHORT, paper};
 /// A setting.
 #[derive(Clone, Debug)]
 pub(super) struct Setting {
-    /// Its name in rules.
+    /// The name in rules.
     pub(super) id: String,
-    /// It in words.
+    /// The title in tables.
     pub(super) title: String,
     pub(super) config: RoundModelConfig,
-    /// Whether the flows act on what signatures say.
+    /// Whether the flows react to signatures.
     pub(super) acts: bool,
     /// Whether its parameters are the paper's.
     pub(super) is_paper: bool,
-    /// Whether the picture is of it.
+    /// Whether the plot shows it.
     pub(super) is_shown: bool,
 }
 
 impl Setting {
     fn of_paper(flows: u32, nu: f64, acts: bool) -> Self {
         let (loop_, title) = if acts {
-            ("closed", "act on it")
+            ("closed", "react to the signature")
         } else {
-            ("open", "ignore it")
+            ("open", "ignore the signature")
         };
         Self {
             id: format!("flows{flows}_nu{nu}_{loop_}"),
-            title: format!("{flows} flows, nu {nu}/s; they {title}"),
+            title: format!("{flows} flows that {title}, nu {nu}/s"),
             config: paper(flows, LINKS, SHARE, nu),
             acts,
             is_paper: true,
@@ -38,13 +38,13 @@ impl Setting {
         }
     }
 
-    /// Flows of which each has its links.
+    /// Flows with their own sets of links.
     fn mixed(title: &str, capacity: u32, sets: Vec<u8>, acts: bool) -> Self {
         let flows = u32::try_from(sets.len()).unwrap_or(u32::MAX);
         let title = if acts {
             title.to_owned()
         } else {
-            format!("{title}; they go on")
+            format!("{title}, signature ignored")
         };
         Self {
             id: String::new(),
@@ -60,7 +60,7 @@ impl Setting {
         }
     }
 
-    /// With this signature.
+    /// The configuration with this signature.
     pub(super) fn with(&self, signature: SignatureConfig) -> RoundModelConfig {
         let acts = self.acts;
         RoundModelConfig {
@@ -84,8 +84,8 @@ pub(super) fn settings() -> Vec<Setting> {
     all
 }
 
-/// Twenty flows on four links of which not all use all; a link carries 100 packets for each flow
-/// that uses it.
+/// Twenty flows on four links, not all of which use every link. A link carries 100 packets for each
+/// of its flows.
 fn mixed(acts: bool) -> [Setting; 4] {
     let ring: [u8; 4] = [0b0011, 0b0110, 0b1100, 0b1001];
     let overlap = ring.into_iter().cycle().take(20).collect();
