@@ -128,7 +128,7 @@ fn an_idle_age_costs_no_time_and_no_opportunities_are_saved() {
 }
 
 #[test]
-fn says_its_mean_rate_and_refuses_what_is_no_trace() {
+fn returns_the_mean_rate_and_rejects_other_text() {
     // 3 times 1500 B in 1 s.
     assert_eq!(trace(&[1, 2, 1000]).mean_rate(), Rate(36_000));
     let new = |ms: &[u64]| Trace::new(ms.iter().map(|ms| Duration::from_millis(*ms)));

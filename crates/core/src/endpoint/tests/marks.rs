@@ -28,7 +28,7 @@ impl Payload for Capable {
 }
 
 /// The number of delivered packets out of 2000, one per ms, and the number of marked ones, where
-/// `is_lost` says which copies are lost.
+/// `is_lost` selects the lost copies.
 fn carry(ecn: Ecn, is_lost: impl Fn(u64, u8) -> bool) -> (usize, usize) {
     let delivered = delivered(2000, |_| ecn, is_lost);
     (delivered.len(), marked(&delivered))

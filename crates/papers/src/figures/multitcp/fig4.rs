@@ -1,4 +1,4 @@
-//! Bursts of datagrams, and then 15 and 20 TCP transfers, beside one, two and five connections
+//! One, two and five connections with bursts of datagrams, and then with 15 and 20 TCP transfers
 //! (Fig. 4).
 
 mod reasons;
@@ -16,7 +16,7 @@ use crate::jobs::multitcp::time_series::{Peak, TimeSeries};
 
 pub(super) const FIGURE: Figure = Figure {
     id: "multitcp.fig4",
-    title: "Throughput and windows of 1, 2 and 5 connections beside bursts and transfers",
+    title: "Throughput and windows of 1, 2 and 5 connections with bursts and transfers",
     claims: &[BURSTS, FIFTEEN, TWENTY, SPIKE, WINDOWS],
     make,
 };
@@ -29,7 +29,7 @@ const WINDOWS: &str = "multitcp.fig4b.window_sum";
 
 /// The target in kb/s (5.1.1).
 pub(super) const TARGET: u32 = 800;
-/// When there are bursts of datagrams, and when 15 and 20 transfers, in seconds (5.1.1).
+/// The periods of the bursts of datagrams, and of 15 and 20 transfers, in seconds (5.1.1).
 pub(super) const BURST: [Period; 2] = [(200, 220), (300, 340)];
 pub(super) const MID: Period = (500, 750);
 pub(super) const LATE: Period = (750, 1000);
@@ -37,9 +37,9 @@ pub(super) const LATE: Period = (750, 1000);
 /// target.
 const AFTER: usize = 10;
 
-/// Why the stream has less than its share where all links are alike and have drop-tail queues.
-pub(super) const LOCKED: &str = "The generator's link is as fast as the last one: filled, it feeds the last queue a packet for each that leaves, so that \
-     the queue stays full and drops what comes between, which is the stream's.";
+/// The reason why the stream has less than its share over equal links with drop-tail queues.
+pub(super) const LOCKED: &str = "The generator's link is as fast as the last one: when saturated, it delivers a packet to the last queue for each that leaves, so that \
+     the queue stays full and drops packets that arrive in between, those of the stream.";
 
 /// The schemes of 5.1.1: plain TCP with a window of 8, and two and five connections under Algorithm
 /// 1.
@@ -118,8 +118,8 @@ fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
         reasons: reasons::all(&runs, &rows),
         caveats: vec![Reason {
             claim: BURSTS,
-            text: "The paper states neither the kind of the queues nor their limit: RED with ns-2's defaults and 50 packets are chosen, since with drop-tail phases \
-                   of links of equal rate decide, and table `settings` of multitcp.sensitivity has others."
+            text: "The paper states neither the kind of the queues nor their limit: RED with ns-2's defaults and 50 packets are chosen, since with drop-tail queues the phases \
+                   of links of equal rate decide; table `settings` of multitcp.sensitivity has others."
                 .to_owned(),
         }],
         parameters: parameters(),
@@ -142,7 +142,7 @@ fn burst(runs: &Runs, scheme: &str) -> Vec<Sample> {
     runs.samples(scheme, |run| in_bursts(&run.throughput))
 }
 
-/// By how much the greatest throughput of a second after a burst is above the target, in kb/s.
+/// The excess of the greatest throughput of a second after a burst over the target, in kb/s.
 fn overshoot(run: &TimeSeries) -> Option<f64> {
     let greatest = |(_, end): Period| {
         let after = run.throughput.get(end..end + AFTER)?;
@@ -247,7 +247,7 @@ fn windows(runs: &Runs) -> Plot {
     }
 }
 
-/// The three schemes in numbers.
+/// The three schemes as a table.
 pub(super) fn table(runs: &Runs) -> FigureTable {
     let row = |(scheme, name): (&str, &str)| {
         vec![
@@ -281,7 +281,7 @@ pub(super) fn table(runs: &Runs) -> FigureTable {
     )
 }
 
-/// What stands for the runs on the topology of Fig. 3.
+/// The parameters of the runs on the topology of Fig. 3.
 pub(super) fn parameters() -> Vec<[String; 2]> {
     [
         (
@@ -313,7 +313,7 @@ pub(super) fn parameters() -> Vec<[String; 2]> {
         ),
         (
             "alpha",
-            "the weight of what was: Table III has an alpha of 0".to_owned(),
+            "the weight of the previous value: Table III has an alpha of 0".to_owned(),
         ),
         (
             "round-trip time",

@@ -1,4 +1,4 @@
-//! What the other transfers lose to the stream, beside what as many plain ones would take.
+//! The loss of throughput of the other transfers by the stream, and by as many plain transfers.
 
 use polypath_claims::{Figure, FigureTable, Findings, Pending, Study};
 
@@ -11,7 +11,7 @@ use crate::jobs::multitcp::setting::{By, Stream};
 
 pub(super) const FIGURE: Figure = Figure {
     id: "multitcp.harm",
-    title: "What the transfers of Fig. 4 have beside the stream and beside plain transfers",
+    title: "Throughput of the transfers of Fig. 4 with the stream and with plain transfers",
     claims: &[],
     make,
 };
@@ -44,7 +44,7 @@ fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
     Ok(Findings {
         tables: vec![table(&runs, &schemes)],
         notes: vec![
-            "Plain transfers are Reno without end and with a window of 20 segments in the place of the stream: what they take beyond the \
+            "Plain transfers are Reno without end and with a window of 20 segments in place of the stream: their throughput beyond the \
              target is what the controller leaves to others."
                 .to_owned(),
         ],
@@ -71,7 +71,7 @@ fn table(runs: &Runs, schemes: &[Scheme]) -> FigureTable {
         "harm",
         "Throughput in kb/s of the stream and of the other transfers",
         &[
-            "in the place of the stream",
+            "in place of the stream",
             "it has, 15 TCPs",
             "15 TCPs have together",
             "each",

@@ -1,7 +1,7 @@
 //! The experiments over the Internet, on modelled access links (Figs. 6, 7, 8).
 //!
-//! The paper says neither rates nor delays. The rate of each link is that of which an equal share
-//! is what the paper's single connection has left beside the transfers; all else is not fitted.
+//! The paper states neither rates nor delays. The rate of each link is fitted so that an equal
+//! share is the rate of the paper's single connection with the transfers; nothing else is fitted.
 
 mod fixed;
 mod varied;
@@ -19,7 +19,7 @@ use crate::jobs::multitcp::setting::{By, Cross, Hosts, Links, Queue, Setting, St
 pub(super) use fixed::FIG_6;
 pub(super) use varied::{FIG_7, FIG_8};
 
-/// Curves over time are in means over so many seconds.
+/// The seconds over which a point of a curve is averaged.
 const STEP: usize = 10;
 
 /// An experiment.
@@ -39,7 +39,7 @@ struct Experiment {
 
 impl Experiment {
     fn setting(self, stream: Stream, seed: u64) -> Setting {
-        // The access link has a seventh of the way.
+        // The access link has a seventh of the delay.
         let delay = self.rtt / 2;
         let far = Wire {
             kbits: 100_000,
@@ -93,7 +93,7 @@ impl Experiment {
         })
     }
 
-    /// The same in other settings, each by what differs.
+    /// The experiment in other settings, each by its difference.
     fn others(self) -> Vec<(&'static str, Self)> {
         let change = |rate: u32| self.access * rate / 100;
         vec![
@@ -131,7 +131,7 @@ impl Experiment {
             format!("{limit} kb/s for a connection; stated (5.2.1, footnote)")
         });
         [
-            ("access link", format!("{} kb/s: the rate of which an equal share is what the paper's single connection has left; fitted", self.access)),
+            ("access link", format!("{} kb/s: the rate of which an equal share is that of the paper's single connection; fitted", self.access)),
             ("round-trip time", format!("{} ms without queues, for the stream and for the transfers; chosen", self.rtt)),
             ("queues", format!("drop-tail, {} packets; chosen", self.queue)),
             ("transfers", format!("{} from {} s on, {} more from {} s on; stated", self.transfers[0], self.periods[0].0, self.transfers[1], self.periods[1].0)),
@@ -146,7 +146,7 @@ impl Experiment {
     }
 }
 
-const FITTED: &str = "The rate of the access link is fitted to what the paper's single connection has beside the transfers.";
+const FITTED: &str = "The rate of the access link is fitted to the rate of the paper's single connection with the transfers.";
 
 fn caveat(claim: &'static str, more: &str) -> Reason {
     Reason {

@@ -1,4 +1,4 @@
-//! How Fig. 4 moves with what the paper does not state.
+//! The sensitivity of Fig. 4 to parameters that the paper does not state.
 
 use polypath_claims::{Figure, FigureTable, Findings, Pending, Sample, Study};
 use polypath_core::connections::{ControlConfig, ControllerConfig};
@@ -16,7 +16,7 @@ pub(super) const FIGURE: Figure = Figure {
     make,
 };
 
-/// What differs from Fig. 4.
+/// A difference from Fig. 4.
 type Change = fn(&mut Setting);
 
 const CHANGES: [(&str, Change); 10] = [
@@ -36,7 +36,7 @@ const CHANGES: [(&str, Change); 10] = [
         setting.links.generator.kbits = 100_000;
     }),
     ("TCP SACK", |setting| setting.hosts.variant = "sack"),
-    ("alpha .1: the weight of what is new is .9", |setting| {
+    ("alpha .1: the weight of the new value is .9", |setting| {
         control(setting, |control| control.smoothing = 0.1);
     }),
     ("f = 2", |setting| {
@@ -93,7 +93,7 @@ impl SettingThroughputs {
 /// # Errors
 /// If results are missing.
 pub(super) fn rows(study: &mut Study<'_>) -> Result<Vec<SettingThroughputs>, Pending> {
-    // Rows beside the figure have fewer seeds.
+    // Rows other than the figure have fewer seeds.
     let few: Vec<u64> = seeds(study).into_iter().take(study.pick(1, 5)).collect();
     let asked: Vec<_> = CHANGES
         .iter()
@@ -118,7 +118,7 @@ pub(super) const NO_OVERHEAD: &str = "drop-tail queues, no send overhead";
 /// The setting in which the generator's link is not the bottleneck's equal.
 pub(super) const FAST_GENERATOR: &str = "drop-tail queues, generator's link of 100 Mb/s";
 
-/// What one, two and five connections have in a setting, from a column on.
+/// The rates of one, two and five connections in a setting, from a column on.
 pub(super) fn row(rows: &[SettingThroughputs], name: &str, first: usize) -> String {
     let found = rows.iter().find(|row| row.name == name);
     let columns = found.and_then(|row| row.columns.get(first..first + 3));

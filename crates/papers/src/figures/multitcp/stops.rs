@@ -1,4 +1,4 @@
-//! How often a player stops among transfers that come and go (Fig. 9).
+//! The stops of a player among a varying number of transfers (Fig. 9).
 
 use polypath_claims::{Figure, FigureTable, Findings, Measurement, Pending, Reason, Sample, Study};
 use polypath_core::rng::Seed;
@@ -19,7 +19,7 @@ pub(super) const FIGURE: Figure = Figure {
 };
 
 const CLAIM: &str = "multitcp.fig9.stops";
-/// How long the media lasts, in seconds (5.3).
+/// The duration of the media in seconds (5.3).
 const SECONDS: u32 = 200;
 /// The most transfers at once (5.3).
 const MOST: u32 = 8;
@@ -246,7 +246,7 @@ fn table(all: &[(&str, Runs)]) -> FigureTable {
 }
 
 fn reason(all: &[(&str, Runs)]) -> Reason {
-    let said = |index: usize| {
+    let line = |index: usize| {
         let (what, runs) = &all[index];
         let each: Vec<String> = NAMES
             .iter()
@@ -255,12 +255,12 @@ fn reason(all: &[(&str, Runs)]) -> Reason {
         format!("{what}: {}", each.join(", "))
     };
     let tail = all.iter().position(|(what, _)| *what == DROP_TAIL);
-    let lines: Vec<String> = (0..6).chain(tail).map(said).collect();
+    let lines: Vec<String> = (0..6).chain(tail).map(line).collect();
     Reason {
         claim: CLAIM,
         text: format!(
-            "The paper says neither the link nor how long a number of transfers stays. On its Fig. 3 an equal share of one connection among 8 transfers is \
-             667 kb/s of the 720, and the pre-buffer outlasts most of it. Stops of 1 to 5 connections and of a varied number: {}.",
+            "The paper states neither the link nor the holding time of a number of transfers. On its Fig. 3 an equal share of one connection among 8 transfers is \
+             667 kb/s of the 720, and the pre-buffer covers most of the difference. Stops of 1 to 5 connections and of a varied number: {}.",
             lines.join("; ")
         ),
     }
@@ -268,9 +268,9 @@ fn reason(all: &[(&str, Runs)]) -> Reason {
 
 fn parameters() -> Vec<[String; 2]> {
     [
-        ("links, TCP", "as in Fig. 4: the paper says for Fig. 9 only that the transfers have the stream's round-trip time".to_owned()),
+        ("links, TCP", "as in Fig. 4: for Fig. 9 the paper states only that the transfers have the stream's round-trip time".to_owned()),
         ("media", "720 kb/s for 200 s, pre-buffer of 10 s of media, stops of 5 s; stated (5.3)".to_owned()),
-        ("transfers", format!("their number is drawn from 0 to {MOST}, stated; anew after exponential times of {HOLDING} s in the mean: chosen")),
+        ("transfers", format!("their number is drawn from 0 to {MOST}, stated; drawn again after exponential times with a mean of {HOLDING} s: chosen")),
         ("1 to 5 connections", "Algorithm 1 with Table I".to_owned()),
         ("varied", "Algorithm 3 with Table III; alpha .9, f 4 as in Figs. 7 and 8".to_owned()),
     ]

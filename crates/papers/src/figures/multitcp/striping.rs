@@ -1,4 +1,4 @@
-//! What follows from the algorithms alone: balanced windows (4.2.1), and who sends which packet
+//! The results of the algorithms alone: balanced windows (4.2.1), and the connection of each packet
 //! (4.2.3).
 
 use polypath_claims::{Figure, Findings, Measurement, Pending, Reason, Sample, Study};
@@ -48,8 +48,8 @@ fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
         measurements,
         caveats: vec![Reason {
             claim: BALANCED,
-            text: "The controller keeps the sum of windows alone, from which windows follow that differ by one at most: the runs show that, and \
-                   tests of polypath-core that Algorithm 1 as printed, window by window, comes to the same."
+            text: "The controller keeps only the sum of windows and derives windows from it that differ by at most one: the runs show that, and \
+                   tests of polypath-core show that Algorithm 1 as printed, window by window, gives the same result."
                 .to_owned(),
         }],
         notes: vec![

@@ -26,7 +26,7 @@ const STATED_ORDER: [Scheme; 4] = [
     Scheme::PpdTcp2,
 ];
 
-/// The loads of Fig. 3, and how much is run at each.
+/// The loads of Fig. 3, and the sample size of each.
 fn loads(scale: Scale) -> Vec<(f64, Size)> {
     scale.pick(
         vec![
@@ -108,7 +108,7 @@ pub(super) fn fig3(study: &mut Study<'_>) -> Result<Findings, Pending> {
     })
 }
 
-/// What qualifies the verdicts, whichever they are.
+/// The caveats of the verdicts.
 fn caveats(rows: &[LoadPoint]) -> Vec<Reason> {
     let row = stated_row(rows);
     let pairs = row.times(Scheme::PpdTcp1).into_iter();
@@ -116,7 +116,7 @@ fn caveats(rows: &[LoadPoint]) -> Vec<Reason> {
     let differences: Vec<f64> = pairs.map(|(one, three)| one.value - three.value).collect();
     let difference = shown(Estimate::of(&differences), 2);
     let order = format!(
-        "`>=` holds where it is not refuted, and says nothing of how close together PPD-TCP1 and PPD-TCP3 are. The time of \
+        "`>=` holds where it is not refuted, and does not measure the difference of PPD-TCP1 and PPD-TCP3. The time of \
          PPD-TCP1 less that of PPD-TCP3 is {difference} s at a load of {STATED}."
     );
     let fitted = "The bursts of the background are those of the ns-2 setting that was found by a search for 35 s of plain TCP: \
@@ -179,7 +179,7 @@ fn rising(rows: &[LoadPoint]) -> Vec<Measurement> {
     found
 }
 
-/// By how much the time rises in seconds for a rise of the load by 1, from one row to another.
+/// The rise of the time in seconds for a rise of the load by 1, from one row to another.
 /// Their replicas are independent: those of the second, which are as many or more, are dealt to
 /// those of the first.
 fn slopes(low: &LoadPoint, high: &LoadPoint, scheme: Scheme) -> Vec<Sample> {

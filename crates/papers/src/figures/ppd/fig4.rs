@@ -12,10 +12,10 @@ use super::plan::{FILE, LoadPoint, Plan, Size, calibrate, size, title};
 use crate::figures::estimates::{estimate, shown};
 use crate::jobs::ppd::setting::{Setting, Topology};
 
-/// What path 2 of Fig. 4 carries of the load of path 1.
+/// The load of path 2 in Fig. 4 over that of path 1.
 const LIGHTER: f64 = 0.8;
 
-/// The loads of path 1 in Fig. 4, and how much is run at each.
+/// The loads of path 1 in Fig. 4, and the sample size of each.
 fn loads_of_fig4(study: &Study<'_>) -> Vec<(f64, Size)> {
     study.pick(
         vec![(STATED, size(10, 4, 15))],
@@ -96,7 +96,7 @@ pub(super) fn fig4(study: &mut Study<'_>) -> Result<Findings, Pending> {
     })
 }
 
-/// Why claims differ, if they do: what the schemes take here and over equal paths.
+/// The reasons of claims that differ: the times of the schemes here and over equal paths.
 fn reasons(rows: &[LoadPoint], balanced: &[LoadPoint]) -> Vec<Reason> {
     let (row, even) = (stated_row(rows), stated_row(balanced));
     let each = Scheme::ALL[1..].iter().map(|scheme| {
@@ -110,8 +110,8 @@ fn reasons(rows: &[LoadPoint], balanced: &[LoadPoint]) -> Vec<Reason> {
         )
     });
     let text = format!(
-        "At a load of {STATED} of path 1, transfers take, with path 2 lighter and as loaded: {}. FigureTable `fig4-loads` has what path \
-         2 was measured to carry.",
+        "At a load of {STATED} of path 1, transfers take, with path 2 lighter and as loaded: {}. Table `fig4-loads` has the measured load of \
+         path 2.",
         each.collect::<Vec<_>>().join(", ")
     );
     [

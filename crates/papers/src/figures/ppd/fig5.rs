@@ -99,7 +99,7 @@ fn measurements(found: &Runs) -> Vec<Measurement> {
     measurements
 }
 
-/// Which of [`RATES`] is nearest to that at which plain TCP is played out.
+/// The position in [`RATES`] nearest to that at which plain TCP is played out.
 fn common_rate(found: &Runs) -> usize {
     let plain = estimate(&found.rates(Scheme::Tcp)).map_or(0.0, |rate| 1e3 * rate.mean);
     let distance = |n: &usize| (RATES[*n] - plain).abs();
@@ -166,7 +166,7 @@ fn quartiles(found: &Runs, scheme: Scheme) -> String {
     })
 }
 
-/// What qualifies the pre-buffers: what may be late, and the rate at which they are compared.
+/// The caveats of the pre-buffers: the share that may be late, and the compared rate.
 fn caveats(found: &Runs) -> Vec<Reason> {
     let schemes = [Scheme::Tcp, Scheme::PpdTcp3, Scheme::PpdTcp2];
     let own = schemes.map(|scheme| {
@@ -200,7 +200,7 @@ fn caveats(found: &Runs) -> Vec<Reason> {
     .to_vec()
 }
 
-/// Why the claim of Fig. 6 differs, if it does, by these runs.
+/// The reason, if the claim of Fig. 6 differs.
 fn reason_of_fig6(lighter: &Runs, even: &Runs) -> Reason {
     let each = Scheme::ALL[1..].iter().map(|scheme| {
         let [here, there] = [lighter, even].map(|runs| shown(estimate(&runs.rates(*scheme)), 1));
@@ -216,14 +216,14 @@ fn reason_of_fig6(lighter: &Runs, even: &Runs) -> Reason {
     Reason { claim, text }
 }
 
-/// Why claims of Fig. 5 differ, by these runs.
+/// The reasons, if claims of Fig. 5 differ.
 fn reasons(found: &Runs) -> Vec<Reason> {
     let probes = found.of(Scheme::PpdTcp3);
     let [pairs, requests] = [0, 1].map(|which| signals(probes, which));
     let all = pooled_overhead(probes);
     let near = format!(
-        "The overhead of PPD-TCP3 is {all:.3} of what applications handed over, with packets of 1000 B at this load. {pairs:.3} \
-         of it are packet pairs and {requests:.3} requests to switch, which are repeated until they are heard; 3.3 counts \
+        "The overhead of PPD-TCP3 is {all:.3} of the application bytes, with packets of 1000 B at this load. Packet pairs are \
+         {pairs:.3} of it and requests to switch {requests:.3}, which are repeated until they arrive; 3.3 counts \
          neither, only ACKs and probes, which are {:.3}. Half of the pre-buffers are between {} with plain TCP, {} with PPD-TCP3 \
          and {} with PPD-TCP2.",
         all - pairs - requests,

@@ -14,7 +14,7 @@ use crate::jobs::ppd::setting::{Setting, Topology};
 /// The load at which the figures are compared.
 const HIGH: f64 = 0.95;
 
-/// The loads of the links that are not shared in Fig. 8, and how much is run at each.
+/// The loads of the links that are not shared in Fig. 8, and the sample size of each.
 fn loads(study: &Study<'_>) -> Vec<(f64, Size)> {
     study.pick(
         vec![(HIGH, size(8, 3, 40))],
@@ -103,7 +103,7 @@ pub(super) fn measured(row: &LoadPoint) -> f64 {
     mean(&runs.map(path_load).collect::<Vec<_>>())
 }
 
-/// Why the claim of Fig. 8 differs, if it does, by these runs.
+/// The reason, if the claim of Fig. 8 differs.
 fn reason_of_fig8(rows: &[LoadPoint]) -> Reason {
     let each = rows.iter().map(|row| {
         let ratios = Scheme::ALL[1..].iter();
@@ -113,14 +113,14 @@ fn reason_of_fig8(rows: &[LoadPoint]) -> Reason {
         format!("{list} at a measured load of {:.3}", measured(row))
     });
     let text = format!(
-        "What remains depends on the load: plain TCP takes so many times as long as each scheme: {}.",
+        "The remaining gain depends on the load. Time of plain TCP over that of each scheme: {}.",
         each.collect::<Vec<_>>().join("; ")
     );
     let claim = "ppd.fig8.shared_fast_link";
     Reason { claim, text }
 }
 
-/// How loaded the shared link is where the claim is judged.
+/// The caveat: the load of the shared link where the claim is judged.
 fn caveat(high: &LoadPoint) -> Reason {
     let [there, back] = shared_loads(high);
     Reason {

@@ -13,7 +13,7 @@ use crate::jobs::ppd::setting::{Setting, Topology};
 
 const CLAIM: &str = "ppd.fig9.shared_bottleneck";
 
-/// How much is run at each load that the sources give over a shared link of 20 Mbit/s.
+/// The sample size at each load that the sources give over a shared link of 20 Mbit/s.
 fn loads_of_fig9(study: &Study<'_>) -> Vec<(f64, Size)> {
     study.pick(
         vec![(0.85, size(8, 3, 12))],
@@ -80,7 +80,7 @@ fn measurements(fast: &LoadPoint, slow: &LoadPoint) -> Vec<Measurement> {
     gains.collect()
 }
 
-/// What schemes gain with the very sources of Fig. 8, at the highest load that both figures have.
+/// The gains of schemes with the sources of Fig. 8, at the highest load of both figures.
 fn same_sources(fast: &[LoadPoint], slow: &[LoadPoint]) -> String {
     let both = slow.iter().rev().find_map(|slow| {
         let is_same = |fast: &&LoadPoint| (fast.load - slow.load).abs() < 1e-9;
@@ -100,7 +100,7 @@ fn same_sources(fast: &[LoadPoint], slow: &[LoadPoint]) -> String {
     )
 }
 
-/// At which loads gains are compared.
+/// The caveat: the loads at which gains are compared.
 fn caveat(fast: &LoadPoint, slow: &LoadPoint, same: &str) -> Reason {
     let [there, back] = shared_loads(fast);
     Reason {
@@ -116,7 +116,7 @@ fn caveat(fast: &LoadPoint, slow: &LoadPoint, same: &str) -> Reason {
     }
 }
 
-/// The gains of both figures over their loads, and the ratios that say the same.
+/// The gains of both figures over their loads, and the corresponding ratios.
 fn gains_table(fast: &[LoadPoint], slow: &[LoadPoint]) -> FigureTable {
     let figures = [("8", fast), ("9", slow)];
     let rows = figures.iter().flat_map(|(figure, rows)| {
@@ -141,7 +141,7 @@ fn gains_table(fast: &[LoadPoint], slow: &[LoadPoint]) -> FigureTable {
     let columns = ["figure", "measured load", "scheme", "gain", "TCP / scheme"];
     FigureTable {
         id: "gains".to_owned(),
-        title: "Gains of Figs. 8 and 9, each at the load that its caption says".to_owned(),
+        title: "Gains of Figs. 8 and 9, each at the load of its caption".to_owned(),
         columns: columns.map(str::to_owned).to_vec(),
         rows: rows.collect(),
     }
@@ -170,7 +170,7 @@ fn gains(row: &LoadPoint, scheme: Scheme) -> Vec<Sample> {
     plain.iter().enumerate().map(pseudo).collect()
 }
 
-/// Why the claim of Fig. 9 differs, if it does, by these runs.
+/// The reason, if the claim of Fig. 9 differs.
 fn reason(fast: &LoadPoint, slow: &LoadPoint) -> Reason {
     let each = Scheme::ALL[1..].iter().map(|scheme| {
         let [slow, fast] = [slow, fast].map(|row| {
@@ -181,7 +181,7 @@ fn reason(fast: &LoadPoint, slow: &LoadPoint) -> Reason {
     });
     let plain = |row: &LoadPoint| shown(estimate(&row.times(Scheme::Tcp)), 1);
     let text = format!(
-        "The gain where the shared link is the bottleneck, beside that of Fig. 8, is: {}. It is a share of the time of plain TCP, \
+        "The gain where the shared link is the bottleneck, compared with that of Fig. 8, is: {}. It is a share of the time of plain TCP, \
          which is {} s in Fig. 9 and {} s in Fig. 8; table `gains` has other loads.",
         each.collect::<Vec<_>>().join(", "),
         plain(slow),

@@ -1,4 +1,4 @@
-//! What the background loses to the measured transfers.
+//! The loss of background goodput by the measured transfers.
 
 use polypath_claims::FigureTable;
 use polypath_report::statistics::Estimate;
@@ -9,7 +9,7 @@ use super::playout::Runs;
 use crate::figures::estimates::shown;
 use crate::jobs::ppd::transfers::Carried;
 
-/// Schemes that ran in lock-step, and where; the first is the one beside which the others are put.
+/// Schemes that ran in lock-step, and where; the others are compared with the first.
 pub(super) struct Together<'a> {
     at: String,
     schemes: Vec<(Scheme, Vec<&'a Carried>)>,
@@ -58,13 +58,12 @@ impl<'a> Together<'a> {
     }
 }
 
-/// What the background delivered beside each scheme over what it delivered beside another in the
-/// same rounds.
+/// The background goodput with each scheme over that with another in the same rounds.
 pub(super) fn harm_table<'a>(id: &str, all: impl IntoIterator<Item = Together<'a>>) -> FigureTable {
     let columns = ["load", "scheme", "beside", "ratio", "replicas"];
     FigureTable {
         id: id.to_owned(),
-        title: "What the background delivered over what it delivered beside another scheme in the same rounds".to_owned(),
+        title: "Background goodput over that with another scheme in the same rounds".to_owned(),
         columns: columns.map(str::to_owned).to_vec(),
         rows: all.into_iter().flat_map(|one| one.lines()).collect(),
     }

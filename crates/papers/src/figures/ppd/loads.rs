@@ -1,4 +1,4 @@
-//! What the calibrations found, as a table.
+//! The results of the calibrations, as a table.
 
 use polypath_claims::{FigureTable, Pending, Study};
 use polypath_report::statistics::Estimate;
@@ -58,7 +58,7 @@ fn line(target: f64, found: &Calibrated) -> Vec<String> {
     cells
 }
 
-/// By how much the mean of a path and direction misses the load that is wanted, where it does most.
+/// The greatest deviation of the mean of a path and direction from the wanted load.
 fn farthest(target: f64, found: &Calibrated) -> String {
     let ways = [(0, 0), (0, 1), (1, 0), (1, 1)].map(|(path, way)| {
         let loads: Vec<f64> = found.loads.iter().map(|run| run[path][way]).collect();

@@ -1,4 +1,4 @@
-//! What the schemes add: bytes on the wire of a transfer over an idle network.
+//! The overhead of the schemes: bytes on the wire of a transfer over an idle network.
 
 use polypath_claims::{FigureTable, Findings, Measurement, Pending, Study};
 use polypath_scenario::Scheme;
@@ -68,7 +68,7 @@ pub(super) fn overhead(study: &mut Study<'_>) -> Result<Findings, Pending> {
     })
 }
 
-/// What `bytes` are more than those of plain TCP, as a share of them.
+/// The excess of `bytes` over those of plain TCP, as a share of the latter.
 fn ratio(bytes: u64, plain: &[crate::jobs::ppd::transfers::Carried]) -> f64 {
     let plain: u64 = plain.iter().map(|run| run.bytes[1]).sum();
     bytes as f64 / plain.max(1) as f64 - 1.0

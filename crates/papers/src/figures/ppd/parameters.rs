@@ -5,7 +5,7 @@ use polypath_scenario::Scheme;
 
 use crate::jobs::ppd::setting::{Setting, Topology};
 
-/// What the paper states of both topologies, by the parameter's name, and where.
+/// The parameters that the paper states for both topologies, and where.
 const STATED: [(&str, &str); 7] = [
     ("background.path1.hosts", "5"),
     ("overlay.encapsulation", "3.3"),
@@ -16,15 +16,15 @@ const STATED: [(&str, &str); 7] = [
     ("transfer.size", "5.1"),
 ];
 
-/// What it states of Fig. 2.
+/// Those of Fig. 2.
 const STATED_APART: [(&str, &str); 2] = [("path.0.link.0.delay", "5"), ("path.0.link.0.rate", "5")];
 
-/// What it states of Fig. 7: the shared link N1 - N2, and the links that are not shared. That of
+/// Those of Fig. 7: the shared link N1 - N2, and the links that are not shared. That of
 /// the server, S - N1, has no rate there.
 const STATED_SHARED: [(&str, &str); 2] =
     [("path.0.link.1.rate", "5.1"), ("path.0.link.2.rate", "5.1")];
 
-/// What is said elsewhere: of the runs of a figure, or of both paths alike.
+/// The prefixes of parameters with other sources: of the runs of a figure, or of both paths.
 const ELSEWHERE: [&str; 11] = [
     "background.path1.tcp.idle",
     "background.path1.udp.off",
@@ -97,8 +97,8 @@ mod tests {
         for (topology, own) in topologies {
             let all = of(&Setting::new(topology), 100_000);
             for (key, place) in STATED.into_iter().chain(own) {
-                let said = format!("stated in {place}");
-                assert!(value(&all, key).contains(&said), "{key}");
+                let stated = format!("stated in {place}");
+                assert!(value(&all, key).contains(&stated), "{key}");
             }
             assert!(!all.iter().any(|[name, _]| name.contains("idle")));
         }

@@ -1,4 +1,4 @@
-//! What the figures run: seeds, sample sizes, and idle times for the loads that they name.
+//! The runs of the figures: seeds, sample sizes, and idle times for the loads that they name.
 
 use polypath_batch::replica_seeds;
 use polypath_claims::{Pending, SEED, Sample, Study};
@@ -22,17 +22,17 @@ const TITLES: [&str; 4] = ["TCP", "PPD-TCP1", "PPD-TCP2", "PPD-TCP3"];
 /// The greatest load at which all schemes run in lock-step, which is what harm is measured by.
 const LOCK_STEP: f64 = 0.951;
 
-/// How many transfers are run at one load.
+/// The number of transfers at one load.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Size {
     pub(super) replicas: u32,
     /// Transfers of each.
     pub(super) count: u32,
-    /// About how long one takes by the slowest scheme, in seconds.
+    /// The approximate time of one by the slowest scheme, in seconds.
     pub(super) about: u32,
 }
 
-/// So many replicas of so many transfers, of about so many seconds each.
+/// The size of `replicas` with `count` transfers each, of about `about` seconds.
 pub(super) const fn size(replicas: u32, count: u32, about: u32) -> Size {
     Size {
         replicas,
@@ -85,16 +85,16 @@ pub(super) struct LoadPoint {
     pub(super) load: f64,
     /// Those of the replicas.
     pub(super) seeds: Vec<u64>,
-    /// Each scheme that was run, with what came of it in each replica.
+    /// Each scheme that was run, with its results in each replica.
     pub(super) schemes: Vec<(Scheme, Vec<Carried>)>,
     /// Whether all of them ran in lock-step.
     pub(super) in_lock_step: bool,
 }
 
-/// What transfers at one load are run with.
+/// The settings of the transfers at one load.
 #[derive(Clone, Debug)]
 pub(super) struct Plan<'a> {
-    /// Of which experiment it is, by which it has its seeds.
+    /// The experiment, which determines the seeds.
     pub(super) experiment: &'a str,
     pub(super) setting: &'a Setting,
     pub(super) traffic: Traffic,
@@ -154,7 +154,7 @@ impl Plan<'_> {
 }
 
 impl LoadPoint {
-    /// What came of a scheme in each replica.
+    /// The results of a scheme in each replica.
     pub(super) fn of(&self, scheme: Scheme) -> &[Carried] {
         let found = self.schemes.iter().find(|(known, _)| *known == scheme);
         found.map_or(&[], |(_, runs)| runs)

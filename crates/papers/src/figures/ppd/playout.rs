@@ -16,7 +16,7 @@ use crate::jobs::ppd::transfers::{Playback, Played, RATES, Transfers};
 /// "The total file size corresponds to 1000 TCP data packets each of size 1000 Byte" (5.1).
 pub(super) const FILE: u64 = 1_000_000;
 
-/// What came of the schemes, each in every replica.
+/// The results of the schemes in every replica.
 pub(super) struct Runs {
     /// Those of the replicas.
     pub(super) seeds: Vec<u64>,
@@ -175,7 +175,7 @@ fn playout_line(found: &Runs, scheme: Scheme) -> Option<Series> {
 /// The shares of the file by which the playable size may fall short of a line, for comparison.
 const TOLERANCES: [f64; 4] = [0.0, 0.02, 0.05, 0.1];
 
-/// What the pre-buffer owes to the tolerance: that of the first transfer of each replica.
+/// The pre-buffer of the first transfer of each replica, by the tolerance.
 pub(super) fn tolerances(id: &str, found: &Runs) -> FigureTable {
     let line = |scheme: &Scheme| {
         let cells = TOLERANCES.map(|tolerance| {
@@ -266,13 +266,13 @@ pub(super) fn table(id: &str, found: &Runs) -> FigureTable {
     }
 }
 
-/// What all transfers put on the wire more than applications handed over, as a share of that.
+/// The excess of wire bytes over application bytes of all transfers, as a share of the latter.
 pub(super) fn pooled_overhead(runs: &[Played]) -> f64 {
     let sum = |which: usize| runs.iter().map(|run| run.carried.bytes[which]).sum::<u64>() as f64;
     sum(1) / sum(0).max(1.0) - 1.0
 }
 
-/// What packet pairs (0) or requests to switch (1) have of the bytes that applications handed over.
+/// The bytes of packet pairs (0) or of requests to switch (1) over the application bytes.
 pub(super) fn signals(runs: &[Played], which: usize) -> f64 {
     let sum = |of: &dyn Fn(&Played) -> u64| runs.iter().map(of).sum::<u64>() as f64;
     sum(&|run| run.signals[which]) / sum(&|run| run.carried.bytes[0]).max(1.0)

@@ -1,4 +1,4 @@
-//! What the ratios of Fig. 3 at a load of .95 owe to what the paper does not state.
+//! The sensitivity of the ratios of Fig. 3 at a load of .95 to parameters that the paper omits.
 
 use polypath_claims::{FigureTable, Findings, Pending, Reason, Scale, Study};
 use polypath_report::statistics::Estimate;
@@ -189,7 +189,7 @@ fn line(what: &str, row: &LoadPoint) -> Vec<String> {
         .collect()
 }
 
-/// Why the times of Fig. 3 differ from the paper's, by these runs.
+/// The reasons why the times of Fig. 3 differ from the paper's.
 pub(super) fn reasons(study: &mut Study<'_>) -> Result<Vec<Reason>, Pending> {
     let Compared { base, variants } = compared(study)?;
     let stated = |n: usize| study.stated("ppd.fig3.at_95", n);

@@ -33,7 +33,7 @@ const TABLE2: Table = Table {
 /// A load, and the mean of each run with the number of its pairs.
 type Line = (f64, Vec<(Sample, usize)>);
 
-/// What a table comes to, with either number of links.
+/// The results of a table, with either number of links.
 type Columns = [Vec<Line>; 2];
 
 fn columns(study: &mut Study<'_>, table: &Table) -> Result<Columns, Pending> {
@@ -142,7 +142,7 @@ fn plot(table: &Table, columns: &Columns, paper: &dyn Fn(usize) -> Option<f64>) 
     }
 }
 
-/// Table 1, what it owes to who sends to whom, and what the threshold does.
+/// Table 1, its dependence on the destinations of cross traffic, and the effect of the threshold.
 pub(super) fn table1(study: &mut Study<'_>) -> Result<Findings, Pending> {
     let columns = columns(study, &TABLE1);
     let switches = switches(study);

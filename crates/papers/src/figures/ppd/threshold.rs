@@ -1,4 +1,4 @@
-//! What delta T owes to who sends to whom, and what the threshold does with it.
+//! The dependence of delta T on the destinations of cross traffic, and the effect of the threshold.
 
 use polypath_claims::{FigureTable, Pending, Reason, Sample, Study};
 use polypath_scenario::Scheme;
@@ -12,10 +12,10 @@ use crate::jobs::ppd::setting::{Setting, Topology};
 /// The rate of the links, in Mbit/s.
 const MBITS: u64 = 10;
 
-/// How far the traffic goes that the pairs meet, in the words of the scenario.
+/// The destinations of cross traffic, as scenarios name them.
 const MATRICES: [&str; 3] = ["spread", "nearest", "farthest"];
 
-/// Delta T over six links of 10 Mbit/s by who sends to whom.
+/// Delta T over six links of 10 Mbit/s by the destinations of cross traffic.
 pub(super) fn matrices(study: &mut Study<'_>) -> Result<FigureTable, Pending> {
     let load = STATED;
     let rows = MATRICES.map(|which| {
@@ -41,7 +41,7 @@ pub(super) fn matrices(study: &mut Study<'_>) -> Result<FigureTable, Pending> {
     })
 }
 
-/// Why claims of Table 1 differ, by the other tables of it.
+/// The reasons of claims of Table 1 that differ, from its other tables.
 pub(super) fn reasons(
     matrices: &FigureTable,
     table: &FigureTable,

@@ -1,4 +1,4 @@
-//! What a TCP with a large window gets in other settings than those of Fig. 14.
+//! The rate of a TCP with a large window in other settings than those of Fig. 14.
 
 use polypath_claims::{FigureTable, Pending, Reason, Sample, Study};
 
@@ -126,8 +126,8 @@ pub(super) fn table_of(rows: &[TcpRates]) -> FigureTable {
     )
 }
 
-/// Why the mean over the TCPs is not what the paper states of one; it states the rates of a sender
-/// and of a TCP in Mb/s.
+/// The reason why the mean over the TCPs differs from the paper's rate of one. `paper` holds the
+/// rates of a sender and of a TCP in Mb/s.
 pub(super) fn reason(claim: &'static str, [sender, stated]: [f64; 2], rows: &[TcpRates]) -> Reason {
     let value = |samples: &[Sample]| estimate(samples).map_or(0.0, |known| known.mean);
     let near = |setting: &&TcpRates| (value(&setting.tcp) / stated - 1.0).abs() <= 0.15;

@@ -1,4 +1,4 @@
-//! What damping does (Fig. 5).
+//! The effect of damping (Fig. 5).
 
 pub(super) mod growth;
 
@@ -46,7 +46,7 @@ pub(super) const DAMPED: Protocol = Protocol {
     counting: READINGS[0].1,
 };
 
-/// The runs of one protocol with so many senders, by seed.
+/// The runs of one protocol with one number of senders, by seed.
 struct Runs {
     senders: u32,
     protocol: Protocol,
@@ -134,7 +134,7 @@ fn damping(study: &mut Study<'_>) -> Result<Findings, Pending> {
     })
 }
 
-/// Which of the readings is judged, and what the others give.
+/// The caveats: the judged reading, and the results of the others.
 fn readings_judged(pairs: &[(&Runs, &Runs)]) -> Vec<Reason> {
     let swing = |runs: &Runs| text(&runs.samples(|c| mean_of(c, |c| c.deviation)), 2);
     let by_protocol = |of: &dyn Fn(&(&Runs, &Runs)) -> String| {
@@ -143,8 +143,8 @@ fn readings_judged(pairs: &[(&Runs, &Runs)]) -> Vec<Reason> {
         texts.collect::<Vec<_>>().join("; ")
     };
     let judged = format!(
-        "Judged are {}: the paper does not say how many send, a lone sender never loses on this topology, and two are what it \
-         shows next (Fig. 16). The others give",
+        "Judged are {}: the paper does not state the number of senders, a lone sender never loses on this topology, and Fig. 16 \
+         shows two. The others give",
         pairs[0].0.name()
     );
     let gain = by_protocol(&|(ad_hoc, damped)| text(&gains(ad_hoc, damped), 3));
@@ -165,7 +165,7 @@ fn received(traces: &[RateTrace]) -> f64 {
     mean_of(traces, |trace| trace.received)
 }
 
-/// By which share more is received with damping, seed by seed.
+/// The gain in received rate by damping, seed by seed.
 fn gains(ad_hoc: &Runs, damped: &Runs) -> Vec<Sample> {
     let without = ad_hoc.samples(received);
     let with = damped.samples(received);

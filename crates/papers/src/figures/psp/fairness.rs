@@ -22,13 +22,13 @@ pub(super) const TOGETHER: Figure = Figure {
     make: together,
 };
 
-/// What is measured of two senders: long after the start.
+/// The measured part of a run of two senders: long after the start.
 pub(super) const SPAN: Span = Span {
     seconds: 120,
     warm_up: 20,
 };
 
-/// What its length comes from.
+/// The source of its length.
 pub(super) const TIME: &str =
     "chosen: the first seconds are left out, in which the senders find their rates";
 
@@ -54,7 +54,7 @@ impl Pairs {
         self.0.iter().map(sample).collect()
     }
 
-    /// What is known of each run.
+    /// The value of each run that has one.
     fn known(&self, of: impl Fn(&[RateTrace]) -> Option<f64>) -> Vec<Sample> {
         let sample = |(seed, traces): &(u64, Vec<RateTrace>)| {
             Some(Sample {
@@ -153,7 +153,7 @@ fn each_pair(pairs: &Pairs) -> polypath_claims::FigureTable {
     )
 }
 
-/// The rate of one over that of the other, beside the fairness line.
+/// The rate of one sender over that of the other, and the fairness line.
 fn fairness(id: &str, title: &str, traces: &[RateTrace]) -> Plot {
     let dot = |x: f64, y: f64| Point { x, y, ci95: None };
     let [first, second] = traces else {

@@ -1,4 +1,4 @@
-//! What ns-2 2.35 gave for the same senders: validation/reference/spacing.csv.
+//! The results of ns-2 2.35 for the same senders: validation/reference/spacing.csv.
 
 use polypath_report::plot::{Look, Point, Series};
 use serde::Deserialize;
@@ -7,7 +7,7 @@ const REFERENCE: &str = include_str!("../../../../../validation/reference/spacin
 /// The limit of the queue in the rows that have the paper's buffer.
 const LIMIT: u32 = 10;
 
-/// A setting and what it gave; rates in Mb/s for each sender, losses in percent.
+/// A setting and its results; rates in Mb/s for each sender, losses in percent.
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct Ns2Record {
     k: u32,

@@ -1,4 +1,4 @@
-//! Which packet size the paper's numbers imply, and what follows from others.
+//! The packet sizes that the paper's numbers imply, and the results with other sizes.
 
 use polypath_claims::{Figure, FigureTable, Findings, Pending, Reason, Sample, Study};
 
@@ -30,7 +30,7 @@ fn by_rate(line: f64, spacing: f64, rate: f64) -> f64 {
     rate * spacing / (1.0 - rate / line) / 8.0
 }
 
-/// The packet in bytes at which a window of so many packets makes `rate` Mb/s.
+/// The packet in bytes at which a window of packets gives `rate` Mb/s.
 fn by_window(window: f64, rate: f64) -> f64 {
     let each_way = 1.0 / ACCESS + 1.0 / f64::from(SHARED);
     rate * (RTT + ACK * each_way) / (window - rate * each_way) / 8.0
@@ -85,7 +85,7 @@ fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
     })
 }
 
-/// What each number of the paper implies.
+/// The packet size that each number of the paper implies.
 fn implied(study: &Study<'_>) -> FigureTable {
     let rows = [over_fig6(study), over_the_wan(study)].concat();
     let rows = rows.into_iter().filter(|(_, bytes)| bytes.is_finite());
@@ -155,7 +155,7 @@ fn over_the_wan(study: &Study<'_>) -> Vec<(String, f64)> {
         .collect()
 }
 
-/// What follows from a packet size.
+/// The results with a packet size.
 pub(super) struct PacketResult {
     packet: u32,
     /// The size, and the best spacings of 16 senders by three definitions.
@@ -166,7 +166,7 @@ pub(super) struct PacketResult {
     large: Vec<Sample>,
 }
 
-/// What follows from each of some packet sizes.
+/// The results with each of several packet sizes.
 ///
 /// # Errors
 /// If results are missing.
@@ -201,7 +201,7 @@ fn row(study: &mut Study<'_>, packet: u32) -> Result<PacketResult, Pending> {
     })
 }
 
-/// What packets of other sizes give for each of them, and where the chosen one comes from.
+/// The notes: the source of the chosen packet size, and the results with others.
 fn others(rows: &[PacketResult], of: impl Fn(&PacketResult) -> String) -> String {
     let others = rows.iter().filter(|row| row.packet != PACKET);
     let texts: Vec<String> = others
@@ -214,7 +214,7 @@ fn others(rows: &[PacketResult], of: impl Fn(&PacketResult) -> String) -> String
     )
 }
 
-/// How the best spacing depends on the packet.
+/// The caveat: the dependence of the best spacing on the packet size.
 pub(super) fn spacing_caveat(claim: &'static str, rows: &[PacketResult]) -> Reason {
     Reason {
         claim,
@@ -225,7 +225,7 @@ pub(super) fn spacing_caveat(claim: &'static str, rows: &[PacketResult]) -> Reas
     }
 }
 
-/// How the rate of a TCP with a small window depends on the packet.
+/// The caveat: the dependence of the rate of a TCP with a small window on the packet size.
 pub(super) fn window_caveat(claim: &'static str, most: &[Sample], rows: &[PacketResult]) -> Reason {
     Reason {
         claim,

@@ -1,20 +1,20 @@
-//! What a run over Fig. 6 is made of, with the source of each choice.
+//! The parameters of a run over Fig. 6, with the source of each choice.
 
 use crate::jobs::psp::merge::{ACCESS, Media, Merge, PACKET, Protocol, Starts, name_of};
 
-/// What the modes of starting are, for tables that name them.
+/// The definitions of the modes of starting.
 pub(super) const STARTS: &str = "Modes of starting: `simul`, all senders at once; `rand`, each at a time of its own within 0.1 s, \
      and with equal periods they keep their places; `drift`, likewise, but clocks differ by up to 0.5 %, so that places change; \
      `jitter`, likewise, and each interval is drawn again within half of itself.";
 
-/// What the readings of the protocol are, for tables that name them.
+/// The definitions of the readings of the protocol.
 pub(super) const READINGS: &str = "Readings of Fig. 4: `when-sent`, a loss belongs to the spacing that its packet was sent \
      with, so that it is answered once; `latest`, each feedback that reports loss doubles the latest spacing. `range`: packets sent \
      are those of the sequence numbers that a feedback is about; `clock`: those that left \
      so long ago that without queues they would have come, so that a packet in a queue counts as lost.";
 
 impl Merge {
-    /// What stands for runs like this one, each with its source; `time` is that of their length.
+    /// The parameters of runs like this one, with their sources; `time` is that of their length.
     pub(super) fn parameters(&self, time: &str) -> Vec<[String; 2]> {
         let access = format!("{ACCESS} Mb/s, 2 ms; stated (3.1, Fig. 6)");
         let shared = format!("{} Mb/s, 40 ms; stated (3.1, Fig. 6)", self.shared);
@@ -92,7 +92,7 @@ impl Merge {
 }
 
 impl Starts {
-    /// Why a figure starts its senders so.
+    /// The reason for the start mode of a figure.
     const fn why(self) -> &'static str {
         match self {
             Self::Simul => "all at once: with one sender there is nothing to choose",

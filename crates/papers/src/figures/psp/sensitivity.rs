@@ -1,4 +1,4 @@
-//! What follows from the choices that the paper leaves open.
+//! The effect of the choices that the paper leaves open.
 
 use polypath_claims::{FigureTable, Pending, Reason, Sample, Study};
 
@@ -153,7 +153,7 @@ pub(super) fn fair_table(id: &str, title: &str, rows: &[PairResult]) -> FigureTa
     )
 }
 
-/// Why two damped senders do not share.
+/// The reason why two damped senders do not share equally.
 pub(super) fn fairness_reason(claim: &'static str, rows: &[PairResult]) -> Reason {
     let (own, others) = (&rows[0], &rows[1..]);
     let fair = others.iter().filter(|setting| setting.is_fair());

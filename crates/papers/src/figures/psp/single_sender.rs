@@ -12,7 +12,7 @@ use crate::jobs::psp::steady::{Flows, loss};
 
 pub(super) const FIGURE: Figure = Figure {
     id: "psp.fig7",
-    title: "A sender alone: what it sends arrives",
+    title: "A sender alone: received and sent rate",
     claims: &[CLAIM],
     make,
 };
@@ -56,7 +56,7 @@ fn ratio(flows: &Flows) -> Option<f64> {
     (flow.sent > 0.0).then(|| flow.received / flow.sent)
 }
 
-/// What of the sent rate arrives, which the paper's two curves show by lying on each other.
+/// The share of the sent rate that arrives; in the paper, both curves coincide.
 fn ratios(sweep: &Sweep) -> Plot {
     Plot {
         id: "fig7-ratio".to_owned(),

@@ -84,7 +84,7 @@ impl Known {
         text(&self.samples(of), 1)
     }
 
-    /// What the senders offer, and the TCPs would with full windows and no queue, in Mb/s.
+    /// The load in Mb/s that the senders offer, and the TCPs with full windows and no queue.
     fn offered(&self) -> f64 {
         let (_, _, packet, window) = self.setting;
         let still = Span {
@@ -172,12 +172,12 @@ fn packet_or_loss(known: &[Known]) -> Reason {
     Reason {
         claim: CLAIM,
         text: format!(
-            "The mean exceeds {SPACING} us by the packet, and little by loss: from the end of a packet to the start of the next \
-             (Fig. 3) a gap grows by the time that a packet needs less on the shared link than on its own. It is {} us where \
-             nothing was lost between, {} us over all gaps, and {} us without TCP. The packet of {PACKET} B is one that this \
-             very number gives by that reading. From start to start a packet of 507 B would give it; from end to start that \
-             one gives {} us. Which of the two the authors had, this number alone does not tell: Figs. 8, 12 and 14 speak \
-             against 507 B (table `implied` of psp.sensitivity). An interval holds the sender's own clock, which differs by up to 0.5 %.",
+            "The mean exceeds {SPACING} us because of the packet size, and little because of loss: from the end of a packet to the start of the next \
+             (Fig. 3) a gap grows by the difference of the transmission times on the access link and on the shared link. It is {} us without \
+             a loss in between, {} us over all gaps, and {} us without TCP. By that reading this number implies the packet of {PACKET} B. \
+             From start to start it implies a packet of 507 B, which from end to start \
+             gives {} us. This number alone does not decide which of the two the authors used: Figs. 8, 12 and 14 \
+             contradict 507 B (table `implied` of psp.sensitivity). An interval includes the error of the sender's clock, up to 0.5 %.",
             own.text(unbroken_mean),
             own.text(mean),
             known[1].text(mean),
@@ -186,7 +186,7 @@ fn packet_or_loss(known: &[Known]) -> Reason {
     }
 }
 
-/// Why the deviation is not the paper's, with that in the other settings.
+/// The reason why the deviation differs, and the deviations in the other settings.
 fn scatter(known: &[Known]) -> Reason {
     let others = known[1..].iter().map(|known| {
         format!(
@@ -200,8 +200,8 @@ fn scatter(known: &[Known]) -> Reason {
     Reason {
         claim: CLAIM,
         text: format!(
-            "The deviation is {} us, and {} us where nothing was lost between. Start modes apart, among TCPs it grows with what senders and their full windows \
-             come to, which is {:.1} Mb/s here on a link of {SHARED} Mb/s. In other settings: {}.",
+            "The deviation is {} us, and {} us without a loss in between. Apart from the start modes, among TCPs it grows with the load of the senders and of full \
+             windows, {:.1} Mb/s here on a link of {SHARED} Mb/s. In other settings: {}.",
             own.text(deviation),
             own.text(unbroken_deviation),
             own.offered(),
@@ -210,7 +210,7 @@ fn scatter(known: &[Known]) -> Reason {
     }
 }
 
-/// The gaps of all runs, from the least to the greatest, beside the mean that the paper states, in
+/// The gaps of all runs, from the smallest to the largest, and the mean that the paper states, in
 /// microseconds.
 fn histogram(runs: &[Gaps], paper: Option<f64>) -> Plot {
     let in_class = |class: usize| runs.iter().map(|gaps| gaps.classes[class]).sum::<u64>();

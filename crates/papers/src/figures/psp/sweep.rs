@@ -22,7 +22,7 @@ const FEW_SPACINGS: &[u32] = &[
     0, 50, 100, 200, 500, 800, 1000, 1050, 1100, 1200, 1500, 2000, 3000, 5000,
 ];
 
-/// How long a run lasts: all runs of a point measure the paper's 500 s (3.2).
+/// The duration of a run: all runs of a point measure the paper's 500 s (3.2).
 pub(super) fn span(study: &Study<'_>) -> Span {
     Span {
         seconds: study.pick(15, 105),
@@ -30,7 +30,7 @@ pub(super) fn span(study: &Study<'_>) -> Span {
     }
 }
 
-/// What the length of such runs comes from.
+/// The source of the duration of such runs.
 pub(super) const TIME: &str = "with --full five seeds make the paper's 500 s a point (3.2)";
 
 /// Seeds for several runs of each point.
@@ -38,7 +38,7 @@ pub(super) fn seeds(study: &Study<'_>) -> Vec<u64> {
     replica_seeds(SEED, study.pick(3, 5))
 }
 
-/// What came out, by spacing and seed.
+/// The results by spacing and seed.
 #[derive(Clone, Debug)]
 pub(super) struct Sweep {
     pub(super) spacings: Vec<u32>,

@@ -152,7 +152,7 @@ const NOTES: &[&str] = &[
     "Without interrupts the delivered rate does not fall towards 0 us: a FIFO forwards what it can, however much is offered.",
 ];
 
-/// What of the claims is fitted, and what the model was chosen for.
+/// The caveats: the fitted values, and those for which the model was chosen.
 fn caveats(kinds: &[(&str, &Model)]) -> Vec<Reason> {
     let at = |model: &Model, spacing: f64, of: fn(Carried) -> f64, digits| {
         let position = SPACINGS

@@ -96,7 +96,7 @@ fn media(study: &mut Study<'_>) -> Result<Findings, Pending> {
     })
 }
 
-/// Why senders among TCPs do not receive what the paper says.
+/// The reason why senders among TCPs receive less than in the paper.
 fn capacity_reason(sweep: &Sweep, peak: f64, best: &[Sample]) -> Reason {
     let shared = f64::from(SHARED);
     let own = peak * f64::from(EACH);
@@ -110,7 +110,7 @@ fn capacity_reason(sweep: &Sweep, peak: f64, best: &[Sample]) -> Reason {
         claim: "psp.fig10_11.with_tcp",
         text: format!(
             "{EACH} senders that receive {peak} Mb/s each make {own} Mb/s, more than the {shared} Mb/s of the stated link; \
-             no packet size can give that, and a loss of exactly 0 not while TCPs look for what is left. A sixteenth of the link \
+             no packet size gives that, and TCPs that probe for the rest of the capacity rule out a loss of exactly 0. A sixteenth of the link \
              is {:.2} Mb/s. At 1050 us a sender sends {} Mb/s, receives {} Mb/s and loses {}; the TCPs get {} Mb/s each. The \
              best spacing is {} us, to a step of the sweep.",
             shared / f64::from(EACH),
@@ -218,7 +218,7 @@ fn media_throughput(sweep: &Sweep, [best, peak, _]: [Option<f64>; 3]) -> Plot {
     }
 }
 
-/// What the paper states of a curve at either end of the range of best spacings.
+/// The values that the paper states at either end of the range of best spacings.
 fn known_range(best: Option<f64>, value: Option<f64>, of: &str) -> Vec<Stated> {
     let ends = best.into_iter().chain([BEST_TO]);
     let points = ends.filter_map(|x| Some(stated(of, x, value?)));
@@ -268,7 +268,7 @@ fn tcp_losses(sweep: &Sweep, id: &str) -> Plot {
     }
 }
 
-/// The curves in numbers.
+/// The curves as a table.
 fn curve(sweep: &Sweep, window: u32) -> FigureTable {
     let columns: [Column<'_>; 7] = [
         ("sent Mb/s", &sent, 2),

@@ -1,4 +1,4 @@
-//! Why Fig. 4 differs.
+//! The reasons why Fig. 4 differs.
 
 use polypath_claims::{Reason, Sample};
 
@@ -41,8 +41,8 @@ fn ranges(rows: &[SettingThroughputs], first: usize) -> String {
 
 fn bursts(runs: &Runs, rows: &[SettingThroughputs]) -> String {
     format!(
-        "One, two and five connections have {} kb/s. Drop-tail takes from them what 5.5 Mb/s of datagrams leave: 500 kb/s, and more as far \
-         as the phases of the packets favour them. Over the rows of table `settings` of multitcp.sensitivity they have {}; with {NO_OVERHEAD} {}, and \
+        "One, two and five connections have {} kb/s. With drop-tail they have the 500 kb/s that 5.5 Mb/s of datagrams leave, and more where \
+         the phases of the packets favour them. Over the rows of table `settings` of multitcp.sensitivity they have {}; with {NO_OVERHEAD} {}, and \
          with {DROP_TAIL} {}.",
         three(runs, |scheme| burst(runs, scheme)),
         ranges(rows, 0),
@@ -88,7 +88,7 @@ fn spike(runs: &Runs) -> String {
     let [of_two, of_five] = sums(runs);
     format!(
         "Two connections overshoot by {two} kb/s, five by {five}. The overshoot follows the sum of windows, which is {of_two} and {of_five} in the mean \
-         over the bursts: without the target it goes to its bound."
+         over the bursts: without the target the sum reaches its bound."
     )
 }
 
@@ -97,6 +97,6 @@ fn windows(runs: &Runs) -> String {
     let [mid, late] = [MID, LATE].map(|period| text(&runs.windows("c5", period), 1));
     format!(
         "The sum is {two} with two connections and {five} with five in bursts; with five it is {mid} against 15 transfers and {late} against 20. \
-         Wherever the target is missed for long it is at its bound, whatever the congestion."
+         Wherever the target is missed for long, the sum is at its bound, whatever the congestion."
     )
 }

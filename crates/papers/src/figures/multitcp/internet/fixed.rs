@@ -1,4 +1,4 @@
-//! Numbers of connections that stay (Fig. 6).
+//! Fixed numbers of connections (Fig. 6).
 
 use polypath_claims::{Figure, Findings, Measurement, Pending, Reason, Study};
 
@@ -76,7 +76,7 @@ fn measurements(runs: &Runs) -> Vec<Measurement> {
 fn reasons(runs: &Runs, others: &Others) -> Vec<Reason> {
     let [mid, late] = SIX.periods;
     let congested = SIX.congested();
-    let said = |scheme, period| text(&runs.throughput(scheme, period), 0);
+    let rate = |scheme, period| text(&runs.throughput(scheme, period), 0);
     let sums = |scheme, period| text(&runs.windows(scheme, period), 1);
     vec![
         Reason {
@@ -85,12 +85,12 @@ fn reasons(runs: &Runs, others: &Others) -> Vec<Reason> {
                 "Against 2 transfers 1, 4 and 8 connections have {}, {} and {} kb/s, against 4 they have {}, {} and {}. Equal shares of the fitted link \
                  are 280, 560 and 672 kb/s, and 168, 420 and 560. Over the rows of table `settings` four connections have {} kb/s against 2 transfers, and eight \
                  have {} against 4.",
-                said("c1", mid),
-                said("c4", mid),
-                said("c8", mid),
-                said("c1", late),
-                said("c4", late),
-                said("c8", late),
+                rate("c1", mid),
+                rate("c4", mid),
+                rate("c8", mid),
+                rate("c1", late),
+                rate("c4", late),
+                rate("c8", late),
                 range(others, "c4", mid),
                 range(others, "c8", late),
             ),

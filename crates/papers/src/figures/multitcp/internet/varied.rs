@@ -1,4 +1,4 @@
-//! A number of connections that varies (Figs. 7, 8).
+//! A varied number of connections (Figs. 7, 8).
 
 use polypath_claims::{Figure, Findings, Measurement, Pending, Reason, Sample, Study};
 use polypath_report::plot::Plot;
@@ -155,7 +155,7 @@ fn varied_findings(
 
 fn reason(experiment: Experiment, runs: &Runs) -> String {
     let congested = experiment.congested();
-    let said = NAMES.map(|(scheme, name)| {
+    let rates_of = NAMES.map(|(scheme, name)| {
         format!(
             "{name}: {} kb/s",
             text(&runs.throughput(scheme, congested), 0)
@@ -171,10 +171,10 @@ fn reason(experiment: Experiment, runs: &Runs) -> String {
     format!(
         "From {} s on {}. The varied number has {} kb/s against the first transfers and {} against all, with {} and {} connections; four equal shares \
          of the link against all are {} kb/s. The ratio of Algorithm 2 has to rise by more than beta for each further connection and stays below cf, \
-         so that there are four at the most. Where it comes to cf (f 10) all connections but one are stopped, and since the sum of windows does not fall \
+         so that there are at most four. Where it reaches cf (f 10) all connections but one are stopped, and since the sum of windows does not fall \
          while the target is missed, none is started again.",
         congested.0,
-        said.join(", "),
+        rates_of.join(", "),
         rates[0],
         rates[1],
         counts[0],

@@ -1,4 +1,4 @@
-//! How fast the spacing grows (2.1).
+//! The growth of the spacing (2.1).
 
 use polypath_batch::replica_seeds;
 use polypath_claims::{Figure, Findings, Measurement, Pending, Reason, SEED, Study};
@@ -20,9 +20,9 @@ pub(in crate::figures::psp) const FIGURE: Figure = Figure {
 };
 
 const CLAIM: &str = "psp.seven_rtts";
-/// So many senders lose still when each has a spacing of 2000 us.
+/// The number of senders; that many still lose packets at a spacing of 2000 us each.
 const MANY: u32 = 64;
-/// How long a run lasts.
+/// The duration of a run.
 const SECONDS: u32 = 4;
 /// The greatest of the spacings among which the paper's ideal one lies, in microseconds.
 const BOUND: f64 = 2000.0;
@@ -85,7 +85,7 @@ fn growth(study: &mut Study<'_>) -> Result<Findings, Pending> {
     })
 }
 
-/// What counts as a round-trip time of loss, and what the other reading gives.
+/// The caveat: the definition of a round-trip time of loss, and the results of the other reading.
 fn growth_caveat(readings: &[Runs]) -> Reason {
     let most = |runs: &Runs| text(&runs.samples(|c| feedbacks(c).fold(0.0, f64::max)), 1);
     let elapsed = |runs: &Runs| text(&runs.samples(longest), 1);
@@ -102,11 +102,11 @@ fn growth_caveat(readings: &[Runs]) -> Reason {
     Reason {
         claim: CLAIM,
         text: format!(
-            "This is arithmetic of Fig. 4, read literally (`latest`): each feedback that reports loss doubles the spacing, and \
-             50 us doubled six times exceed 2000 us, whatever the network does. The runs show that it comes about. A round-trip time \
-             of loss is a feedback that reports loss; with those between that report none, the slowest sender takes {}. \
-             `when-sent`, which the other figures have, takes {}, and {} with those. Senders for which loss ends before they \
-             pass 2000 us have no number: {} with `latest`, {} with `when-sent`; table `growth` has where they stay.",
+            "The claim is arithmetic of Fig. 4, read literally (`latest`): each feedback that reports loss doubles the spacing, and \
+             50 us doubled six times exceed 2000 us, whatever the network does. The runs confirm it. A round-trip time \
+             of loss is a feedback that reports loss; including feedbacks in between that report none, the slowest sender takes {}. \
+             `when-sent`, the reading of the other figures, takes {}, and {} with those. Senders for which loss ends before they \
+             pass 2000 us have no number: {} with `latest`, {} with `when-sent`; table `growth` has the spacing at which they remain.",
             elapsed(latest),
             most(when_sent),
             elapsed(when_sent),
@@ -116,7 +116,7 @@ fn growth_caveat(readings: &[Runs]) -> Reason {
     }
 }
 
-/// How many feedbacks each sender took; none of one that never got there.
+/// The number of feedbacks of each sender that reached the bound.
 fn feedbacks(traces: &[RateTrace]) -> impl Iterator<Item = f64> {
     let known = traces.iter().filter_map(|trace| trace.feedbacks_to(BOUND));
     known.map(|number| number as f64)
@@ -128,7 +128,7 @@ fn longest(traces: &[RateTrace]) -> f64 {
     known.map(|number| number as f64).fold(0.0, f64::max)
 }
 
-/// How many senders passed the bound in all runs, and how many did not.
+/// The numbers of senders that passed the bound in all runs, and that did not.
 fn passed(runs: &Runs) -> [usize; 2] {
     let all: usize = runs.traces.iter().map(Vec::len).sum();
     let passed = runs.traces.iter().map(|c| feedbacks(c).count()).sum();

@@ -18,11 +18,11 @@ pub(in crate::figures::psp) const FIGURE: Figure = Figure {
 };
 
 const CLAIM: &str = "psp.fig18.late_start";
-/// When the second sender starts, in seconds.
+/// The start of the second sender in seconds.
 const DELAY: u32 = 10;
-/// The distance to the fairness line is a mean over so many seconds.
+/// The seconds of the window over which the distance to the fairness line is averaged.
 const WINDOW: f64 = 10.0;
-/// Means and deviations are over the last so many seconds.
+/// The seconds at the end of a run over which means and deviations are taken.
 const MEASURED: u32 = 40;
 
 fn late(study: &mut Study<'_>) -> Result<Findings, Pending> {
@@ -67,9 +67,9 @@ fn curve(pairs: &Pairs) -> Vec<(f64, Vec<Sample>)> {
         .collect()
 }
 
-/// Why the two do not come nearer.
+/// The reason why the two rates do not converge.
 fn reason(pairs: &Pairs, curve: &[(f64, Vec<Sample>)]) -> Reason {
-    let said = |at: Option<&(f64, Vec<Sample>)>| at.map_or("-".to_owned(), |at| text(&at.1, 3));
+    let shown = |at: Option<&(f64, Vec<Sample>)>| at.map_or("-".to_owned(), |at| text(&at.1, 3));
     let later_is_faster = pairs.samples(|traces| match traces {
         [first, second] => f64::from(u8::from(second.mean > first.mean)),
         _ => 0.0,
@@ -80,11 +80,11 @@ fn reason(pairs: &Pairs, curve: &[(f64, Vec<Sample>)]) -> Reason {
         text: format!(
             "It is {} in the first whole half second after the second sender's first feedback, {} over its first \
              {WINDOW} s and {} over the last {WINDOW} s (0 on the fairness line, 1 on an axis). Both send at full rate until that \
-             feedback, so that they set out together. Over the last {MEASURED} s the later sender is the faster one in {} of {} \
+             feedback, so that they start alike. Over the last {MEASURED} s the later sender is the faster one in {} of {} \
              runs. The rule's test is whether a straight line through the distances falls.",
             text(&pairs.known(at_first), 3),
-            said(curve.first()),
-            said(curve.last()),
+            shown(curve.first()),
+            shown(curve.last()),
             faster.count(),
             later_is_faster.len(),
         ),
@@ -123,8 +123,8 @@ fn late_merge(seed: u64) -> Merge {
     }
 }
 
-/// How far two rates are from each other in each bin that lies after both senders' first feedback,
-/// as a share of their sum: 0 on the fairness line, 1 on an axis; with the middle of the bin in
+/// The distance of two rates in each bin after the first feedback of both senders, as a share of
+/// their sum: 0 on the fairness line, 1 on an axis; with the middle of the bin in
 /// seconds.
 fn distances(traces: &[RateTrace]) -> Vec<(f64, f64)> {
     let [first, second] = traces else {

@@ -20,7 +20,7 @@ const CLAIM: &str = "psp.fig19.with_tcp";
 /// The transfers beside two senders (3.3.2).
 const TRANSFERS: u32 = 10;
 
-/// How many transfers with which window stand beside the two in the table.
+/// The numbers and windows of the transfers in the rows of the table.
 const OTHERS: [(u32, u32); 6] = [(10, 5), (2, 20), (5, 20), (10, 20), (20, 20), (10, 800)];
 /// The window of the claim: the default of 3.2.3.
 const WINDOW: u32 = 20;
@@ -66,13 +66,13 @@ fn settings(alone: &Merge) -> impl Iterator<Item = (String, Merge)> {
         .chain(OTHERS.map(beside))
 }
 
-/// How the two share among TCPs.
+/// The reason: the shares of both senders among TCPs.
 fn reason(rows: &[PairResult]) -> Reason {
     let texts: Vec<String> = rows.iter().map(PairResult::description).collect();
     Reason {
         claim: CLAIM,
         text: format!(
-            "Both yield to TCP, but not alike. Jain's index of the two, and what each sends: {}. The two do not share without \
+            "Both yield to TCP, but unequally. Jain's index of the two, and their sending rates: {}. The two do not share without \
              TCP either, for the reason given at psp.fig16_17.adaptive_fair.",
             texts.join("; "),
         ),
