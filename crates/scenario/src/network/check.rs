@@ -3,6 +3,7 @@
 
 pub(super) mod admission;
 mod bounds;
+mod link_ends;
 mod receiver_window;
 
 use std::collections::BTreeSet;
@@ -21,6 +22,7 @@ use polypath_document::Problems;
 /// The nodes and links that a flow may name, and the preset that made them.
 #[derive(Clone, Copy)]
 struct NodeNames<'a> {
+    network: &'a Network,
     graph: &'a Graph,
     preset: Option<&'a Topology>,
 }
@@ -50,6 +52,7 @@ pub(super) fn check(network: &Network, problems: &mut Problems) {
             &key,
             flow,
             NodeNames {
+                network,
                 graph: &graph,
                 preset,
             },
@@ -181,7 +184,7 @@ fn check_route(
             router.route(&stops)
         };
         match found {
-            Err(error) => return report_route(key, flow, &error, problems),
+            Err(error) => return report_route(key, flow, &error, nodes, problems),
             Ok(there) => {
                 let first = there.first().map(|&link| &nodes.graph.links[link]);
                 let traffic = (flow.traffic.kind(), format!("{key}.traffic"));
@@ -256,15 +259,24 @@ fn report_unknown_stop(
     problems.report_unknown(&[key], "node or link", stop, nodes.chain(links));
 }
 
-fn report_route(key: &str, flow: &Flow, error: &RouteError, problems: &mut Problems) {
+fn report_route(
+    key: &str,
+    flow: &Flow,
+    error: &RouteError,
+    nodes: NodeNames<'_>,
+    problems: &mut Problems,
+) {
     let between = match flow.traffic.kind().ways() {
         Some(_) => "traffic.ways",
         None => "via",
     };
     let has_way = flow.ways(0).any(|stops| stops.len() > 2);
     let explicit = if has_way { between } else { "to" };
+    let misspelt = link_ends::remedy(nodes.network, nodes.graph, problems);
     let (leaf, remedy) = match error {
-        RouteError::Unreachable { .. } => (explicit, "add a `[[link]]`"),
+        RouteError::Unreachable { .. } => {
+            (explicit, misspelt.as_deref().unwrap_or("add a `[[link]]`"))
+        }
         RouteError::Loop(_) => (explicit, "name each node once, in the order of the way"),
         RouteError::End(_) => (between, "name nodes and links between `from` and `to`"),
         RouteError::OneWay(_) => (between, "make it duplex, or name another link"),

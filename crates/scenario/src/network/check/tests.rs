@@ -203,3 +203,89 @@ fn a_mistake_in_a_named_file_has_its_path_and_the_line_that_names_it() {
         "{found:?}"
     );
 }
+
+/// Two links that meet at `router`, and a flow over both.
+const CHAIN: &str = r#"schema = 1
+name = "chain"
+run = { duration = "10 s" }
+[[link]]
+from = "sender"
+to = "router"
+rate = "1 Mbit/s"
+delay = "1 ms"
+queue = "50 packets"
+[[link]]
+from = "router"
+to = "receiver"
+rate = "1 Mbit/s"
+delay = "1 ms"
+queue = "50 packets"
+[[flow]]
+name = "one"
+from = "sender"
+to = "receiver"
+traffic = { kind = "ftp" }
+"#;
+
+#[test]
+fn a_misspelt_node_is_reported_with_the_nearest_name() {
+    assert!(Network::parse_with(CHAIN, "net.toml", &[], &mut |_| Ok(Vec::new())).is_ok());
+    let unreachable = "net.toml:19:6: no links lead from `sender` to `receiver`";
+    for (line, old, new, wanted) in [
+        (
+            18,
+            "sender",
+            "sendr",
+            "net.toml:18:8: unknown node `sendr`; did you mean `sender`?",
+        ),
+        (
+            19,
+            "receiver",
+            "reciever",
+            "net.toml:19:6: unknown node `reciever`; did you mean `receiver`?",
+        ),
+        (
+            5,
+            "sender",
+            "sendre",
+            "net.toml:18:8: unknown node `sender`; did you mean `sendre`?",
+        ),
+        (
+            6,
+            "router",
+            "roter",
+            "no other link has `roter` of net.toml:6:6: did you mean `router`, as at net.toml:11:8?",
+        ),
+        (
+            11,
+            "router",
+            "ruoter",
+            "no other link has `router` of net.toml:6:6: did you mean `ruoter`, as at net.toml:11:8?",
+        ),
+        (
+            12,
+            "receiver",
+            "recv",
+            "net.toml:19:6: unknown node `receiver`; one of `sender`, `router`, `recv`",
+        ),
+        (6, "router", "gateway", "add a `[[link]]`"),
+    ] {
+        let lines = (1..).zip(CHAIN.lines());
+        let lines = lines.map(|(number, text)| {
+            if number == line {
+                text.replace(old, new)
+            } else {
+                text.to_owned()
+            }
+        });
+        let text: Vec<String> = lines.collect();
+        let read = Network::parse_with(&text.join("\n"), "net.toml", &[], &mut |_| Ok(Vec::new()));
+        let found = read.expect_err("a node is misspelt").to_string();
+        let wanted = if wanted.starts_with("net.toml") {
+            wanted.to_owned()
+        } else {
+            format!("{unreachable}; {wanted}")
+        };
+        assert!(found.starts_with(&wanted), "{found}");
+    }
+}
