@@ -161,6 +161,19 @@ fn check_overrides(
     for (number, each) in overrides.iter().enumerate() {
         let location = source.location(Origin::Override(number));
         let set = by_index(root, each.key());
+        let earlier = overrides[..number].iter();
+        let mut same = earlier.filter(|other| by_index(root, other.key()) == set);
+        if let Some(other) = same.next() {
+            let message = format!(
+                "`{}` is set twice: to `{}` here, and to `{}` by {}",
+                each.key(),
+                each.value(),
+                other.value(),
+                other.argument()
+            );
+            problems.push(Problem::new(location, message, "remove one of them"));
+            continue;
+        }
         if is_within(&set, KEY) {
             let message = "a sweep is part of the file";
             problems.push(Problem::new(location, message, "change it there"));

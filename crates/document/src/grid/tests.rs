@@ -123,3 +123,27 @@ fn redundant_axes_and_overrides_of_swept_keys_are_refused() {
         Ok(6)
     );
 }
+
+#[test]
+fn a_key_that_is_set_twice_is_refused_with_both_values() {
+    let text = "[run]\nduration = 1\n[[path]]\nname = \"wifi\"\nrate = 2\n";
+    let refused = |set: [&str; 2]| {
+        let overrides = set.map(|set| set.parse().unwrap());
+        let errors = grid(text, "x.toml", &overrides).unwrap_err();
+        errors.to_string()
+    };
+    assert_eq!(
+        refused(["run.duration=3", "run.duration=4"]),
+        "--set run.duration=4: `run.duration` is set twice: to `4` here, and to `3` by --set run.duration=3; \
+         remove one of them"
+    );
+    // By name and by index.
+    let both = refused(["path.0.rate=1", "path.wifi.rate=1"]);
+    assert!(both.contains("`path.wifi.rate` is set twice"), "{both}");
+    let argument = Override::from_argument("--seconds 5", "run.duration", "5");
+    let overrides = ["run.duration=5".parse().unwrap(), argument];
+    let errors = grid(text, "x.toml", &overrides).unwrap_err().to_string();
+    assert!(errors.starts_with("--seconds 5: "), "{errors}");
+    let others = ["run=1", "path.0.rate=1"].map(|set| set.parse().unwrap());
+    assert!(grid(text, "x.toml", &others).is_ok());
+}
