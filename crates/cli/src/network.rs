@@ -12,7 +12,7 @@ use polypath_sim::NetworkOutcome;
 use crate::failure::Failure;
 use crate::output::{print, print_to_stderr};
 use crate::progress;
-use crate::recording::{self, Recorders};
+use crate::recording::{self, IncompleteFiles, Recorders};
 use crate::scenario::{Format, OutputFolder};
 use crate::stale_outputs;
 use crate::watch::Interrupts;
@@ -46,18 +46,26 @@ pub(crate) fn run(
         seeds: &seeds,
         jobs: replication.jobs,
     };
-    let Simulated { outcomes, recorded } = simulation.run(recorders, &interrupts, out);
-    let report_recording = |_: &Failure| {
-        _ = recorded.as_ref().map_err(Failure::report);
+    let Simulated {
+        outcomes,
+        mut incomplete,
+    } = simulation.run(recorders, &interrupts, out);
+    let outcomes = match outcomes {
+        Ok(outcomes) => outcomes,
+        Err(failure) => return Failure::combine(incomplete.into_result(), Err(failure)),
     };
-    let outcomes = outcomes.inspect_err(report_recording)?;
-    let Report { text, written } = report(network, &seeds, outcomes, out, format)?;
+    let replicas: Vec<(u64, NetworkOutcome)> = seeds.iter().copied().zip(outcomes).collect();
+    let record = NetworkRecord {
+        network,
+        replicas: &replicas,
+    };
+    let Report { text, written } = report(record, out, format, &mut incomplete)?;
     if recording.uses_stdout() {
         print_to_stderr(&text);
     } else {
         print(&text)?;
     }
-    Failure::combine(recorded, written)
+    Failure::combine(incomplete.into_result(), written)
 }
 
 /// The replicas to simulate.
@@ -69,10 +77,10 @@ struct Simulation<'a> {
     jobs: Option<u16>,
 }
 
-/// The outcomes of all replicas, and the result of recording.
+/// The outcomes of all replicas, and the recordings that could not be written to the end.
 struct Simulated {
     outcomes: Result<Vec<NetworkOutcome>, Failure>,
-    recorded: Result<(), Failure>,
+    incomplete: IncompleteFiles,
 }
 
 impl Simulation<'_> {
@@ -98,10 +106,13 @@ impl Simulation<'_> {
         });
         bar.finish();
         let recorders = recorders.into_inner();
-        let recorded = recorders.unwrap_or_else(PoisonError::into_inner).finish();
+        let incomplete = recorders.unwrap_or_else(PoisonError::into_inner).finish();
         // The run may have ended while the recorders completed their files at an interrupt.
         interrupts.exit_and_discard(&bar, out);
-        Simulated { outcomes, recorded }
+        Simulated {
+            outcomes,
+            incomplete,
+        }
     }
 }
 
@@ -111,26 +122,21 @@ struct Report {
     written: Result<(), Failure>,
 }
 
-/// Writes the report.
+/// Writes the report; on a full disk `incomplete` recordings make room for it.
 fn report(
-    network: &Network,
-    seeds: &[u64],
-    outcomes: Vec<NetworkOutcome>,
+    record: NetworkRecord<'_>,
     out: &OutputFolder,
     format: Format,
+    incomplete: &mut IncompleteFiles,
 ) -> Result<Report, Failure> {
-    let replicas: Vec<(u64, NetworkOutcome)> = seeds.iter().copied().zip(outcomes).collect();
-    let record = NetworkRecord {
-        network,
-        replicas: &replicas,
-    };
     let figures = NetworkFigures::of(record);
     let mut text = match format {
         Format::Table => render(record, &figures),
         Format::Json => json(record, &figures).context("writing the report")?,
     };
     let path = out.path();
-    let written = write(path, record, &figures)
+    let written = incomplete
+        .make_room(|| write(path, record, &figures))
         .with_context(|| format!("cannot write the report to {}", path.display()));
     if written.is_ok() {
         stale_outputs::report_stale(path, &FILES);

@@ -1,5 +1,6 @@
 //! Recordings of a network's run: a packet capture and an event stream.
 
+mod incomplete;
 mod output_file;
 
 use std::fs::File;
@@ -16,6 +17,7 @@ use polypath_report::network::events::EventWriter;
 use polypath_scenario::Network;
 use polypath_sim::{Detail, NetworkEvent, NetworkObserver};
 
+pub(crate) use incomplete::IncompleteFiles;
 use output_file::{OutputFile, display_name, unwritable};
 
 use crate::failure::{Failure, print_message};
@@ -161,26 +163,21 @@ impl Recorders {
         self.in_progress.clone()
     }
 
-    /// Completes the files.
-    ///
-    /// # Errors
-    /// The first write error since the start; its file ends there.
-    pub(crate) fn finish(mut self) -> Result<(), Failure> {
+    /// Completes the files; returns those that could not be written to the end.
+    pub(crate) fn finish(mut self) -> IncompleteFiles {
         self.complete()
     }
 
-    fn complete(&mut self) -> Result<(), Failure> {
-        let failed = |option, path: &Path, error| Failure::run(unwritable(option, path, &error));
-        let capture = self.capture.take().map_or(Ok(()), |capture| {
-            let finished = capture.recorder.finish();
-            finished.map_err(|error| failed("--pcap", &capture.path, error))
-        });
-        let events = self.events.take().map_or(Ok(()), |events| {
-            let finished = events.recorder.finish();
-            finished.map_err(|error| failed("--events", &events.path, error))
-        });
+    fn complete(&mut self) -> IncompleteFiles {
+        let mut incomplete = IncompleteFiles::default();
+        if let Some(Recorder { path, recorder }) = self.capture.take() {
+            incomplete.note("--pcap", path, recorder.finish());
+        }
+        if let Some(Recorder { path, recorder }) = self.events.take() {
+            incomplete.note("--events", path, recorder.finish());
+        }
         self.in_progress.store(false, Ordering::Relaxed);
-        capture.and(events)
+        incomplete
     }
 
     /// On an interrupt, completes the files and prints the time up to which they extend.
@@ -195,7 +192,7 @@ impl Recorders {
         let messages =
             paths.map(|path| format!("{} ends at {seconds:.3} s of the run", display_name(path)));
         let messages: Vec<String> = messages.collect();
-        match self.complete() {
+        match self.complete().into_result() {
             Ok(()) => print_message(&messages.join("\n")),
             Err(failure) => failure.report(),
         }

@@ -78,12 +78,50 @@ fn a_full_disk_ends_the_run_with_an_error_that_names_the_file() {
         assert_eq!(code, Some(1), "{stderr}");
         let wanted = format!("choose another file with {option}");
         assert!(
-            stderr.contains("/dev/full") && stderr.contains(&wanted),
+            stderr.contains("/dev/full is incomplete: ") && stderr.contains(&wanted),
             "{stderr}"
         );
         let report = Path::new(&out).join("report.json");
         fs::remove_file(report).expect("the report is still written");
     }
+}
+
+#[test]
+fn a_capture_that_fills_the_disk_of_the_report_makes_room_for_it() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let file = write_file(dir.path(), "small.toml", NETWORK);
+    let mount = dir.path().join("disk");
+    fs::create_dir(&mount).expect("a folder");
+    let small = "mount -t tmpfs -o size=256k tmpfs \"$1\" && cp \"$2\" \"$1\" && cd \"$1\" || exit 77\n\
+        \"$0\" sim small.toml --pcap x.pcapng --out out >table; echo \"exit code $?\"\n\
+        wc -c <x.pcapng; cat out/report.json";
+    let mut command = Command::new("unshare");
+    command.args(["--user", "--map-root-user", "--mount", "sh", "-c", small]);
+    command
+        .arg(env!("CARGO_BIN_EXE_polypath"))
+        .args([&mount, &file]);
+    let output = command.output();
+    let Some(output) = output
+        .ok()
+        .filter(|output| output.status.code() != Some(77))
+    else {
+        eprintln!("skipped: this system has no unshare, or mounts no file system in a namespace");
+        return;
+    };
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    let stdout = String::from_utf8_lossy(&output.stdout);
+    let mut lines = stdout.lines();
+    assert_eq!(lines.next(), Some("exit code 1"), "{stdout}{stderr}");
+    let len: u64 = lines
+        .next()
+        .and_then(|len| len.trim().parse().ok())
+        .expect("a length");
+    assert!((1..200_000).contains(&len), "{len} B");
+    let report: Vec<&str> = lines.collect();
+    let report: serde_json::Value = serde_json::from_str(&report.concat()).expect("a report");
+    assert_eq!(report["name"], "small");
+    let wanted = "polypath: x.pcapng is incomplete, and shortened to make room for the report: No space left";
+    assert!(stderr.starts_with(wanted), "{stderr}");
 }
 
 #[test]
