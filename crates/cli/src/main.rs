@@ -13,6 +13,7 @@ mod log;
 mod manual;
 mod network;
 mod node;
+mod number;
 mod outcome;
 mod output;
 mod progress;

@@ -10,6 +10,7 @@ use polypath_scenario::Network;
 use polypath_sim::NetworkOutcome;
 
 use crate::failure::Failure;
+use crate::number::whole;
 use crate::output::{print, print_to_stderr};
 use crate::progress;
 use crate::recording::{self, IncompleteFiles, Recorders};
@@ -21,11 +22,11 @@ use crate::watch::Interrupts;
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub(crate) struct Replication {
     /// Run a network N times, each with a seed of its own derived from the root seed.
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    #[arg(long, value_name = "N", default_value_t = 1, allow_negative_numbers = true, value_parser = whole(1..=100_000_u32))]
     pub(crate) replicas: u32,
     /// The number of concurrent simulations (replicas and points of a sweep), which does not affect
     /// the results [default: the number of cores].
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole(1..=1024_u16))]
     pub(crate) jobs: Option<u16>,
 }
 

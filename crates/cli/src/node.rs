@@ -6,6 +6,7 @@ use polypath_live::config::NodeConfig;
 use polypath_live::node::{self, NodeError};
 
 use crate::failure::Failure;
+use crate::number::whole;
 use crate::{log, output};
 
 /// Arguments of `polypath node`.
@@ -27,7 +28,7 @@ pub(crate) struct Args {
     record: Option<PathBuf>,
     /// Time zero of events, in nanoseconds of `CLOCK_MONOTONIC`, shared by the nodes of one
     /// experiment; it must be in the past.
-    #[arg(long, value_name = "NS")]
+    #[arg(long, value_name = "NS", allow_negative_numbers = true, value_parser = whole(0..=u64::MAX))]
     origin_ns: Option<u64>,
     #[command(flatten)]
     pub(crate) log: log::Args,

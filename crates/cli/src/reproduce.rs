@@ -14,6 +14,7 @@ use polypath_document::{FileKind, file, nearest};
 use polypath_papers::{PAPERS, SOURCES};
 
 use crate::failure::Failure;
+use crate::number::whole;
 use crate::output::print;
 use crate::progress::Indicator;
 use crate::scenario::Format;
@@ -40,7 +41,7 @@ pub(crate) struct Args {
     ledger: Option<PathBuf>,
     /// The number of concurrent simulations, which does not affect the results [default: the number
     /// of cores].
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole(1..=1024_u16))]
     jobs: Option<u16>,
     /// The folder for the book, its figures and the finished runs, from which an interrupted
     /// reproduction continues [default: out/reproduce-quick or out/reproduce-full, followed by the

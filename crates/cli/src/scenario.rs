@@ -13,6 +13,7 @@ use polypath_report::legend;
 use polypath_scenario::{Experiment, Scenario};
 
 use crate::failure::Failure;
+use crate::number::whole;
 
 /// The scenario, its overrides, and the output of the report.
 #[derive(Debug, clap::Args)]
@@ -25,7 +26,7 @@ pub(crate) struct Args {
     #[arg(long = "set", value_name = "KEY=VALUE")]
     overrides: Vec<Override>,
     /// Override the root seed of the file.
-    #[arg(long)]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole(0..=u64::MAX))]
     seed: Option<u64>,
     /// The folder for the report [default: out/NAME-sim or out/NAME-lab].
     #[arg(long, value_name = "DIR")]

@@ -10,6 +10,7 @@ use polypath_sim::{Observer, SimEvent};
 
 use crate::failure::Failure;
 use crate::network;
+use crate::number::whole;
 use crate::outcome;
 use crate::recording;
 use crate::scenario::{self, OutputFolder, ParsedFile, SweptExperiment};
@@ -28,7 +29,7 @@ pub(crate) struct Args {
     recording: recording::Args,
     /// End the run of a network after N simulated seconds, and ignore events that the file
     /// schedules after that.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole(1..=u32::MAX))]
     seconds: Option<u32>,
 }
 

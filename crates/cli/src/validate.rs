@@ -6,6 +6,7 @@ use anyhow::Context;
 use polypath_validate::{Case, Scope, ValidateError, cases, json, render, validate};
 
 use crate::failure::Failure;
+use crate::number::whole;
 use crate::output::print;
 use crate::progress::Indicator;
 use crate::scenario::Format;
@@ -22,7 +23,7 @@ pub(crate) struct Args {
     reduced: bool,
     /// The number of concurrent simulations, which does not affect the results [default: the number
     /// of cores].
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole(1..=1024_u16))]
     jobs: Option<u16>,
     /// The output format.
     #[arg(long, value_enum, default_value_t)]

@@ -379,3 +379,38 @@ fn a_private_key_is_created_once_and_its_public_key_printed_again() {
         created
     );
 }
+
+#[test]
+fn invalid_numbers_are_refused_with_their_range() {
+    for (option, value, range) in [
+        ("--seed", "abc", "from 0 to 18446744073709551615"),
+        ("--seed", "-1", "from 0 to 18446744073709551615"),
+        ("--replicas", "0", "from 1 to 100000"),
+        ("--jobs", "2000", "from 1 to 1024"),
+        ("--seconds", "1.5", "from 1 to 4294967295"),
+    ] {
+        let output = polypath()
+            .args(["sim", "x.toml", option, value])
+            .output()
+            .unwrap();
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{stderr}");
+        let wanted =
+            format!("invalid value '{value}' for '{option} <N>': use a whole number {range}");
+        assert!(stderr.contains(&wanted), "{stderr}");
+    }
+}
+
+#[test]
+fn a_repeated_set_is_refused_with_both_values() {
+    let mut command = polypath();
+    command.arg("sim").arg(demo());
+    command.args(["--set", "transfer.count=3", "--set", "transfer.count=4"]);
+    let output = command.output().unwrap();
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{stderr}");
+    assert!(
+        stderr.contains("`transfer.count` is set twice: to `4` here, and to `3` by "),
+        "{stderr}"
+    );
+}

@@ -96,12 +96,12 @@ pub fn load(path: &Path) -> Result<PrivateKey, KeyError> {
         .read_to_end(&mut content)
         .map_err(|source| io_error(path, source))?;
     check_kind(&path.display().to_string(), &content, &[FileKind::Key])?;
+    let key = String::from_utf8_lossy(&content).parse();
+    let key = key.map_err(|error| KeyError::Malformed(path.to_owned(), error))?;
     if metadata.permissions().mode() & 0o077 != 0 {
         return Err(KeyError::Exposed(path.to_owned()));
     }
-    String::from_utf8_lossy(&content)
-        .parse()
-        .map_err(|error| KeyError::Malformed(path.to_owned(), error))
+    Ok(key)
 }
 
 fn io_error(path: &Path, source: io::Error) -> KeyError {
@@ -138,11 +138,13 @@ mod tests {
         assert!(missing.contains("polypath key"), "{missing}");
         let in_place = load(directory.path()).unwrap_err().to_string();
         assert!(in_place.contains("is a directory"), "{in_place}");
-        fs::write(&path, "not a key\n").unwrap();
+        generate(&path).unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
         let exposed = load(&path).unwrap_err().to_string();
         assert!(exposed.contains("chmod 600"), "{exposed}");
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+        fs::write(&path, "not a key\n").unwrap();
         assert!(matches!(load(&path), Err(KeyError::Malformed(..))));
+        fs::write(&path, "[node]\n[peer]\n").unwrap();
+        assert!(matches!(load(&path), Err(KeyError::WrongKind(_))));
     }
 }

@@ -158,7 +158,7 @@ fn status_without_a_node_names_the_remedy() {
     let output = run_status(&[files.path("a.key").as_os_str()]);
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{stderr}");
-    assert!(stderr.contains("this is no socket"), "{stderr}");
+    assert!(stderr.contains("this is not a socket"), "{stderr}");
     let output = run_status(&["--watch".as_ref(), "--interval".as_ref(), "0s".as_ref()]);
     assert_eq!(output.status.code(), Some(2));
 }

@@ -37,7 +37,7 @@ pub enum AskError {
     Dead(PathBuf),
     /// The path is not a socket.
     #[error(
-        "{path}: this is no socket; name the control socket of a node, or its TUN device",
+        "{path}: this is not a socket; name the control socket of a node, or its TUN device",
         path = .0.display()
     )]
     NoSocket(PathBuf),
