@@ -25,7 +25,9 @@ const MIN_INTERVAL: Duration = Duration::from_millis(50);
 /// Arguments of `polypath status`.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Exit codes: 0 the node has replied; 1 it does not reply, or has exited (--watch); 2 the command line is \
+    after_help = "Loss is the share of heartbeats that are lost in either direction: the heartbeat or its answer. RTT and jitter \
+                  are over both directions, too.\n\n\
+                  Exit codes: 0 the node has replied; 1 it does not reply, or has exited (--watch); 2 the command line is \
                   wrong: it names something that is not a socket, no node although several run, or a file that \
                   cannot be read, is a relay's, or has control = \"off\"."
 )]

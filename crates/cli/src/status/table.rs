@@ -27,6 +27,7 @@ const COLUMNS: [&str; 10] = [
 pub(super) fn render(state: &Value) -> String {
     let mut text = format!("{}\n{}\n", node(state), policy(state));
     let _ = writeln!(text, "{}", paths(state));
+    text += "loss: heartbeats or their answers lost, in either direction\n";
     text += &incomplete_paths(state);
     let _ = writeln!(text, "{}", volumes(state));
     for (title, counts) in [
@@ -241,6 +242,7 @@ mod tests {
             "pp0: polypath 0.1.0, up 2 h; session established, keys 59 s old\n",
             "policy probe-and-switch, data on lte, 3 switches; 2 reloads, 1 refused\n",
             "from applications: 10 packets, 12.3 kB\nto applications: 9 packets, 0.9 kB; refused",
+            "\nloss: heartbeats or their answers lost, in either direction\n",
             "packets dropped: duplicate 12\n",
             "\nusb waits for interface usb0\n",
             "datagrams rejected: none\n",
