@@ -41,3 +41,29 @@ fn completions_contain_commands_and_options() {
         }
     }
 }
+
+#[test]
+fn help_is_wrapped_at_100_columns() {
+    let commands = printed(&polypath().arg("--help").output().unwrap());
+    let lines = commands.lines().skip_while(|line| *line != "Commands:");
+    let lines = lines.skip(1).take_while(|line| !line.is_empty());
+    // Continued descriptions are indented further.
+    let names = lines.filter_map(|line| line.strip_prefix("  ")?.split(' ').next());
+    let names: Vec<&str> = names
+        .filter(|name| !name.is_empty() && *name != "help")
+        .collect();
+    assert!(
+        names.contains(&"init") && names.contains(&"status"),
+        "{commands}"
+    );
+    for name in names {
+        let help = printed(&polypath().args([name, "--help"]).output().unwrap());
+        for line in help.lines() {
+            assert!(line.chars().count() <= 100, "{name}: {line}");
+        }
+    }
+    assert!(
+        commands.lines().all(|line| line.chars().count() <= 100),
+        "{commands}"
+    );
+}
