@@ -70,24 +70,26 @@ impl TimeLeft {
 /// The remaining time in words, such as `about 12 min left`.
 pub(super) fn words(left: Duration) -> String {
     let seconds = left.as_secs();
-    match seconds {
-        ..MINUTE => "less than 1 min left".to_owned(),
-        ..HOUR => format!("about {} min left", seconds.div_ceil(MINUTE)),
-        _ => {
-            let minutes = seconds.div_ceil(10 * MINUTE) * 10;
-            format!("about {} h {} min left", minutes / 60, minutes % 60)
-        }
+    if seconds < MINUTE {
+        return "less than 1 min left".to_owned();
     }
+    if seconds < HOUR {
+        return format!("about {} min left", seconds.div_ceil(MINUTE));
+    }
+    let minutes = seconds.div_ceil(10 * MINUTE) * 10;
+    format!("about {} h {} min left", minutes / 60, minutes % 60)
 }
 
 /// A duration in words, such as `12 min 5 s`.
 pub(super) fn duration(span: Duration) -> String {
     let seconds = span.as_secs();
-    match seconds {
-        ..MINUTE => format!("{seconds} s"),
-        ..HOUR => format!("{} min {} s", seconds / MINUTE, seconds % MINUTE),
-        _ => format!("{} h {} min", seconds / HOUR, seconds % HOUR / MINUTE),
+    if seconds < MINUTE {
+        return format!("{seconds} s");
     }
+    if seconds < HOUR {
+        return format!("{} min {} s", seconds / MINUTE, seconds % MINUTE);
+    }
+    format!("{} h {} min", seconds / HOUR, seconds % HOUR / MINUTE)
 }
 
 #[cfg(test)]
