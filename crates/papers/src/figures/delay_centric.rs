@@ -11,7 +11,7 @@ mod variants;
 
 use polypath_claims::Figure;
 
-/// Its figures.
+/// The figures of the paper.
 pub(crate) const FIGURES: &[Figure] = &[
     homogeneous::PURE_FIGURE,
     homogeneous::GUARD_FIGURE,

@@ -17,7 +17,7 @@ mod variants;
 
 use polypath_claims::Figure;
 
-/// Its figures.
+/// The figures of the paper.
 pub(crate) const FIGURES: &[Figure] = &[
     bound::FIGURE,
     single_flow::FIGURE,

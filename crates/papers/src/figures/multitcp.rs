@@ -13,7 +13,7 @@ mod striping;
 
 use polypath_claims::Figure;
 
-/// Its figures.
+/// The figures of the paper.
 pub(crate) const FIGURES: &[Figure] = &[
     reduction::FIGURE,
     fig4::FIGURE,

@@ -3,12 +3,12 @@
 use polypath_claims::FigureTable;
 use polypath_report::plot::{Axis, Look, Series, Stated};
 
-/// A rate.
+/// A rate axis.
 pub(crate) fn mbits(label: &str) -> Axis {
     axis(label, "Mb/s")
 }
 
-/// A share from 0 to 1.
+/// An axis of shares from 0 to 1.
 pub(crate) fn share(label: &str) -> Axis {
     Axis {
         range: Some([0.0, 1.0]),
@@ -16,7 +16,7 @@ pub(crate) fn share(label: &str) -> Axis {
     }
 }
 
-/// Seconds since the start.
+/// An axis of seconds since the start.
 pub(crate) fn seconds() -> Axis {
     axis("time", "s")
 }
@@ -37,7 +37,7 @@ pub(crate) fn thin(series: Series) -> Series {
     }
 }
 
-/// A point that the paper states.
+/// A reference point from the paper.
 pub(crate) fn stated(of: &str, x: f64, y: f64) -> Stated {
     Stated {
         of: of.to_owned(),

@@ -21,11 +21,11 @@ mod threshold;
 
 use polypath_claims::Figure;
 
-/// Its figures and tables.
+/// The figures and tables of the paper.
 pub(crate) const FIGURES: &[Figure] = &[
     Figure {
         id: "ppd.overhead",
-        title: "What the schemes add on the wire",
+        title: "Overhead of the schemes on the wire",
         claims: &[
             "ppd.overhead.acks",
             "ppd.overhead.duplicates",
@@ -57,7 +57,7 @@ pub(crate) const FIGURES: &[Figure] = &[
     },
     Figure {
         id: "ppd.fig3",
-        title: "Transfer time over the load, both paths alike",
+        title: "Transfer time over the load, equally loaded paths",
         claims: &[
             "ppd.fig3.order",
             "ppd.fig3.at_95",
@@ -106,7 +106,7 @@ pub(crate) const FIGURES: &[Figure] = &[
     },
     Figure {
         id: "ppd.sensitivity",
-        title: "What the ratios of Fig. 3 owe to what the paper leaves open",
+        title: "Sensitivity of the ratios of Fig. 3 to what the paper leaves open",
         claims: &[],
         make: sensitivity::sensitivity,
     },

@@ -17,7 +17,7 @@ mod with_tcp;
 
 use polypath_claims::Figure;
 
-/// Its figures.
+/// The figures of the paper.
 pub(crate) const FIGURES: &[Figure] = &[
     wan::FIGURE,
     damping::DAMPING,

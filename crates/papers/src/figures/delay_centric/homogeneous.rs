@@ -40,10 +40,10 @@ pub(super) const PREDICTIVE_GUARD_FIGURE: Figure = Figure {
     make: |study| make(study, PREDICTIVE_GUARD),
 };
 
-/// The smallest number of runs from which the mean of a mode is estimated.
+/// The minimum number of runs for a statement on a mode.
 const MIN_RUNS: usize = 5;
 
-/// The sweeps of the mechanisms (i) to (iv), in both readings of 3000 packets.
+/// The sweeps of the mechanisms (i) to (iv), in both interpretations of 3000 packets.
 struct Sweeps {
     each: Vec<Sweep>,
     in_all: Vec<Sweep>,
@@ -85,7 +85,7 @@ fn make(study: &mut Study<'_>, mechanism: Mechanism) -> Result<Findings, Pending
     let (sweeps, variants) = (sweeps?, variants?);
     let sweep = sweeps.each(mechanism);
     let claim = claim(mechanism);
-    let reason = |text| vec![Reason { claim, text }];
+    let as_reason = |text| vec![Reason { claim, text }];
     Ok(Findings {
         plots: plots(&sweeps, mechanism),
         tables: vec![
@@ -93,8 +93,8 @@ fn make(study: &mut Study<'_>, mechanism: Mechanism) -> Result<Findings, Pending
             tables::starts(sweep, sweeps.threshold),
         ],
         measurements: measurements(&sweeps, mechanism),
-        reasons: reason(reasons::reason(&sweeps, &variants, mechanism)),
-        caveats: reason(reasons::caveat(&sweeps, &variants, mechanism)),
+        reasons: as_reason(reasons::reason(&sweeps, &variants, mechanism)),
+        caveats: as_reason(reasons::caveat(&sweeps, &variants, mechanism)),
         parameters: Testbed::parameters(ALONE),
         notes: vec![format!("{WHAT} It is {}.", sweeps.threshold.text())],
     })
@@ -167,8 +167,8 @@ fn measurements(sweeps: &Sweeps, mechanism: Mechanism) -> Vec<Measurement> {
     }
 }
 
-/// The means of the runs in the upper mode of two mechanisms, where each has enough of them. Each
-/// is a group of its own, since its runs have other seeds.
+/// The means of the runs in the upper mode of two mechanisms, if each has enough of them; each
+/// mean is its own group, since the runs differ.
 fn upper_modes(sweeps: &Sweeps, pair: [Mechanism; 2]) -> Vec<Measurement> {
     let mut all = Vec::new();
     for &at in sweeps

@@ -6,9 +6,7 @@ use polypath_report::plot::Plot;
 use super::homogeneous::tables::starts;
 use super::modes::{Threshold, WHAT};
 use super::pictures::{mean_of, milliseconds, utilisation};
-use super::sweep::{
-    ALONE, IN_ALL, Load, Quantity, Sweep, WITH_BACKGROUND, delays, only, ratio, share,
-};
+use super::sweep::{ALONE, IN_ALL, LOADED, Load, Quantity, Sweep, delays, only, ratio, share};
 use super::variants::{Compared, compared_with_background, mean_delays};
 use crate::figures::estimates::text;
 use crate::figures::pictures::figure_table;
@@ -34,14 +32,14 @@ const LOWEST: &str = "delay_centric.fig6.background";
 const STABILISES: &str = "delay_centric.fig6.background_stabilises";
 const TREND: &str = "delay_centric.fig7.modified_trend";
 
-/// The mechanisms and their quantities in the claim on trends.
+/// Mechanisms by their names in the claim on trends.
 const TRENDS: [(Mechanism, &str); 4] = [
     (PREDICTIVE, "delay.modified"),
     (ORIGINAL, "delay.original"),
     (PREDICTIVE_GUARD, "delay.modified_guard"),
     (ORIGINAL_GUARD, "delay.original_guard"),
 ];
-/// The mechanisms that background stabilises, according to the paper (III: i and iv).
+/// The mechanisms that background makes more stable according to the paper (III: i and iv).
 const STABILISED: [Mechanism; 2] = [PURE, PREDICTIVE_GUARD];
 
 fn sweeps(
@@ -59,34 +57,34 @@ fn sweeps(
 fn in_all() -> Load {
     Load {
         packets: IN_ALL,
-        ..WITH_BACKGROUND
+        ..LOADED
     }
 }
 
 fn background(study: &mut Study<'_>) -> Result<Findings, Pending> {
-    let mixed = sweeps(study, &MECHANISMS, WITH_BACKGROUND);
+    let loaded = sweeps(study, &MECHANISMS, LOADED);
     let short = sweeps(study, &MECHANISMS, in_all());
     let alone = sweeps(study, &STABILISED, ALONE);
     let (threshold, variants) = (Threshold::of(study), compared_with_background(study));
-    let (mixed, short, alone) = (mixed?, short?, alone?);
+    let (loaded, short, alone) = (loaded?, short?, alone?);
     let (threshold, variants) = (threshold?, variants?);
-    let mut tables = vec![means(&mixed, "means", "3000 packets a source")];
+    let mut tables = vec![means(&loaded, "means", "3000 packets a source")];
     tables.push(means(&short, "means-in-all", "3000 packets in all"));
-    tables.push(stability(&alone, &mixed, threshold));
-    tables.push(starts(&mixed[0], threshold));
+    tables.push(stability(&alone, &loaded, threshold));
+    tables.push(starts(&loaded[0], threshold));
     Ok(Findings {
         plots: vec![
-            picture(&mixed, "fig6", "Mean delay with 40 % of background"),
+            picture(&loaded, "fig6", "Mean delay with 40 % of background"),
             picture(&short, "fig6-in-all", "The same with 3000 packets in all"),
         ],
         tables,
-        measurements: [lowest(&mixed), shares(&alone, &mixed, threshold)].concat(),
+        measurements: [lowest(&loaded), shares(&alone, &loaded, threshold)].concat(),
         reasons: vec![
-            reason(LOWEST, lowest_differs(&mixed, &variants)),
-            reason(STABILISES, stabilises_differs(&alone, &mixed, threshold)),
+            reason(LOWEST, lowest_differs(&loaded, &variants)),
+            reason(STABILISES, stabilises_differs(&alone, &loaded, threshold)),
         ],
         caveats: caveats(&short, threshold),
-        parameters: Testbed::parameters(WITH_BACKGROUND),
+        parameters: Testbed::parameters(LOADED),
         notes: vec![format!("{WHAT} It is {}.", threshold.text())],
     })
 }
@@ -123,12 +121,12 @@ fn means(sweeps: &[Sweep], id: &str, title: &str) -> FigureTable {
     figure_table(id, &title, &heads, utilisations.iter().map(row).collect())
 }
 
-fn lowest(mixed: &[Sweep]) -> Vec<Measurement> {
+fn lowest(loaded: &[Sweep]) -> Vec<Measurement> {
     let curve = |sweep: &Sweep| {
         let name = format!("delay.{}", sweep.mechanism.name());
         sweep.curve(Quantity::delay(LOWEST, &name), 0, delays)
     };
-    mixed.iter().flat_map(curve).collect()
+    loaded.iter().flat_map(curve).collect()
 }
 
 fn of(sweeps: &[Sweep], mechanism: Mechanism) -> &Sweep {
@@ -136,11 +134,11 @@ fn of(sweeps: &[Sweep], mechanism: Mechanism) -> &Sweep {
     found.expect("all mechanisms are run")
 }
 
-/// The share of unstable runs above the critical utilisation, alone and with background.
-fn shares(alone: &[Sweep], mixed: &[Sweep], threshold: Threshold) -> Vec<Measurement> {
+/// The share of unstable runs above the critical utilisation, without and with background.
+fn shares(alone: &[Sweep], loaded: &[Sweep], threshold: Threshold) -> Vec<Measurement> {
     let mut all = Vec::new();
     for mechanism in STABILISED {
-        for (sweeps, kind) in [(alone, "alone"), (mixed, "background")] {
+        for (sweeps, kind) in [(alone, "alone"), (loaded, "background")] {
             let samples = of(sweeps, mechanism).share_above(|run| threshold.is_upper(run));
             let name = format!("unstable_share.{}.{kind}", mechanism.name());
             all.push(Measurement::of(STABILISES, &name, "", "runs", &samples));
@@ -149,13 +147,13 @@ fn shares(alone: &[Sweep], mixed: &[Sweep], threshold: Threshold) -> Vec<Measure
     all
 }
 
-/// Shares of unstable runs by their start, alone and with background.
-fn stability(alone: &[Sweep], mixed: &[Sweep], threshold: Threshold) -> FigureTable {
+/// Shares of unstable runs by their initial paths, without and with background.
+fn stability(alone: &[Sweep], loaded: &[Sweep], threshold: Threshold) -> FigureTable {
     let mut rows = Vec::new();
     for mechanism in STABILISED {
-        let (alone, mixed) = (of(alone, mechanism), of(mixed, mechanism));
+        let (alone, loaded) = (of(alone, mechanism), of(loaded, mechanism));
         for &at in &alone.utilisations {
-            let pair = [alone, mixed].map(|sweep| by_start(sweep, at, threshold));
+            let pair = [alone, loaded].map(|sweep| by_start(sweep, at, threshold));
             let cells = pair.concat();
             let head = [mechanism.title().to_owned(), ratio(at).to_string()];
             rows.push(head.into_iter().chain(cells).collect());
@@ -166,7 +164,7 @@ fn stability(alone: &[Sweep], mixed: &[Sweep], threshold: Threshold) -> FigureTa
         "utilisation",
         "alone, begun three and three",
         "alone, begun otherwise",
-        "background, begun three and three",
+        "background, started three and three",
         "background, begun otherwise",
     ];
     figure_table(
@@ -198,42 +196,46 @@ fn reason(claim: &'static str, text: String) -> Reason {
     Reason { claim, text }
 }
 
-fn lowest_differs(mixed: &[Sweep], variants: &[Compared]) -> String {
+fn lowest_differs(loaded: &[Sweep], variants: &[Compared]) -> String {
     let pair = [PREDICTIVE, PREDICTIVE_GUARD];
     format!(
-        "Mean delays in ms {}. Most of the cost of a guard time is the load of its heartbeats, 250 B every 20 ms on the path that a source is \
-         about to leave or enter; the rest is the wait. Predictive without and with guard time, ms: at .9 {}; at .99 {}.",
-        [90, 95, 99].map(|at| means_at(mixed, at)).join("; "),
+        "Mean delays in ms {}. Most of the cost of a guard time is the load of its heartbeats, 250 \
+         B every 20 ms on the path that is to be relieved or entered; the rest is the wait. \
+         Predictive without and with guard time, ms: at .9 {}; at .99 {}.",
+        [90, 95, 99].map(|at| means_at(loaded, at)).join("; "),
         mean_delays(variants, pair, 90),
         mean_delays(variants, pair, 99)
     )
 }
 
-fn stabilises_differs(alone: &[Sweep], mixed: &[Sweep], threshold: Threshold) -> String {
+fn stabilises_differs(alone: &[Sweep], loaded: &[Sweep], threshold: Threshold) -> String {
     let start = |mechanism: Mechanism, utilisation: u32| {
         let alone = by_start(of(alone, mechanism), utilisation, threshold);
-        let mixed = by_start(of(mixed, mechanism), utilisation, threshold);
+        let loaded = by_start(of(loaded, mechanism), utilisation, threshold);
         format!(
-            "{} at {}: alone {} of the runs that begin three and three and {} of the others, with background {} and {}",
+            "{} at {}: without background {} of the runs that start three and three and {} of the \
+             others, with background {} and {}",
             mechanism.title(),
             ratio(utilisation),
             alone[0],
             alone[1],
-            mixed[0],
-            mixed[1]
+            loaded[0],
+            loaded[1]
         )
     };
     let texts = STABILISED.map(|m| [82, 90, 99].map(|at| start(m, at)).join("; "));
     let still = STABILISED.map(|mechanism| {
         let is = |run: &Run| threshold.is_upper(run) && run.switches == 0;
-        let shares = share(of(mixed, mechanism).at(99), is);
+        let shares = share(of(loaded, mechanism).at(99), is);
         format!("{} {}", mechanism.title(), text(&shares, 2))
     });
     format!(
-        "Sources of constant rate that begin three and three hardly ever queue, so that none switches. With background their \
-         queues vary at random, at high utilisation by more than the hysteresis and the threshold, and some sources switch. So background \
-         removes the advantage of an even start. It also fills queues by itself: share of all runs with background at .99 that are in the \
-         upper mode without a single switch: {}. Shares in the upper mode, {}.",
+        "Sources of constant rate that start three and three hardly ever queue, so no source \
+         switches. With background their queues vary at random, at high utilisation by more than \
+         the hysteresis and the threshold, and some sources switch: background removes the \
+         advantage of an even start. It also fills queues by itself: at .99, runs are in the upper \
+         mode without a single switch; their share of all runs with background is {}. Shares in the \
+         upper mode, {}.",
         still.join(", "),
         texts.join("; ")
     )
@@ -248,11 +250,13 @@ fn caveats(short: &[Sweep], threshold: Threshold) -> Vec<Reason> {
         )
     });
     let shorter = format!(
-        "The reading in which each source sends 3000 packets is judged. With 3000 in all, mean delays at .99 in ms are: {}.",
+        "The verdict is for the interpretation that each source sends 3000 packets. With 3000 in \
+         total, mean delays in ms are at .99: {}.",
         each.collect::<Vec<_>>().join(", ")
     );
     let shares = format!(
-        "The shares of all runs above a utilisation of .75 are judged, with a threshold of {} from runs without background.",
+        "The verdict is for the shares of all runs above a utilisation of .75, with a threshold of \
+         {} from runs without background.",
         threshold.text()
     );
     vec![reason(LOWEST, shorter), reason(STABILISES, shares)]
@@ -260,18 +264,18 @@ fn caveats(short: &[Sweep], threshold: Threshold) -> Vec<Reason> {
 
 fn trends(study: &mut Study<'_>) -> Result<Findings, Pending> {
     let mechanisms = TRENDS.map(|(mechanism, _)| mechanism);
-    let [mixed, short] = [WITH_BACKGROUND, in_all()].map(|load| sweeps(study, &mechanisms, load));
-    let (mixed, short) = (mixed?, short?);
+    let [loaded, short] = [LOADED, in_all()].map(|load| sweeps(study, &mechanisms, load));
+    let (loaded, short) = (loaded?, short?);
     let curve = |(mechanism, name): (Mechanism, &str)| {
-        of(&mixed, mechanism).curve(Quantity::delay(TREND, name), 0, delays)
+        of(&loaded, mechanism).curve(Quantity::delay(TREND, name), 0, delays)
     };
     Ok(Findings {
         plots: vec![
-            picture(&mixed, "fig7", "Trend rules with 40 % of background"),
+            picture(&loaded, "fig7", "Trend rules with 40 % of background"),
             picture(&short, "fig7-in-all", "The same with 3000 packets in all"),
         ],
         tables: vec![
-            means(&mixed, "means", "3000 packets a source"),
+            means(&loaded, "means", "3000 packets a source"),
             means(&short, "means-in-all", "3000 packets in all"),
         ],
         measurements: TRENDS.into_iter().flat_map(curve).collect(),
@@ -279,17 +283,18 @@ fn trends(study: &mut Study<'_>) -> Result<Findings, Pending> {
             TREND,
             format!(
                 "Mean delays in ms with the modified and the original rule: {}.",
-                rules(&mixed)
+                rules(&loaded)
             ),
         )],
         caveats: vec![reason(
             TREND,
             format!(
-                "The reading in which each source sends 3000 packets is judged. With 3000 in all, mean delays in ms with the modified and the original rule are: {}.",
+                "The verdict is for the interpretation that each source sends 3000 packets. With \
+                 3000 in total, mean delays in ms with the modified and the original rule are: {}.",
                 rules(&short)
             ),
         )],
-        parameters: Testbed::parameters(WITH_BACKGROUND),
+        parameters: Testbed::parameters(LOADED),
         ..Findings::default()
     })
 }

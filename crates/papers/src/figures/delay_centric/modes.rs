@@ -1,4 +1,4 @@
-//! Stable and unstable runs.
+//! Stable runs and unstable ones.
 
 use polypath_claims::{Pending, Study};
 
@@ -6,8 +6,13 @@ use super::sweep::{ALONE, CRITICAL, Sweep};
 use crate::jobs::delay_centric::mechanism::MECHANISMS;
 use crate::jobs::delay_centric::runs::Run;
 
-/// The definition of the threshold, for the notes of figures.
-pub(super) const WHAT: &str = "A run is in the upper mode, or unstable, if its mean delay exceeds a threshold: the value that best separates the logarithms of the delays of all runs of the mechanisms (i) to (iv) without background above a utilisation of .75 into two classes (N. Otsu, \"A Threshold Selection Method from Gray-Level Histograms\", 1979). It is the same for all mechanisms, figures and claims.";
+/// The definition of the threshold, for the book.
+pub(super) const WHAT: &str = "A run is in the upper mode, or unstable, if its mean delay exceeds a \
+                               threshold. The threshold best separates the logarithms of the delays \
+                               of all runs of the mechanisms (i) to (iv) without background above a \
+                               utilisation of .75 into two classes (N. Otsu, \"A Threshold \
+                               Selection Method from Gray-Level Histograms\", 1979). It is the same \
+                               for all mechanisms, figures and claims.";
 
 /// The delay that separates both modes.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -27,7 +32,7 @@ impl Threshold {
             let above = above.filter(|(at, _)| **at > CRITICAL);
             delays.extend(above.flat_map(|(_, runs)| runs.iter().map(|run| run.delay)));
         }
-        Ok(Self(separating(&delays)))
+        Ok(Self(parting(&delays)))
     }
 
     /// Whether a run is in the upper mode.
@@ -35,15 +40,15 @@ impl Threshold {
         run.delay > self.0
     }
 
-    /// The threshold in ms, as text.
+    /// The threshold as text.
     pub(super) fn text(self) -> String {
         format!("{:.0} ms", self.0 * 1e3)
     }
 }
 
-/// The value that separates positive values into two classes with the greatest variance of their
-/// logarithms between both.
-fn separating(values: &[f64]) -> f64 {
+/// The value that splits positive values into two classes so that the variance of their logarithms
+/// between the classes is greatest.
+fn parting(values: &[f64]) -> f64 {
     let mut logs: Vec<f64> = values.iter().map(|value| value.ln()).collect();
     logs.sort_by(f64::total_cmp);
     let n = logs.len() as f64;
@@ -65,12 +70,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_threshold_lies_between_two_clusters_of_any_size() {
-        let cluster =
+    fn the_threshold_lies_between_two_lumps_of_any_size() {
+        let lump =
             |centre: f64, n: u32| (0..n).map(move |i| centre * (1.0 + f64::from(i) / f64::from(n)));
         for (few, many) in [(20, 180), (180, 20), (100, 100)] {
-            let values: Vec<f64> = cluster(0.003, few).chain(cluster(0.4, many)).collect();
-            let threshold = separating(&values);
+            let values: Vec<f64> = lump(0.003, few).chain(lump(0.4, many)).collect();
+            let threshold = parting(&values);
             assert!((0.006..0.4).contains(&threshold), "{threshold}");
         }
     }

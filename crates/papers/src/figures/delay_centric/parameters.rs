@@ -15,32 +15,54 @@ impl Testbed {
         let named = [
             (
                 "sources",
-                format!("{SOURCES} of constant rate, datagrams of {PACKET} B, ACKs of 52 B, start within 1 s; stated (III)"),
+                format!(
+                    "{SOURCES} of constant rate, datagrams of {PACKET} B, ACKs of 52 B, start within 1 s; stated (III)"
+                ),
             ),
             (
                 "paths",
-                "two of 1 Mb/s from one host, limited there; stated (III). Behind them Ethernet of 100 Mb/s, 50 us; chosen".to_owned(),
+                "two of 1 Mb/s from one host, which limits the rate; stated (III). Behind them \
+                 Ethernet of 100 Mb/s, 50 us; chosen"
+                    .to_owned(),
             ),
             (
                 "queue",
-                format!("{} packets a path, drop-tail; chosen: the default of Linux (txqueuelen)", choices.queue),
+                format!(
+                    "{} packets per path, drop-tail; chosen: the default of Linux (txqueuelen)",
+                    choices.queue
+                ),
             ),
             (
                 "packets",
-                format!("{} a source; chosen of two readings of \"3000 packets\" (III)", load.packets),
+                format!(
+                    "{} per source; chosen of two interpretations of \"3000 packets\" (III)",
+                    load.packets
+                ),
             ),
-            ("first path", format!("{first}; chosen, since the lower mode needs even starts")),
+            (
+                "first path",
+                format!("{first}; chosen, since the lower mode needs even starts"),
+            ),
             (
                 "heartbeats",
-                format!("{} B, every .5 to 1.5 s, in guard time every {} ms; stated (III), outside the utilisation", choices.heartbeat, choices.fast),
+                format!(
+                    "{} B, every .5 to 1.5 s, in guard time every {} ms; stated (III), outside the utilisation",
+                    choices.heartbeat, choices.fast
+                ),
             ),
             (
                 "rules",
-                format!("hysteresis {} ms, threshold 70 ms; stated (III)", choices.hysteresis),
+                format!(
+                    "hysteresis {} ms, threshold 70 ms; stated (III)",
+                    choices.hysteresis
+                ),
             ),
             (
                 "guard time",
-                format!("{} to {} ms; stated (III)", choices.guard[0], choices.guard[1]),
+                format!(
+                    "{} to {} ms; stated (III)",
+                    choices.guard[0], choices.guard[1]
+                ),
             ),
             (
                 "time-out",
@@ -48,9 +70,17 @@ impl Testbed {
             ),
             (
                 "background",
-                format!("{} % of the utilisation, Poisson, half on each path; stated (III)", load.background),
+                format!(
+                    "{} % of the utilisation, Poisson, half on each path; stated (III)",
+                    load.background
+                ),
             ),
-            ("delay", "from the sending of a datagram to its arrival, mean over those of a run; chosen".to_owned()),
+            (
+                "delay",
+                "from the transmission of a datagram to its arrival, mean over the datagrams \
+                       of a run; chosen"
+                    .to_owned(),
+            ),
         ];
         named.map(|(name, value)| [name.to_owned(), value]).to_vec()
     }

@@ -13,7 +13,7 @@ pub(super) fn utilisation() -> Axis {
     axis("utilisation", "")
 }
 
-/// A mean delay.
+/// A mean delay as the vertical axis.
 pub(super) fn milliseconds() -> Axis {
     axis("mean packet delay", "ms")
 }
@@ -23,8 +23,8 @@ pub(super) fn mean_of(sweep: &Sweep, name: &str) -> Series {
     sweep.series(name, delays)
 }
 
-/// The curves of a figure: the mean over all runs, and those over the runs of each mode, where so
-/// many are in it.
+/// The curves of a figure: the mean over all runs, and the means over the runs of each mode where
+/// enough runs are in it.
 pub(super) fn modes_of(sweep: &Sweep, threshold: Threshold, least: usize) -> Vec<Series> {
     let of = |is_upper: bool| {
         move |runs: &[Run]| -> Vec<Sample> {

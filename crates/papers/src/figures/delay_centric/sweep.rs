@@ -12,16 +12,17 @@ use crate::jobs::delay_centric::testbed::{Choices, Testbed};
 /// Utilisations in percent (III: .66 to .99).
 const UTILISATIONS: &[u32] = &[66, 70, 74, 78, 82, 86, 90, 93, 95, 97, 99];
 const FEW_UTILISATIONS: &[u32] = &[66, 82, 90, 95, 99];
-/// The utilisation in percent above which one path cannot carry four of six sources (IV.A).
+/// The critical utilisation in percent, above which one path cannot carry four of six sources
+/// (IV.A).
 pub(super) const CRITICAL: u32 = 75;
-/// The datagrams of each source where each sends 3000, and where all six send 3000 together.
+/// The datagrams of each source, and of each if 3000 are those of all six.
 pub(super) const EACH: u32 = 3000;
 pub(super) const IN_ALL: u32 = 500;
-/// Runs of a job.
+/// The number of runs of a job.
 const CHUNK: usize = 50;
 const MS: f64 = 1e3;
 
-/// The settings that all runs of a sweep share.
+/// The common parameters of all runs of a sweep.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Load {
     pub(super) background: u32,
@@ -29,36 +30,17 @@ pub(super) struct Load {
     pub(super) choices: Choices,
 }
 
-/// The sources without background traffic, as in the figures.
+/// The sources without background, as in the figures.
 pub(super) const ALONE: Load = Load {
     background: 0,
     packets: EACH,
     choices: Choices::OURS,
 };
-/// The sources with 40 % of background traffic (III).
-pub(super) const WITH_BACKGROUND: Load = Load {
+/// With 40 % of background (III).
+pub(super) const LOADED: Load = Load {
     background: 40,
     ..ALONE
 };
-
-/// A quantity that a claim compares.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Quantity<'a> {
-    pub(super) claim: &'a str,
-    pub(super) name: &'a str,
-    pub(super) unit: &'a str,
-}
-
-impl<'a> Quantity<'a> {
-    /// A delay in ms.
-    pub(super) const fn delay(claim: &'a str, name: &'a str) -> Self {
-        Self {
-            claim,
-            name,
-            unit: "ms",
-        }
-    }
-}
 
 /// The runs of a mechanism at each utilisation, with the same seeds.
 #[derive(Clone, Debug)]
@@ -68,8 +50,24 @@ pub(super) struct Sweep {
     pub(super) runs: Vec<Vec<Run>>,
 }
 
+/// A quantity of a claim, with its unit.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Quantity<'a> {
+    pub(super) claim: &'a str,
+    pub(super) name: &'a str,
+    pub(super) unit: &'a str,
+}
+
+impl<'a> Quantity<'a> {
+    /// A delay in ms.
+    pub(super) fn delay(claim: &'a str, name: &'a str) -> Self {
+        let unit = "ms";
+        Self { claim, name, unit }
+    }
+}
+
 impl Sweep {
-    /// The runs over all utilisations; the paper's 200 of each (III), if all are run.
+    /// Requests the runs over all utilisations; a full study has the paper's 200 of each (III).
     ///
     /// # Errors
     /// If results are missing.
@@ -83,7 +81,7 @@ impl Sweep {
         Self::over(study, utilisations, &seeds, mechanism, load)
     }
 
-    /// The runs over other utilisations and with other seeds.
+    /// Requests runs over other utilisations and with other seeds.
     ///
     /// # Errors
     /// If results are missing.
@@ -116,14 +114,14 @@ impl Sweep {
         })
     }
 
-    /// The runs at a utilisation, if there are any.
+    /// The runs at a utilisation, if any.
     pub(super) fn at(&self, utilisation: u32) -> &[Run] {
         let mut all = self.utilisations.iter().zip(&self.runs);
         let found = all.find(|(known, _)| **known == utilisation);
         found.map_or(&[], |(_, runs)| runs)
     }
 
-    /// The curve of the estimates of `of`, without points that have none.
+    /// The curve of the quantity `of` over the utilisation, where it exists.
     pub(super) fn series(&self, name: &str, of: impl Fn(&[Run]) -> Vec<Sample>) -> Series {
         let points = self.utilisations.iter().zip(&self.runs);
         let points = points.filter_map(|(&at, runs)| point(ratio(at), &of(runs)));
@@ -134,7 +132,8 @@ impl Sweep {
         }
     }
 
-    /// The measurements of a quantity from utilisation `from` on, with all runs of a seed in one group.
+    /// The curve of a quantity from utilisation `from` on, with all runs of a seed in one
+    /// group.
     pub(super) fn curve(
         &self,
         quantity: Quantity<'_>,
@@ -156,8 +155,8 @@ impl Sweep {
         measured.collect()
     }
 
-    /// A sample for each seed: the share of its runs above the critical utilisation that satisfy
-    /// `is`.
+    /// A sample for each seed: the share of its runs above the critical utilisation for which `is`
+    /// is true.
     pub(super) fn share_above(&self, is: impl Fn(&Run) -> bool) -> Vec<Sample> {
         let above = self.utilisations.iter().zip(&self.runs);
         let above: Vec<&Vec<Run>> = above
@@ -176,7 +175,7 @@ impl Sweep {
     }
 }
 
-/// A value of each run.
+/// A sample of each run.
 pub(super) fn samples(runs: &[Run], of: impl Fn(&Run) -> f64) -> Vec<Sample> {
     let sample = |run: &Run| Sample {
         seed: run.seed,
@@ -190,12 +189,12 @@ pub(super) fn delays(runs: &[Run]) -> Vec<Sample> {
     samples(runs, |run| run.delay * MS)
 }
 
-/// 1 for each run that satisfies `is`, else 0.
+/// 1 for each run for which `is` is true, otherwise 0.
 pub(super) fn share(runs: &[Run], is: impl Fn(&Run) -> bool) -> Vec<Sample> {
     samples(runs, |run| f64::from(u8::from(is(run))))
 }
 
-/// The runs that satisfy `is`.
+/// The runs for which `is` is true.
 pub(super) fn only(runs: &[Run], is: impl Fn(&Run) -> bool) -> Vec<Run> {
     runs.iter().copied().filter(|run| is(run)).collect()
 }

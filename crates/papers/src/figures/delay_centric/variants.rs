@@ -1,9 +1,9 @@
-//! The parameters that the paper leaves open, and their effect.
+//! Choices that the paper leaves open, and their effect.
 
 use polypath_batch::replica_seeds;
 use polypath_claims::{Figure, FigureTable, Findings, Pending, SEED, Study};
 
-use super::sweep::{ALONE, EACH, IN_ALL, Load, Sweep, WITH_BACKGROUND, delays, ratio};
+use super::sweep::{ALONE, EACH, IN_ALL, LOADED, Load, Sweep, delays, ratio};
 use crate::figures::estimates::{estimate, text};
 use crate::figures::pictures::figure_table;
 use crate::jobs::delay_centric::mechanism::{MECHANISMS, Mechanism, Rule};
@@ -11,7 +11,7 @@ use crate::jobs::delay_centric::testbed::{Choices, First, Testbed};
 
 pub(super) const FIGURE: Figure = Figure {
     id: "delay_centric.sensitivity",
-    title: "Parameters that the paper leaves open: queue, start, heartbeats, guard time",
+    title: "What the paper leaves open: queue, start, heartbeats, guard time",
     claims: &[],
     make,
 };
@@ -19,7 +19,7 @@ pub(super) const FIGURE: Figure = Figure {
 /// The utilisations in percent at which variants are compared.
 pub(super) const COMPARED: [u32; 2] = [90, 99];
 
-/// A setting that differs from that of the figures in one thing.
+/// A setting that differs from that of the figures in one parameter.
 pub(super) struct Variant {
     pub(super) name: &'static str,
     load: Load,
@@ -38,13 +38,10 @@ const fn with(name: &'static str, choices: Choices) -> Variant {
     }
 }
 
-const fn mixed(name: &'static str, choices: Choices) -> Variant {
+const fn loaded(name: &'static str, choices: Choices) -> Variant {
     Variant {
         name,
-        load: Load {
-            choices,
-            ..WITH_BACKGROUND
-        },
+        load: Load { choices, ..LOADED },
     }
 }
 
@@ -57,7 +54,7 @@ const fn of(name: &'static str, packets: u32) -> Variant {
 
 const OURS: Choices = Choices::OURS;
 
-/// The first is that of the figures.
+/// The variants; the first is that of the figures.
 #[rustfmt::skip]
 const VARIANTS: &[Variant] = &[
     of("as in the figures", EACH),
@@ -76,22 +73,22 @@ const VARIANTS: &[Variant] = &[
     with("three and three at first, intervals within 80 %, heartbeats of 40 B", Choices { heartbeat: 40, ..EVEN }),
 ];
 
-/// No run begins unstable, and what varies makes queues that pass.
+/// Settings in which no run starts unstable, and random variation causes short queues.
 const EVEN: Choices = Choices {
     first: First::Even,
     jitter: 80,
     ..OURS
 };
 
-/// The variants with background traffic: the cost of heartbeats during the guard time.
+/// The variants with background: the cost of heartbeats in guard time.
 #[rustfmt::skip]
 const VARIANTS_WITH_BACKGROUND: &[Variant] = &[
-    mixed("as in the figures", OURS),
-    mixed("heartbeats of 40 B", Choices { heartbeat: 40, ..OURS }),
-    mixed("heartbeats every 1 s in guard time", Choices { fast: 1000, ..OURS }),
+    loaded("as in the figures", OURS),
+    loaded("heartbeats of 40 B", Choices { heartbeat: 40, ..OURS }),
+    loaded("heartbeats every 1 s in guard time", Choices { fast: 1000, ..OURS }),
 ];
 
-/// The runs of all variants without background.
+/// Requests the runs of all variants without background.
 ///
 /// # Errors
 /// If results are missing.
@@ -99,7 +96,7 @@ pub(super) fn compared(study: &mut Study<'_>) -> Result<Vec<Compared>, Pending> 
     runs_of(study, VARIANTS)
 }
 
-/// The runs of the variants with background traffic.
+/// Requests the runs of the variants with background.
 ///
 /// # Errors
 /// If results are missing.
@@ -145,12 +142,12 @@ impl Compared {
     }
 }
 
-/// The mean delays of two mechanisms in the variants that affect them, in words.
+/// The mean delays of two mechanisms in the variants that affect them, as text.
 pub(super) fn mean_delays(all: &[Compared], pair: [Mechanism; 2], utilisation: u32) -> String {
     list(relevant(all, pair), pair, utilisation)
 }
 
-/// The same in the first variant and those in which the second mechanism has the lower mean.
+/// Like that, in the first variant and those in which the second mechanism has the lower mean.
 pub(super) fn lower_delays(all: &[Compared], pair: [Mechanism; 2], utilisation: u32) -> String {
     let is_listed = |(number, compared): &(usize, &Compared)| {
         *number == 0 || compared.is_second_lower(pair, utilisation)
@@ -171,7 +168,7 @@ fn list<'a>(
     each.collect::<Vec<_>>().join("; ")
 }
 
-/// The mean delays of two mechanisms in the variant of this name, at each utilisation, in words.
+/// The mean delays of two mechanisms in the variant of this name, at each utilisation, as text.
 pub(super) fn in_variant(all: &[Compared], name: &str, pair: [Mechanism; 2]) -> String {
     let found = all.iter().find(|compared| compared.name == name);
     let compared = found.expect("the variant is one of the list");
@@ -182,16 +179,16 @@ pub(super) fn in_variant(all: &[Compared], name: &str, pair: [Mechanism; 2]) -> 
     COMPARED.map(at).join(", ")
 }
 
-/// In how many variants and utilisations the second of two mechanisms has the lower mean, and how
-/// many there are.
+/// The number of variants and utilisations in which the second of two mechanisms has the lower
+/// mean, and the total.
 pub(super) fn lower(all: &[Compared], pair: [Mechanism; 2]) -> (usize, usize) {
     let each = || relevant(all, pair).flat_map(|compared| COMPARED.map(|at| (compared, at)));
     let is_lower = |(compared, at): &(&Compared, u32)| compared.is_second_lower(pair, *at);
     (each().filter(is_lower).count(), each().count())
 }
 
-/// The least and the greatest ratio of the second's mean to that of the first over all variants, in
-/// words.
+/// The minimum and maximum ratio of the second's mean to that of the first over all variants, as
+/// text.
 pub(super) fn extremes(all: &[Compared], pair: [Mechanism; 2]) -> Option<String> {
     let mut ratios = Vec::new();
     for compared in relevant(all, pair) {
@@ -212,8 +209,8 @@ pub(super) fn extremes(all: &[Compared], pair: [Mechanism; 2]) -> Option<String>
     Some(format!("{least} to {most}"))
 }
 
-/// Those that change anything for one of the two: without a guard time, or with the predictive
-/// rule, some are the same runs again.
+/// The variants that affect one of the two mechanisms: without a guard time, or with the predictive
+/// rule, some repeat the same runs.
 fn relevant(all: &[Compared], pair: [Mechanism; 2]) -> impl Iterator<Item = &Compared> {
     let has_guard = pair.iter().any(|mechanism| mechanism.guard);
     let has_hysteresis = pair.iter().any(|of| of.rule == Rule::Reactive);
@@ -224,12 +221,12 @@ fn relevant(all: &[Compared], pair: [Mechanism; 2]) -> impl Iterator<Item = &Com
 }
 
 fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
-    let (all, mixed) = (compared(study), compared_with_background(study));
-    let (all, mixed) = (all?, mixed?);
+    let (all, loaded) = (compared(study), compared_with_background(study));
+    let (all, loaded) = (all?, loaded?);
     let alone = COMPARED.map(|at| table("mean-delays", "", &all, at));
-    let mixed = COMPARED.map(|at| table("beside", " with 40 % of background", &mixed, at));
+    let loaded = COMPARED.map(|at| table("beside", " with 40 % of background", &loaded, at));
     Ok(Findings {
-        tables: alone.into_iter().chain(mixed).collect(),
+        tables: alone.into_iter().chain(loaded).collect(),
         notes: NOTES.iter().map(ToString::to_string).collect(),
         parameters: Testbed::parameters(ALONE),
         ..Findings::default()
@@ -237,12 +234,16 @@ fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
 }
 
 const NOTES: &[&str] = &[
-    "A guard time after a switch lets the first wish pass at once and holds the next one back; all paths without data have fast heartbeats in it. The paper's text has it before the switch (II.B).",
-    "Each row differs from the first in what it names alone, and has the same seeds. Delays are means over runs, with 95 % intervals.",
-    "A queue of 1000 packets lasts 2 s; nothing is lost in it unless a path has had twice its rate for as long.",
+    "A guard time after a switch permits the first switch at once and delays the next one; during \
+     it, all paths without data have fast heartbeats. In the paper's text it precedes the switch \
+     (II.B).",
+    "Each row differs from the first only in the named parameter, and has the same seeds. Delays \
+     are means over runs, with 95 % intervals.",
+    "A queue of 1000 packets holds 2 s of data; it loses packets only if a path is offered twice \
+     its rate for that long.",
 ];
 
-fn table(id: &str, traffic: &str, all: &[Compared], utilisation: u32) -> FigureTable {
+fn table(id: &str, background: &str, all: &[Compared], utilisation: u32) -> FigureTable {
     let row = |compared: &Compared| {
         let cells = MECHANISMS.map(|mechanism| compared.cell(mechanism, utilisation));
         let name = compared.name.to_owned();
@@ -253,7 +254,7 @@ fn table(id: &str, traffic: &str, all: &[Compared], utilisation: u32) -> FigureT
     figure_table(
         &format!("{id}-{utilisation}"),
         &format!(
-            "Mean delay at a utilisation of {}{traffic}",
+            "Mean delay at a utilisation of {}{background}",
             ratio(utilisation)
         ),
         &heads.collect::<Vec<&str>>(),

@@ -12,13 +12,14 @@ use crate::jobs::diversity::setting::LINKS;
 
 pub(super) const FIGURE: Figure = Figure {
     id: "diversity.bound",
-    title: "Probability that a flow loses a packet, compared with m p^n",
+    title: "Losses of a flow, relative to m p^n",
     claims: &[CLAIM],
     make,
 };
 const CLAIM: &str = "diversity.union_bound";
 
-/// First the case of Fig. 5: windows of 100 packets at a drop probability of 0.1 on four links.
+/// Windows of 100 packets at a drop probability of 0.1 on the paper's four links, which is Fig.
+/// 5, and other cases.
 const CASES: [Case; 5] = [
     Case::new(100, 100, LINKS),
     Case::new(100, 150, LINKS),
@@ -27,11 +28,11 @@ const CASES: [Case; 5] = [
     Case::new(100, 10, 1),
 ];
 
-#[derive(Clone, Copy)]
+/// Flows with constant windows.
 struct Case {
-    /// Packets of a window.
+    /// The packets of a round trip.
     window: u32,
-    /// The drop probability in thousandths.
+    /// The drop probability of a copy, per mille.
     drop: u32,
     links: u32,
 }
@@ -45,7 +46,8 @@ impl Case {
         }
     }
 
-    fn bound(self) -> f64 {
+    /// The union bound.
+    fn bound(&self) -> f64 {
         bound(self.window, self.drop, self.links)
     }
 }
@@ -54,16 +56,11 @@ fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
     let (seeds, rounds) = (study.pick(5, 20), study.pick(20_000, 200_000));
     let seeds = replica_seeds(SEED, seeds);
     let mut asked = Vec::new();
-    for Case {
-        window,
-        drop,
-        links,
-    } in CASES
-    {
+    for case in CASES {
         let job = |&seed: &u64| Exposed {
-            window,
-            drop,
-            links,
+            window: case.window,
+            drop: case.drop,
+            links: case.links,
             rounds,
             seed,
         };
@@ -89,15 +86,15 @@ fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
         tables: vec![table(&cases)],
         caveats: vec![elsewhere(&cases)],
         notes: vec![
-            "The bound is an upper bound. Where m p^n is not small, the probability is lower than the bound, as the last \
-             rows of the table show; the exact probability is 1 - (1 - p^n)^m."
+            "The bound is an upper bound. If m p^n is not small, flows have fewer losses, as the \
+             last rows of the table show; the exact probability is 1 - (1 - p^n)^m."
                 .to_owned(),
         ],
         ..Findings::default()
     })
 }
 
-/// The ratios of the cases that are not judged.
+/// The results of the cases that are not judged.
 fn elsewhere(cases: &[Vec<Sample>]) -> Reason {
     let others = CASES.iter().zip(cases).skip(1);
     let texts = others.map(|(case, samples)| {
@@ -107,8 +104,9 @@ fn elsewhere(cases: &[Vec<Sample>]) -> Reason {
     Reason {
         claim: CLAIM,
         text: format!(
-            "Only the case of Fig. 5 is judged. Its m p^n is {:.3}, so small that the probability almost equals the upper \
-             bound. In the other cases the ratio of the probability to the bound is {}.",
+            "The verdict is for the case of Fig. 5 alone, in which m p^n is {:.3}, so small that \
+             the upper bound is almost exact. In other cases the share of flows with a loss, over \
+             the bound, is: {}.",
             CASES[0].bound(),
             texts.collect::<Vec<_>>().join("; ")
         ),
@@ -117,19 +115,14 @@ fn elsewhere(cases: &[Vec<Sample>]) -> Reason {
 
 fn table(cases: &[Vec<Sample>]) -> FigureTable {
     let row = |(case, samples): (&Case, &Vec<Sample>)| {
-        let Case {
-            window,
-            drop,
-            links,
-        } = *case;
-        let p = f64::from(drop) / 1000.0;
-        let all = p.powi(links.cast_signed());
+        let p = f64::from(case.drop) / 1000.0;
+        let all = p.powi(case.links.cast_signed());
         let bound = case.bound();
-        let exact = 1.0 - (1.0 - all).powi(window.cast_signed());
+        let exact = 1.0 - (1.0 - all).powi(case.window.cast_signed());
         vec![
-            window.to_string(),
+            case.window.to_string(),
             format!("{p:.3}"),
-            links.to_string(),
+            case.links.to_string(),
             format!("{bound:.5}"),
             format!("{:.4}", exact / bound),
             text(samples, 4),
@@ -137,7 +130,7 @@ fn table(cases: &[Vec<Sample>]) -> FigureTable {
     };
     figure_table(
         "bound",
-        "The share of round trips in which a flow sees a loss",
+        "The share of round trips in which a flow has a loss",
         &[
             "packets m",
             "drop probability p",

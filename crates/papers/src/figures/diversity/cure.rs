@@ -1,4 +1,4 @@
-//! The cure that the paper proposes and did not test: ECN on the signature of congestion (VI).
+//! The remedy that the paper proposes and did not test: ECN on the signature of congestion (VI).
 
 mod pictures;
 mod rows;
@@ -17,7 +17,7 @@ use crate::jobs::diversity::setting::{LINKS, LONG, SHARE, paper};
 
 pub(super) const FIGURE: Figure = Figure {
     id: "diversity.ecn_fix",
-    title: "ECN on the signature of congestion: single link, naive, cured",
+    title: "ECN on the signature of congestion: single link, naive copies, copies with ECN",
     claims: &[CLAIM],
     make,
 };
@@ -43,15 +43,16 @@ fn what_is_compared() -> Reason {
     Reason {
         claim: CLAIM,
         text: format!(
-            "A flow halves its window on a mark (RFC 3168, 6.1.2) and resets it to 1 on a loss, as all flows of the paper do. The \
-             excess of a round trip below the capacity is 0. The late flow begins at round trip \
-             {LATE} and is compared over 500. The table has the paper's plain rule next to the default. Goodput may \
-             exceed 1: full links drop different packets, and one copy suffices."
+            "A flow halves its window on a mark (RFC 3168, 6.1.2), and resets it to 1 on a loss, as \
+             all flows of the paper do. The excess counts round trips above the capacity, and the \
+             others as 0. The late flow starts at round trip {LATE} and is compared over 500. The \
+             table has the paper's plain rule next to the default. Goodput can exceed 1: full links \
+             drop different packets, and a packet that any of them carries arrives."
         ),
     }
 }
 
-/// The caveat: the cure compared with the naive scheme, which the rule compares in overflow alone.
+/// The effect of ECN relative to the naive scheme; the rule compares only overflow.
 fn against_naive(groups: &[Group]) -> Reason {
     let range = |of: &dyn Fn(&Group) -> f64| {
         let all = groups.iter().map(of);
@@ -73,11 +74,12 @@ fn against_naive(groups: &[Group]) -> Reason {
     Reason {
         claim: CLAIM,
         text: format!(
-            "The rule compares fairness and lock-out with the single link only, not with the naive scheme. \
-             Jain's index is {} for the naive scheme, {} for the cured one and {} for a single link that \
-             does not fade: the naive scheme is hardly unfair. The late flow's share is greater than with the naive scheme in \
-             {} of {} settings, significantly in {}, and less in {}, significantly in {} (cured and naive: {}). The goodput is less than \
-             that of the naive scheme by a share of {}.",
+            "The rule does not include the effect of ECN on fairness and lock-out, since it \
+             compares only with the single link. Jain's index is {} for naive copies, {} for copies \
+             with ECN and {} for a single link that does not fade: there was little unfairness to \
+             remove. The late flow's share is greater than with naive copies in {} of {} settings, \
+             significantly in {}, and less in {}, significantly in {} (ECN and naive: {}). The \
+             goodput is less than that of naive copies by a share of {}.",
             range(&jain(naive)),
             range(&jain(cured)),
             range(&jain(Member::Unfaded)),
@@ -92,12 +94,12 @@ fn against_naive(groups: &[Group]) -> Reason {
     }
 }
 
-/// The shares of late flows.
+/// The share of a late flow.
 fn late_shares(group: &Group, member: Member) -> Vec<Sample> {
     latecomer::samples(group.late(member), |late| late.share)
 }
 
-/// The gain of a late flow by the cure, and half of its 95 % interval.
+/// The gain of a late flow by ECN, and half of its 95 % interval.
 fn gain(group: &Group) -> Option<[f64; 2]> {
     let of = |member| estimate(&late_shares(group, member));
     let (cured, naive) = (of(Member::Cured)?, of(Member::Naive)?);
@@ -105,12 +107,12 @@ fn gain(group: &Group) -> Option<[f64; 2]> {
     Some([cured.mean - naive.mean, half])
 }
 
-/// The mean of samples; 0 of none.
+/// The mean of samples; 0 without samples.
 fn mean(samples: &[Sample]) -> f64 {
     estimate(samples).map_or(0.0, |found| found.mean)
 }
 
-/// The reason: the goodput of cured flows over that of flows on one link that fades.
+/// The goodput of flows with ECN over that of flows on one fading link.
 fn reason(groups: &[Group]) -> Reason {
     let mean = |group: &Group, member| mean(&samples(group.runs(member), RunResult::goodput));
     let few = groups.iter().filter(|group| group.share == SHARE);
@@ -121,16 +123,16 @@ fn reason(groups: &[Group]) -> Reason {
     Reason {
         claim: CLAIM,
         text: format!(
-            "Only goodput is near its bound, with short fades. Halving on marks keeps windows between about half of the \
-             capacity and all of it, whatever the fades; after a short fade (nu 100/s) a flow on a single link begins to \
-             grow at once, after a long one (nu 1/s) ten round trips later. Cured over single link at {SHARE} packets a \
-             flow: {}.",
+            "The goodput is near its bound with short fades. Halving on marks keeps windows between \
+             about half of the capacity and all of it, whatever the fades. After a short fade (nu \
+             100/s) a flow on a single link starts to grow at once, after a long one (nu 1/s) ten \
+             round trips later. ECN over single link at {SHARE} packets per flow: {}.",
             texts.collect::<Vec<_>>().join("; ")
         ),
     }
 }
 
-/// Jain's index of the goodput of the flows.
+/// Jain's index of the delivered packets of each flow.
 fn jain(ran: &RunResult) -> f64 {
     jain_index(&ran.shares(0)).unwrap_or(0.0)
 }
@@ -189,13 +191,13 @@ fn table(groups: &[Group]) -> FigureTable {
     });
     figure_table(
         "cure",
-        "Single link, naive and cured diversity routing over 2000 round trips",
+        "Single link, naive copies and copies with ECN over 2000 round trips",
         &[
             "packets a flow",
             "flows",
             "nu /s",
             "what",
-            "greatest excess",
+            "maximum excess",
             "mean excess",
             "Jain's index",
             "late flow's share",

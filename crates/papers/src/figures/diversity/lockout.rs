@@ -14,7 +14,7 @@ use crate::jobs::diversity::setting::{LINKS, LONG, SHARE, SHORT, paper};
 
 pub(super) const FIGURE: Figure = Figure {
     id: "diversity.fig8",
-    title: "A hundredth flow that begins after 8000 round trips",
+    title: "A hundredth flow that starts after 8000 round trips",
     claims: &[CLAIM],
     make,
 };
@@ -23,7 +23,8 @@ const FLOWS: u32 = 100;
 /// The paper's time.
 const BEGIN: u32 = 8000;
 const SPAN: u32 = 500;
-/// The share below which a flow is locked out: one half, and a quarter of that as tolerance.
+/// The share below which a flow is locked out: its share is about a half, and at most a quarter
+/// more than that.
 pub(super) const LOCKED_OUT: f64 = 0.625;
 const SLOW_START: &str = "with slow start";
 const SINGLE: &str = "a single link";
@@ -36,7 +37,7 @@ fn late(config: RoundModelConfig) -> RoundModelConfig {
     }
 }
 
-/// The compared settings: the paper's in each reading, and others.
+/// The compared settings: the paper's in each interpretation, and others.
 fn settings() -> Vec<(String, RoundModelConfig)> {
     let base = || late(paper(FLOWS, LINKS, SHARE, LONG));
     let readings = READINGS.map(|(name, reading)| (name.to_owned(), reading(base())));
@@ -63,7 +64,7 @@ struct LateFlowRuns {
     runs: Vec<Latecomer>,
 }
 
-/// The rows of the settings that are wanted, by their names.
+/// The rows of the requested settings, by their names.
 fn rows(
     study: &mut Study<'_>,
     is_wanted: impl Fn(&str) -> bool,
@@ -72,7 +73,7 @@ fn rows(
     let mut asked = Vec::new();
     let settings = settings().into_iter().enumerate();
     for (number, (name, config)) in settings.filter(|(_, setting)| is_wanted(&setting.0)) {
-        // The claim is on the share of the paper's hundred runs.
+        // Always the paper's 100 runs, since the claim is on a share of them.
         let seeds = if number == 0 { 100 } else { others };
         let runs = Late {
             shows: number == 0,
@@ -126,14 +127,14 @@ fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
         caveats: vec![definition(&rows)],
         reasons: vec![reason(&rows)],
         notes: vec![format!(
-            "The picture of windows is of the run with seed {}.",
+            "The plot of windows shows the run with seed {}.",
             shown.seed
         )],
         parameters: parameters(&late(self::paper(FLOWS, LINKS, SHARE, LONG))),
     })
 }
 
-/// The mean of `of` over the runs of a setting.
+/// The share of runs of a setting for which `is` holds.
 fn part_of(rows: &[LateFlowRuns], name: &str, of: &dyn Fn(&Latecomer) -> f64) -> String {
     let row = rows.iter().find(|row| row.name == name);
     row.map_or_else(String::new, |row| text(&samples(&row.runs, of), 2))
@@ -145,12 +146,14 @@ fn definition(rows: &[LateFlowRuns]) -> Reason {
     Reason {
         claim: CLAIM,
         text: format!(
-            "The paper does not define lock-out; in its one case a flow gets \"only half of the average level\". A flow counts as locked out \
-             if it sends less than {LOCKED_OUT} of the mean of the others in 500 round trips: one half, and a quarter of \
-             that as tolerance. Below 1/2 are {}, below 2/3 {}, below 3/4 {} of the runs; {} lose a packet before the window reaches \
-             the mean. The bound was chosen after these results were known. Only a bound of 3/4 gives the paper's number, and it does \
-             not depend on diversity: a flow begins with a window of 1 on any link, \
-             and below 3/4 are {} on a single link that does not fade, {} on one that fades, and {} on four with slow start.",
+            "The paper does not define lock-out; in its one case a flow gets \"only half of the \
+             average level\". Here a flow counts as locked out if it sends less than {LOCKED_OUT} \
+             of the mean of the others in 500 round trips: a half, plus a quarter of that. Below \
+             1/2 are {}, below 2/3 {}, below 3/4 {} of the runs; {} have a loss before the window \
+             reaches the mean. The bound was chosen after all of these were known. Only 3/4, which \
+             is nearer to half of the mean than to all of it, gives the paper's number, and it does \
+             not indicate diversity: a flow starts at 1 on any link, and below 3/4 are {} on a \
+             single link that does not fade, {} on one that fades, and {} on four with slow start.",
             part(&is_below(0.5)),
             part(&is_below(2.0 / 3.0)),
             part(&is_below(0.75)),
@@ -167,17 +170,17 @@ fn reason(rows: &[LateFlowRuns]) -> Reason {
     Reason {
         claim: CLAIM,
         text: format!(
-            "A flow that grows by 1 a round trip and restarts after each of k losses sends at least 250/(k + 1) \
-             packets a round trip in its 500; for half of a mean of about 100 it has to lose a packet four \
-             times. Of the flows on four links {} send less than {LOCKED_OUT} of the mean, and {} on a single link \
-             that does not fade.",
+            "A flow that grows by 1 per round trip and restarts after each of k losses sends at \
+             least 250/(k + 1) packets per round trip in its 500; to get half of a mean of about \
+             100 it must have four losses. Less than {LOCKED_OUT} of the mean is the share of {} of \
+             the flows on four links, and of {} on a single link that does not fade.",
             half(&rows[0].name),
             half(UNFADED),
         ),
     }
 }
 
-/// The run with the median share of those that are locked out, or the smallest share if none is.
+/// The run with the median share of those locked out, or the one with the minimum share if none is.
 fn shown(runs: &[Latecomer]) -> &Latecomer {
     let mut by_share: Vec<&Latecomer> = runs.iter().collect();
     by_share.sort_by(|a, b| a.share.total_cmp(&b.share));
@@ -201,7 +204,7 @@ fn windows(shown: &Latecomer) -> Plot {
     Plot {
         id: "fig8".to_owned(),
         title: format!(
-            "The last flow's window in a run where it gets {:.2} of the mean",
+            "The window of the last flow in the run in which its share of the mean is {:.2}",
             shown.share
         ),
         x: axis("round trip", ""),
@@ -229,9 +232,9 @@ fn distribution(id: &str, of: &str, rows: &[&LateFlowRuns]) -> Plot {
     };
     Plot {
         id: id.to_owned(),
-        title: format!("Distribution of the share of late flows, {of}"),
-        x: axis("rate of the last flow over the mean of the others", ""),
-        y: axis("share of runs with at most that", ""),
+        title: format!("The distribution of the share of late flows, {of}"),
+        x: axis("packets of the last flow over the mean of the others", ""),
+        y: axis("share of runs with at most this value", ""),
         series: rows.iter().map(series).collect(),
         ..Plot::default()
     }
@@ -259,7 +262,8 @@ fn table(rows: &[LateFlowRuns]) -> FigureTable {
     };
     figure_table(
         "lockout",
-        "What the last of a hundred flows sends in its first 500 round trips, over the mean of the others",
+        "Packets of the last of a hundred flows in its first 500 round trips, over the mean of the \
+         others",
         &[
             "setting",
             "runs",

@@ -1,4 +1,4 @@
-//! The operating characteristic of signatures that separate congestion from dropouts.
+//! The accuracy with which signatures distinguish congestion from dropouts.
 
 mod settings;
 
@@ -14,7 +14,7 @@ use crate::jobs::diversity::detection::{Detected, Detection};
 
 pub(super) const FIGURE: Figure = Figure {
     id: "diversity.signature",
-    title: "Congestion or dropout: the operating characteristic of signatures",
+    title: "Congestion or dropout: operating characteristics of signatures",
     claims: &[CLAIM],
     make,
 };
@@ -22,8 +22,8 @@ const CLAIM: &str = "diversity.signature";
 /// The area under the curve that the claim requires.
 const BOUND: f64 = 0.95;
 
-/// The signatures: the project's default, and the paper's rule with two windows, the smallest
-/// meaning of "several", and with one.
+/// The signatures: the project's default, and the paper's rule with the minimum number of windows
+/// that "several" permits, and with one, on which the rule for all links is based.
 fn signatures() -> [(&'static str, SignatureConfig); 3] {
     let plain = |links, windows| SignatureConfig::SameLinks(SameLinksConfig { links, windows });
     [
@@ -33,7 +33,7 @@ fn signatures() -> [(&'static str, SignatureConfig); 3] {
     ]
 }
 
-/// The results of a signature in a setting, run by run.
+/// The results of a signature in a setting, for each run.
 struct SignatureResult {
     setting: Setting,
     signature: usize,
@@ -65,7 +65,7 @@ impl SignatureResult {
         self.signature == 0 && self.setting.is_paper
     }
 
-    /// A sample of each run that has one.
+    /// A sample of each run with a value.
     fn samples(&self, of: impl Fn(&Detected) -> Option<f64>) -> Vec<Sample> {
         let sample = |run: &Detected| {
             Some(Sample {
@@ -93,7 +93,8 @@ fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
         caveats: vec![labels(&rows)],
         reasons: vec![reason(&rows)],
         notes: vec![
-            "Overlapping links and flows without diversity are the paper's open questions (VI): their rows are not judged."
+            "Overlapping links and flows without diversity are the paper's open questions (VI): the \
+             verdict does not include their rows."
                 .to_owned(),
         ],
         ..Findings::default()
@@ -112,7 +113,7 @@ fn areas(rows: &[SignatureResult]) -> Vec<(&str, [Option<Estimate>; 2])> {
     both.collect()
 }
 
-/// The caveat: the label of a congested window, and the areas by the other label.
+/// The definition of a congested window, and the result with the other label.
 fn labels(rows: &[SignatureResult]) -> Reason {
     let areas = areas(rows);
     let least = |label: usize| {
@@ -128,12 +129,14 @@ fn labels(rows: &[SignatureResult]) -> Reason {
     Reason {
         claim: CLAIM,
         text: format!(
-            "A window, the packets of a flow in a round trip, counts as congested if one of its links was: the paper refers to \
-             what a flow sees \"when congestion occurs\". By this first label the smallest area is {}, and {} \
-             of {n} settings are below {BOUND}. By a second label, chosen after these results were known, a window is congested only \
-             if a congested link dropped a packet of the flow; with it the smallest area is {}, and {} of {n} are below. Windows \
-             without losses do not count. Where the flows react to the signature, losses are few and hard to classify; \
-             where they ignore it, classification is easier.",
+            "A window, the packets of a flow in a round trip, counts as congested if one of its \
+             links was: the paper considers the losses of a flow \"when congestion occurs\". With \
+             this label, which was the first, the minimum area is {}, and {} of {n} settings are \
+             below {BOUND}. With another, chosen after these results were known, a window is \
+             congested only if a congested link dropped packets of the flow; with it the minimum is \
+             {}, and {} of {n} are below. Windows that every link delivered completely carry no \
+             information and do not count. If the flows react to the signature, losses are few and \
+             hard to distinguish; if they continue, it is easier.",
             least(0),
             below(0),
             least(1),
@@ -157,15 +160,16 @@ fn reason(rows: &[SignatureResult]) -> Reason {
     Reason {
         claim: CLAIM,
         text: format!(
-            "In some windows a link is slightly above its capacity and drops no packet of a flow, while another is down and drops \
-             many: the flow observes a dropout. With long fades such windows are frequent. The area by congested links, \
-             and by their losses alone: {}.",
+            "In some windows a link is slightly above its capacity and drops no packet of a flow, \
+             while another is down and drops many: the flow's losses are those of a dropout. With \
+             long fades such windows are frequent. The area by congested links, and if only their \
+             drops count: {}.",
             texts.collect::<Vec<_>>().join("; ")
         ),
     }
 }
 
-/// True over false alarms in the hardest of the paper's settings.
+/// True over false alarms, in the hardest of the paper's settings.
 fn curves(rows: &[SignatureResult]) -> Plot {
     let shown = rows.iter().filter(|row| row.setting.is_shown);
     let series = shown.filter_map(|row| {
@@ -183,8 +187,8 @@ fn curves(rows: &[SignatureResult]) -> Plot {
     });
     Plot {
         id: "alarms".to_owned(),
-        title: "True over false alarms: 20 flows that act on them, fades of 1 s".to_owned(),
-        x: axis("share of other windows classified as congestion", ""),
+        title: "True over false alarms: 20 flows that react to them, fades of 1 s".to_owned(),
+        x: axis("share of other windows classified as congested", ""),
         y: share("share of congestion found"),
         series: series.collect(),
         ..Plot::default()
@@ -213,11 +217,11 @@ fn characteristic(rows: &[SignatureResult]) -> FigureTable {
             "setting",
             "signature",
             "area under the curve",
-            "the same, by losses to congestion",
+            "the same, if congestion dropped packets",
             "congestion found",
-            "false alarms",
+            "others taken for it",
             "round trips until a flow detects it",
-            "windows with losses and a congested link a run",
+            "windows with losses and a congested link per run",
             "with losses and none",
         ],
         rows.iter().map(row).collect(),
@@ -237,7 +241,7 @@ fn crowd(rows: &[SignatureResult]) -> FigureTable {
     };
     figure_table(
         "mixed",
-        "What flows with and without diversity get beside each other, in packets a round trip",
+        "Goodput of flows with and without diversity in the same network, in packets per round trip",
         &[
             "setting",
             "signature",

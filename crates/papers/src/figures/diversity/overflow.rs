@@ -1,4 +1,4 @@
-//! Overflow over the number of flows and of links.
+//! The growth of overflow with flows and links.
 
 use polypath_claims::{Figure, FigureTable, Findings, Measurement, Pending, Reason, Study};
 use polypath_report::plot::{Plot, Point, Series};
@@ -22,7 +22,7 @@ const FLOWS: [u32; 5] = [5, 10, 20, 50, 100];
 const OF_LINKS: [u32; 6] = [1, 2, 3, 4, 5, 6];
 const FLOWS_OF_LINKS: u32 = 20;
 
-/// Runs at each position.
+/// The runs at each position.
 type Curve = Vec<(u32, Vec<RunResult>)>;
 
 fn curve(
@@ -72,7 +72,7 @@ fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
     })
 }
 
-/// The caveat: the results of other measures of overflow.
+/// The results of other measures of overflow.
 fn measures(flows: &Curve, links: &Curve) -> Reason {
     let ends = |curve: &Curve, of: &dyn Fn(&RunResult) -> f64, digits| {
         let ends = curve.first().into_iter().chain(curve.last());
@@ -83,10 +83,12 @@ fn measures(flows: &Curve, links: &Curve) -> Reason {
     Reason {
         claim: CLAIM,
         text: format!(
-            "The greatest excess of a single round trip falls with the number of flows, from {}: with few flows it takes longer until \
-             one loses a packet. With the number of links it changes from {}. The mean excess of a round trip over the \
-             capacity, 0 below it, is judged, since the paper compares each round trip with the capacity (IV.C). The ratio of \
-             the packets of 2000 round trips to the capacity changes from {} with the flows and from {} with the links.",
+            "The maximum excess of a single round trip falls with the number of flows, from {}: \
+             with few flows, the time until one loses a packet is longer. With the links it goes \
+             from {}. The verdict is for the mean of the packets above the capacity, 0 for round \
+             trips below it, since the paper compares each round trip with the capacity (IV.C). The \
+             packets of 2000 round trips over the capacity go from {} with the flows and from {} \
+             with the links.",
             ends(flows, &most, 3),
             ends(links, &most, 3),
             ends(flows, &RunResult::load, 3),
@@ -119,7 +121,7 @@ fn picture(id: &str, title: &str, over: &str, curve: &Curve) -> Plot {
         series: vec![
             series("sent in 2000 round trips", RunResult::load),
             series("mean excess of single ones", |ran| ran.excess),
-            series("greatest excess", |ran| ran.most),
+            series("maximum excess", |ran| ran.most),
         ],
         ..Plot::default()
     }
@@ -143,8 +145,8 @@ fn table(id: &str, title: &str, curve: &Curve) -> FigureTable {
             id,
             "sent over the capacity",
             "mean excess",
-            "greatest excess",
-            "most round trips in a row above",
+            "maximum excess",
+            "most successive round trips above",
         ],
         curve.iter().map(row).collect(),
     )

@@ -29,15 +29,15 @@ pub(super) fn parameters(config: &RoundModelConfig) -> Vec<[String; 2]> {
         of("fading", fading),
         of(
             "a link that fades",
-            "loses all of the round trip: stated (IV.A)".to_owned(),
+            "loses all packets of the round trip: stated (IV.A)".to_owned(),
         ),
         of(
             "a link that is full",
-            "drops what is too much, at random: chosen".to_owned(),
+            "drops the excess at random: chosen".to_owned(),
         ),
         of(
             "window",
-            "from 1 by 1 a round trip, to 1 on loss: stated (IV.A)".to_owned(),
+            "from 1 by 1 per round trip, to 1 on loss: stated (IV.A)".to_owned(),
         ),
     ]
 }

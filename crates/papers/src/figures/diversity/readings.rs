@@ -1,11 +1,11 @@
-//! Readings of parameters that the paper leaves open.
+//! Interpretations of what the paper leaves open.
 
 use polypath_sim::round_model::{Dropping, Outage, RoundModelConfig};
 
-/// A name, and the change to a configuration.
+/// The name of an interpretation, and its change of a configuration.
 type Reading = (&'static str, fn(RoundModelConfig) -> RoundModelConfig);
 
-/// The readings; the first is that of the figures.
+/// The interpretations, that of the figures first.
 pub(super) const READINGS: [Reading; 4] = [
     ("as in the figures", |config| config),
     (

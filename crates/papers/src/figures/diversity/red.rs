@@ -1,4 +1,4 @@
-//! Early discard on one link and on several, packet by packet (section II), and the cure there.
+//! Early discard on one link and on several, packet by packet (section II), and ECN as the remedy.
 
 use polypath_claims::{Figure, FigureTable, Findings, Measurement, Pending, Reason, Sample, Study};
 use polypath_report::plot::{Axis, Plot, Point, Series};
@@ -10,13 +10,14 @@ use crate::jobs::diversity::setting::LINKS;
 
 pub(super) const FIGURE: Figure = Figure {
     id: "diversity.red",
-    title: "Five TCP downloads packet by packet: drop-tail and RED, one link and four, naive and cured",
+    title: "Five TCP downloads packet by packet: drop-tail and RED, one link and four, naive copies \
+            and ECN",
     claims: &[CLAIM],
     make,
 };
 const CLAIM: &str = "diversity.red_is_masked";
 
-/// The settings: quantity in the rule, title and downloads.
+/// The runs, and their quantities in the rule.
 fn settings() -> [(&'static str, &'static str, Downloads); 10] {
     let [tail, red] = [Queue::DropTail, Queue::Red];
     let one = |queue| Downloads::new(1, queue);
@@ -27,8 +28,8 @@ fn settings() -> [(&'static str, &'static str, Downloads); 10] {
         ("overflow.red.single_link", ONE_RED, one(red)),
         ("overflow.droptail", FOUR_TAIL, four(tail)),
         ("overflow.red", FOUR_RED, four(red)),
-        ("", "four links, drop-tail, cured", four(tail).cured()),
-        ("", "four links, RED, cured", four(red).cured()),
+        ("", "four links, drop-tail, ECN", four(tail).cured()),
+        ("", "four links, RED, ECN", four(red).cured()),
         ("", "one link, RED of ns-2's thresholds", one(ns2)),
         ("", "four links, RED of ns-2's thresholds", four(ns2)),
         ("", ALIKE_TAIL, four(tail).alike()),
@@ -88,7 +89,7 @@ fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
     })
 }
 
-/// A measure of a setting, as tables show it.
+/// A measure of a setting, formatted for tables.
 fn measured(
     rows: &[DownloadRuns],
     title: &str,
@@ -104,10 +105,10 @@ fn caveat(rows: &[DownloadRuns]) -> Reason {
     Reason {
         claim: CLAIM,
         text: format!(
-            "Overflow is the mean sum of all congestion windows over the capacity of a link in a round trip without queues: \
-             the load of a round trip, compared with the capacity. The links' rates differ by a tenth of a percent each. Where \
-             they are equal, drop-tail queues drop {} of the offered packets, but hardly ever the same packet on all four \
-             ({} of the sent packets).",
+            "Overflow is the mean sum of all congestion windows over the packets that a link \
+             carries in a round trip without queues. The links' rates differ by 0.1 % each. If they \
+             are equal, drop-tail queues drop {} of the offered packets, but rarely the same packet \
+             on all four ({} of the packets sent).",
             of(|run| run.dropped, 5),
             of(Downloaded::lost, 5),
         ),
@@ -123,13 +124,16 @@ fn reason(rows: &[DownloadRuns]) -> Reason {
     Reason {
         claim: CLAIM,
         text: format!(
-            "Diversity masks the discards of RED on one of four links, as in the paper. Share of packets that senders retransmit because \
-             all copies were lost: {}. But discards have an effect without a loss: the copy that replaces \
-             a discarded one passes through another queue; where three later packets overtake it, TCP considers it \
-             lost and halves its window (RFC 5681, 3.2). Share of packets retransmitted although a copy had arrived: {}. With four links nearly all \
-             retransmissions are of this kind, with drop-tail as with RED; only the queue lengths at that time differ. \
-             Reductions of a window in 100 s: {}; the sum of windows over the capacity before them: {}. The order is not \
-             restored before TCP; whether RED is masked with reordering was not run.",
+            "A discard of RED on one of four links is masked, as the paper states: the share of \
+             packets that senders retransmit because all copies were lost is {}. But a discard can \
+             have an effect without losing a packet. The copy that replaces a discarded one comes \
+             from another queue; if three later packets overtake it, TCP assumes that it is lost \
+             and halves its window (RFC 5681, 3.2). The share of spurious retransmissions, of \
+             packets that had arrived, is {}. With four links almost all retransmissions are of \
+             this kind, with drop-tail as with RED; the difference is the queue length at that \
+             time. The number of window reductions in 100 s is {}; the sum of windows over the \
+             capacity before them is {}. Packets are not reordered before TCP; whether RED would be \
+             masked if they were was not run.",
             each(Downloaded::lost, 5),
             each(|run| run.spurious, 5),
             each(|run| run.falls, 1),
@@ -138,7 +142,7 @@ fn reason(rows: &[DownloadRuns]) -> Reason {
     }
 }
 
-/// The sum of the windows over time, drop-tail next to RED.
+/// The sum of the windows over time, for drop-tail and RED.
 fn windows(rows: &[DownloadRuns]) -> Plot {
     let series = |row: &DownloadRuns| {
         let run = row.runs.first()?;
@@ -169,7 +173,7 @@ fn windows(rows: &[DownloadRuns]) -> Plot {
         series: both.iter().filter_map(series).collect(),
         ..Plot::default()
     };
-    let titles = ["One link", "Four links", "Four links, cured"];
+    let titles = ["One link", "Four links", "Four links, ECN"];
     Plot {
         id: "windows".to_owned(),
         title: "Sum of five congestion windows over the capacity of a round trip".to_owned(),
@@ -202,7 +206,7 @@ fn table(rows: &[DownloadRuns]) -> FigureTable {
         &[
             "setting",
             "windows over capacity",
-            "offered to a link over its rate",
+            "load of a link over its rate",
             "dropped there",
             "sent again",
             "because all copies were lost",
@@ -211,7 +215,7 @@ fn table(rows: &[DownloadRuns]) -> FigureTable {
             "windows over capacity before one",
             "goodput over the rate of a link",
             "Jain's index",
-            "the last one's share in its first 50 s",
+            "share of the last one in its first 50 s",
         ],
         rows.iter().map(row).collect(),
     )

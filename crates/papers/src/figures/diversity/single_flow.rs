@@ -1,4 +1,4 @@
-//! One flow on one link that fades (Fig. 2).
+//! One flow on one fading link (Fig. 2).
 
 use polypath_batch::replica_seeds;
 use polypath_claims::{Figure, Findings, Measurement, Pending, SEED, Sample, Study};
@@ -13,21 +13,21 @@ use crate::jobs::diversity::setting::RTT;
 
 pub(super) const FIGURE: Figure = Figure {
     id: "diversity.fig2",
-    title: "One flow on a link that fades: throughput, beside a renewal analysis",
+    title: "One flow on a fading link: throughput, with a renewal analysis",
     claims: &[CLAIM],
     make,
 };
 const CLAIM: &str = "diversity.fig2.single_flow";
 
-/// The capacity in packets a round trip: 1 Mb/s and packets of 1250 bytes.
+/// The capacity in packets per round trip: 1 Mb/s and packets of 1250 bytes.
 const CAPACITY: u32 = 10;
-/// Mean times from one fade to the next, in tenths of a second: the paper's range of up times, 1 to
-/// 100 s.
+/// Mean times between the starts of fades, in tenths of a second: the paper's range of up times, 1
+/// to 100 s.
 const CYCLES: [u32; 7] = [10, 20, 50, 100, 200, 500, 1000];
-/// Mean times down, in hundredths of a second: the ends of the paper's range.
+/// Mean down times, in hundredths of a second: the ends of the paper's range.
 const DOWN: [u32; 2] = [1, 100];
 
-/// The process with this mean time from one fade to the next.
+/// The process with this mean time between the starts of fades.
 fn process(cycle: u32, down: u32) -> Fading {
     let (cycle, down) = (f64::from(cycle) / 10.0, f64::from(down) / 100.0);
     Fading {
@@ -36,26 +36,28 @@ fn process(cycle: u32, down: u32) -> Fading {
     }
 }
 
-/// Throughput over capacity by renewal: after a fade the window is 1 in the first round that the
-/// link is up for, then one more a round, up to the capacity.
+/// Throughput over capacity by renewal: after a fade the window is 1 in the first round in which
+/// the link is up, then grows by one per round, up to the capacity.
 ///
-/// With g the rate of fades a round, a round in which the window would be k + 1 is up with
-/// probability exp(-g (k + 1)) from its predecessors' begin; a fade ends anywhere within a round,
-/// so that the link is still up at the next one's begin with probability (1 - exp(-g)) / g.
+/// With g fades per round, the link is up throughout a round in which the window would be k + 1
+/// with probability exp(-g (k + 1)) since the start of the first round; a fade ends anywhere within
+/// a round, so the link is still up at the start of the next one with probability (1 - exp(-g)) /
+/// g.
 fn renewal(fading: Fading) -> f64 {
     let g = 1.0 / fading.up;
     let windows = (-g).exp() * (1.0 - (-g * f64::from(CAPACITY)).exp()) / (1.0 - (-g).exp());
     windows / g / (fading.up + fading.down) / f64::from(CAPACITY)
 }
 
-/// The same in continuous time, with a window that grows steadily from 1: what [5] does.
+/// The same in continuous time, with a window that grows continuously from 1, as in reference [5]
+/// of the paper.
 fn fluid(fading: Fading) -> f64 {
     let g = 1.0 / fading.up;
     let growing = (1.0 - (-g * f64::from(CAPACITY - 1)).exp()) / g;
     (1.0 + growing) / g / (fading.up + fading.down) / f64::from(CAPACITY)
 }
 
-/// The throughput at each mean time from fade to fade.
+/// The throughput at each mean time between the starts of fades.
 struct Curve {
     down: u32,
     points: Vec<(u32, Vec<Sample>)>,
@@ -102,9 +104,10 @@ fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
         measurements: curves[0].measurements(),
         parameters: parameters(&config),
         notes: vec![
-            "The paper states neither the capacity nor which of the two rates varies; E[x] = 1/gamma + 1/nu. Judged is \
-             nu = 100/s; nu = 1/s stands beside it. The renewal curve is computed for whole round trips, as the \
-             simulation has them; in continuous time, as in [5], it is the fluid one."
+            "The paper states neither the capacity nor which of the two rates varies; E[x] = \
+             1/gamma + 1/nu. The verdict is for nu = 100/s; the plot also has nu = 1/s. The renewal \
+             curve is computed for whole round trips, as in the simulation; the fluid curve is for \
+             continuous time, as in [5]."
                 .to_owned(),
         ],
         ..Findings::default()
@@ -173,7 +176,7 @@ fn picture(curves: &[Curve]) -> Plot {
     });
     Plot {
         id: "fig2".to_owned(),
-        title: "One flow on a link that fades".to_owned(),
+        title: "One flow on a fading link".to_owned(),
         x,
         y: axis("throughput over capacity", ""),
         series: series.collect(),

@@ -1,4 +1,4 @@
-//! The packets of all flows, compared with the capacity (Figs. 3 to 5).
+//! The packets that all flows send, relative to the capacity (Figs. 3 to 5).
 
 use polypath_claims::{Figure, FigureTable, Findings, Measurement, Pending, Reason, Study};
 use polypath_report::plot::{Plot, Point, Series};
@@ -61,8 +61,8 @@ fn single(study: &mut Study<'_>) -> Result<Findings, Pending> {
         caveats: vec![Reason {
             claim: SINGLE_LINK,
             text: format!(
-                "Judged is the first run, round trip by round trip; over all {} runs the longest time above the \
-                 capacity is {} round trip.",
+                "The verdict is for the first run, by round trip; over all {} runs the longest time \
+                 above the capacity is {} round trips.",
                 runs.len(),
                 runs.iter().map(|ran| ran.longest).max().unwrap_or(0)
             ),
@@ -86,15 +86,15 @@ fn longest(runs: &[RunResult]) -> FigureTable {
         "Run by run",
         &[
             "seed",
-            "most round trips in a row above the capacity",
-            "greatest excess over the capacity",
-            "sent in 2000 round trips, over the capacity",
+            "most successive round trips above the capacity",
+            "maximum excess over the capacity",
+            "packets of 2000 round trips over the capacity",
         ],
         runs.iter().map(row).collect(),
     )
 }
 
-/// Five and a hundred flows in each reading.
+/// Five and a hundred flows in each interpretation.
 type Rows = Vec<(&'static str, [Vec<RunResult>; 2])>;
 
 fn rows(study: &mut Study<'_>) -> Result<Rows, Pending> {
@@ -133,7 +133,7 @@ fn several(study: &mut Study<'_>) -> Result<Findings, Pending> {
             of(TOTAL_OF_100, "sent by 100", "packets", &sent(hundred)),
             of(
                 EXCESS,
-                "greatest excess",
+                "maximum excess",
                 "ratio",
                 &samples(hundred, |ran| ran.most),
             ),
@@ -144,7 +144,8 @@ fn several(study: &mut Study<'_>) -> Result<Findings, Pending> {
     })
 }
 
-/// The caveat: the longest time for which five flows exceed the capacity, which is not judged.
+/// The time for which five flows exceed the capacity, which the value of the claim does not
+/// include.
 fn in_a_row(five: &[RunResult]) -> Reason {
     let longest = |ran: &RunResult| f64::from(ran.longest);
     let least = five.iter().map(|ran| ran.longest).min().unwrap_or(0);
@@ -152,8 +153,9 @@ fn in_a_row(five: &[RunResult]) -> Reason {
     Reason {
         claim: TOTAL_OF_5,
         text: format!(
-            "Only the number of packets is judged, not \"exceeded for many RTTs in a row\": the longest time \
-             above the capacity in 2000 round trips is {} round trips, in {} runs {least} to {most}.",
+            "The verdict is for the number of packets alone. It does not include \"exceeded for \
+             many RTTs in a row\": the longest time above the capacity in 2000 round trips is {} \
+             round trips, in {} runs {least} to {most}.",
             text(&samples(five, longest), 1),
             five.len(),
         ),
@@ -166,9 +168,10 @@ fn reading_judged(rows: &Rows) -> Reason {
     Reason {
         claim: TOTAL_OF_100,
         text: format!(
-            "The paper's reading is judged, in which a link that fades loses the whole round trip. If it loses only a share of it, \
-             a hundred flows send {} million packets. The greatest excess occurs when all flows have grown from 1 \
-             together and none has lost a packet yet.",
+            "The verdict is for a fading link that loses all packets of the round trip, as the \
+             paper states. If it loses its share of them, a hundred flows send {} million packets. \
+             The maximum excess occurs when all flows have grown from 1 together and none has had a \
+             loss.",
             sent(share)
         ),
     }
@@ -191,9 +194,9 @@ fn table(rows: &Rows) -> FigureTable {
         [
             format!("{flows}: packets sent"),
             format!("{flows}: over the capacity"),
-            format!("{flows}: greatest excess"),
+            format!("{flows}: maximum excess"),
             format!("{flows}: mean excess"),
-            format!("{flows}: most round trips in a row above"),
+            format!("{flows}: most successive round trips above"),
         ]
     });
     let heads: Vec<&str> = std::iter::once("reading")
@@ -201,7 +204,7 @@ fn table(rows: &Rows) -> FigureTable {
         .collect();
     figure_table(
         "readings",
-        "2000 round trips on four links, for each reading of what the paper leaves open",
+        "2000 round trips on four links, for each interpretation of what the paper leaves open",
         &heads,
         rows.iter().map(row).collect(),
     )

@@ -1,4 +1,4 @@
-//! The unfairness of the flows' totals (Figs. 6, 7).
+//! The inequality of the flows' totals (Figs. 6, 7).
 
 use polypath_claims::{Figure, FigureTable, Findings, Measurement, Pending, Reason, Study};
 use polypath_report::plot::{Plot, Point, Series};
@@ -18,14 +18,14 @@ pub(super) const FIGURE: Figure = Figure {
 const UNFAIR: &str = "diversity.fig6_7.unfair";
 const LONG_RUN: &str = "diversity.long_run_fair";
 const FLOWS: u32 = 5;
-/// The round trips after which the totals are to be "basically the same".
+/// The round trips after which the totals should be "basically the same".
 const IN_THE_END: u32 = 10_000;
-/// Packets a round trip for each flow: the paper's, half of it, and the double.
+/// Packets per round trip for each flow: the paper's number, half of it, and twice it.
 const SHARES: [u32; 3] = [100, 200, 400];
-/// The position of the paper's share in Figs. 6 and 7.
+/// The paper's numbers of links in Figs. 6 and 7.
 const PAPER: usize = 1;
 
-/// Runs on one number of links with each share.
+/// The runs on this number of links with each share.
 type Runs3 = [Vec<RunResult>; 3];
 
 fn runs(study: &mut Study<'_>, links: u32) -> Result<Runs3, Pending> {
@@ -68,26 +68,27 @@ fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
         reasons: vec![in_the_long_run(&several)],
         parameters: parameters(&paper(FLOWS, LINKS, SHARES[PAPER], LONG)),
         notes: vec![
-            "The spread is the difference between the greatest and the smallest number of arrived packets of a flow, over the mean. The \
-             two compared capacities are half of the paper's 1000 packets a round trip and twice that."
+            "Spread is the difference between the maximum and the minimum of the flows' delivered \
+             packets, over the mean. The two compared capacities are half of the paper's 1000 \
+             packets per round trip and twice that."
                 .to_owned(),
         ],
         ..Findings::default()
     })
 }
 
-/// The reason: the decrease of the spread with time.
+/// The spread over time.
 fn in_the_long_run(several: &Runs3) -> Reason {
     let falls = SHARES.iter().zip(several).map(|(share, runs)| {
         let [soon, late] = [0, 1].map(|note| text(&samples(runs, |ran| ran.spread(note)), 3));
-        format!("{share} packets a flow: {soon} and {late}")
+        format!("{share} packets per flow: {soon} and {late}")
     });
     Reason {
         claim: LONG_RUN,
         text: format!(
-            "The lead of a flow is a random walk, so that the spread over the mean falls with the square root \
-             of the time: after five times the round trips 0.45 of it remains, about the half that the rule requires. After 2000 and \
-             {IN_THE_END} round trips: {}.",
+            "The lead of a flow adds up like a random walk, so the spread over the mean falls with \
+             the square root of the time: five times as many round trips leave 0.45 of it, about \
+             the half of the rule. After 2000 and {IN_THE_END} round trips: {}.",
             falls.collect::<Vec<_>>().join("; ")
         ),
     }
@@ -136,13 +137,13 @@ fn table(single: &Runs3, several: &Runs3) -> FigureTable {
     });
     figure_table(
         "spread",
-        "The distance between five flows' totals over their mean",
+        "The spread of five flows' totals over their mean",
         &[
             "links",
-            "capacity, packets a round trip",
+            "capacity, packets per round trip",
             "after 2000 round trips",
             "after 10000",
-            "sent in 10000, over the capacity",
+            "packets of 10000 round trips over the capacity",
         ],
         rows.collect(),
     )

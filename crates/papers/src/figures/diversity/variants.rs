@@ -22,7 +22,7 @@ const DISCUSSION: &str = "diversity.discussion.slow_start_halving";
 const FRAGMENTS: &str = "diversity.footnote2.fragments";
 const FLOWS: u32 = 100;
 
-/// A variant: its name in rules, what it is, and how many bytes it sends for one of a packet.
+/// A variant of the flows.
 struct Variant {
     name: &'static str,
     title: &'static str,
@@ -30,7 +30,7 @@ struct Variant {
 }
 
 impl Variant {
-    /// Bytes on all links for each byte of a packet.
+    /// The bytes on all links for each byte of a packet.
     fn bytes(&self) -> f64 {
         let links = f64::from(self.config.links);
         match self.config.coding {
@@ -40,7 +40,7 @@ impl Variant {
     }
 }
 
-/// Fragments of which `needed` of `links` have to arrive, on links that carry as many packets of
+/// Fragments, of which `needed` of `links` must arrive, on links that carry as many packets of
 /// all flows as before.
 fn fragments(needed: u32, links: u32) -> RoundModelConfig {
     let base = paper(FLOWS, links, SHARE, SHORT);
@@ -79,7 +79,7 @@ fn variants() -> Vec<Variant> {
         of("fragments", "2 of 4 fragments", fragments(2, LINKS)),
         of(
             "",
-            "2 of 5 fragments: 4 may not be lost, as of copies",
+            "2 of 5 fragments: at most 3 may be lost, as of 4 copies",
             fragments(2, 5),
         ),
     ]
@@ -141,7 +141,7 @@ fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
     })
 }
 
-/// A measure of a variant, as tables show it.
+/// A measure of a variant, formatted for tables.
 fn measure(
     rows: &[VariantRuns],
     name: &str,
@@ -152,7 +152,7 @@ fn measure(
     row.map_or_else(String::new, |(_, runs)| text(&samples(runs, of), digits))
 }
 
-/// The half of the sentence on slow start that the rule does not test.
+/// The half of the paper's sentence on slow start that the rule does not test.
 fn lockout(late: &[Vec<Latecomer>; 2], rows: &[VariantRuns]) -> Reason {
     let [linear, slow_start] = late;
     let below = |runs: &[Latecomer], bound| text(&latecomer::samples(runs, is_below(bound)), 2);
@@ -160,11 +160,12 @@ fn lockout(late: &[Vec<Latecomer>; 2], rows: &[VariantRuns]) -> Reason {
     Reason {
         claim: DISCUSSION,
         text: format!(
-            "The rule tests overflow alone. That slow start \"does not change the rough duration of unfairness and lock-out \
-             of late arrivals\" it does not test, and it is not so of lock-out: in 500 round trips less than 3/4 of the mean \
-             of the others goes to a late flow in {} of runs with slow start and {} without it (fades of 1 s, as Fig. 8), \
-             less than {LOCKED_OUT} in {} and {}. The spread of all flows' totals after 2000 round trips is {} with slow \
-             start and {} without.",
+            "The rule tests only overflow. It does not test that slow start \"does not change the \
+             rough duration of unfairness and lock-out of late arrivals\", which does not hold for \
+             lock-out: in 500 round trips a late flow gets less than 3/4 of the mean of the others \
+             in {} of runs with slow start and {} without it (fades of 1 s, as Fig. 8), less than \
+             {LOCKED_OUT} in {} and {}. The spread of all flows' totals after 2000 round trips is \
+             {} with slow start and {} without.",
             below(slow_start, 0.75),
             below(linear, 0.75),
             below(slow_start, LOCKED_OUT),
@@ -184,9 +185,10 @@ fn slow_start(rows: &[VariantRuns]) -> Reason {
     Reason {
         claim: DISCUSSION,
         text: format!(
-            "Slow start does change overflow: a flow that lost something is back at half of its window within a few round \
-             trips, so that the link is above its capacity by {} on average, and by {} at most, when flows that have no \
-             threshold yet double their windows together. What 2000 round trips send over the capacity, {}, changes little.",
+            "Slow start does change overflow: a flow with a loss reaches half of its window again \
+             within a few round trips. The link is above its capacity by {} on average, and by {} \
+             at most, when flows without a threshold double their windows together. The packets of \
+             2000 round trips over the capacity, {}, change little.",
             both(&|ran| ran.excess, 4),
             both(&|ran| ran.most, 3),
             both(&RunResult::load, 3),
@@ -203,16 +205,17 @@ fn fragments_lose_less(rows: &[VariantRuns]) -> Reason {
     Reason {
         claim: FRAGMENTS,
         text: format!(
-            "With 2 of 4 fragments a packet is lost with three of them, with copies only with all four: senders detect \
-             congestion sooner, and the mean excess is {}. The packets of 2000 round trips over the capacity, {}, are closer, but \
-             on the other side. The paper does not state which code it means.",
+            "With 2 of 4 fragments a packet is lost with three of them, with copies only with all \
+             four: senders detect congestion sooner, and the mean excess is {}. The packets of 2000 \
+             round trips over the capacity, {}, are nearer, but on the other side of it. The paper \
+             does not state which code it means.",
             both(&|ran| ran.excess, 4),
             both(&RunResult::load, 3),
         ),
     }
 }
 
-/// The caveat: the judged measure, and the other one of each variant.
+/// The judged measure and the other measure of each variant.
 fn caveat(claim: &'static str, rows: &[VariantRuns]) -> Reason {
     let texts = rows.iter().map(|(variant, runs)| {
         let of = |of: &dyn Fn(&RunResult) -> f64, digits| text(&samples(runs, of), digits);
@@ -222,9 +225,10 @@ fn caveat(claim: &'static str, rows: &[VariantRuns]) -> Reason {
     Reason {
         claim,
         text: format!(
-            "The mean excess of a round trip over the capacity, 0 below it, is judged, since the paper compares the \
-             packets of each round trip with the capacity (IV.C). In the sum over 2000 round trips, which it adds for \
-             longer effects, round trips below the capacity hide those above. Both: {}.",
+            "The verdict is for the mean of the packets above the capacity, 0 for round trips below \
+             it, since the paper compares the packets of each round trip with the capacity (IV.C). \
+             In the sum over 2000 round trips, which the paper adds for longer effects, round trips \
+             below the capacity hide those above. Both: {}.",
             texts.collect::<Vec<_>>().join("; ")
         ),
     }
@@ -251,8 +255,8 @@ fn table(rows: &[VariantRuns]) -> FigureTable {
             "bytes sent for each",
             "sent over the capacity",
             "mean excess",
-            "greatest excess",
-            "most round trips in a row above",
+            "maximum excess",
+            "most successive round trips above",
             "spread of the flows' totals",
         ],
         rows.iter().map(row).collect(),

@@ -1,4 +1,4 @@
-//! One, two and five connections with bursts of datagrams, and then with 15 and 20 TCP transfers
+//! Bursts of datagrams, and then 15 and 20 TCP transfers, with one, two and five connections
 //! (Fig. 4).
 
 mod reasons;
@@ -33,13 +33,16 @@ pub(super) const TARGET: u32 = 800;
 pub(super) const BURST: [Period; 2] = [(200, 220), (300, 340)];
 pub(super) const MID: Period = (500, 750);
 pub(super) const LATE: Period = (750, 1000);
-/// The overshoot is the highest one-second throughput in the seconds after a burst, less the
-/// target.
+/// The seconds after a burst in which the overshoot is measured: the highest one-second throughput
+/// minus the target.
 const AFTER: usize = 10;
 
-/// The reason why the stream has less than its share over equal links with drop-tail queues.
-pub(super) const LOCKED: &str = "The generator's link is as fast as the last one: when saturated, it delivers a packet to the last queue for each that leaves, so that \
-     the queue stays full and drops packets that arrive in between, those of the stream.";
+/// The reason for which the stream has less than its share if all links are equal and have
+/// drop-tail queues.
+pub(super) const LOCKED: &str = "The generator's link is as fast as the last one: if full, it \
+                                 delivers a packet to the last queue for each one that leaves, so \
+                                 the queue stays full and drops packets that arrive in between, \
+                                 which are those of the stream.";
 
 /// The schemes of 5.1.1: plain TCP with a window of 8, and two and five connections under Algorithm
 /// 1.
@@ -97,7 +100,7 @@ fn milliseconds(seconds: usize) -> u32 {
     u32::try_from(seconds * 1000).unwrap_or(u32::MAX)
 }
 
-/// The runs of Fig. 4, or with a delay of 40 ms those of Fig. 5.
+/// The runs of Fig. 4, or those of Fig. 5 with a delay of 40 ms.
 pub(super) fn runs(study: &mut Study<'_>, delay: u32) -> Result<Runs, Pending> {
     let seeds = seeds(study);
     Runs::of(study, &schemes(), &seeds, |stream, seed| {
@@ -118,8 +121,10 @@ fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
         reasons: reasons::all(&runs, &rows),
         caveats: vec![Reason {
             claim: BURSTS,
-            text: "The paper states neither the kind of the queues nor their limit: RED with ns-2's defaults and 50 packets are chosen, since with drop-tail queues the phases \
-                   of links of equal rate decide; table `settings` of multitcp.sensitivity has others."
+            text: "The paper states neither the kind of the queues nor their limit: RED with ns-2's \
+                   defaults and 50 packets is chosen. With drop-tail, phase effects between links \
+                   of equal rate determine the result; table `settings` of multitcp.sensitivity has \
+                   other queues."
                 .to_owned(),
         }],
         parameters: parameters(),
@@ -127,7 +132,7 @@ fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
     })
 }
 
-/// The mean over both bursts, by their time.
+/// The mean over both bursts, weighted by their duration.
 pub(super) fn in_bursts(series: &[f64]) -> Option<f64> {
     let (mut sum, mut seconds) = (0.0, 0.0);
     for (from, to) in BURST {
@@ -142,7 +147,7 @@ fn burst(runs: &Runs, scheme: &str) -> Vec<Sample> {
     runs.samples(scheme, |run| in_bursts(&run.throughput))
 }
 
-/// The excess of the greatest throughput of a second after a burst over the target, in kb/s.
+/// The overshoot after a burst: the highest one-second throughput minus the target, in kb/s.
 fn overshoot(run: &TimeSeries) -> Option<f64> {
     let greatest = |(_, end): Period| {
         let after = run.throughput.get(end..end + AFTER)?;
@@ -182,8 +187,8 @@ fn measurements(runs: &Runs) -> Vec<Measurement> {
     all
 }
 
-/// The greatest sum of windows with two connections or five for each seed, and what bounds it: the
-/// round-trip time and the step at which it was reached.
+/// The maximum sum of windows with two or five connections for each seed, and its bounds: the
+/// round-trip time and the step with which it was reached.
 fn bound(runs: &Runs) -> Vec<Measurement> {
     let pairs = || runs.of_scheme("c2").iter().zip(runs.of_scheme("c5"));
     let greatest = |(two, five): (&TimeSeries, &TimeSeries)| {
@@ -207,7 +212,7 @@ fn bound(runs: &Runs) -> Vec<Measurement> {
     ]
 }
 
-/// Throughput over time, with what the paper states of the three schemes at some times.
+/// The throughput over time, with the paper's values for the three schemes.
 pub(super) fn picture(id: &str, runs: &Runs, known: &[(f64, [f64; 3])]) -> Plot {
     let names = [
         ("c1", "1 connection"),
@@ -247,7 +252,7 @@ fn windows(runs: &Runs) -> Plot {
     }
 }
 
-/// The three schemes as a table.
+/// The table of the three schemes.
 pub(super) fn table(runs: &Runs) -> FigureTable {
     let row = |(scheme, name): (&str, &str)| {
         vec![
@@ -290,7 +295,8 @@ pub(super) fn parameters() -> Vec<[String; 2]> {
         ),
         (
             "queues",
-            "RED, 50 packets, that in transmission included: ns-2's defaults; the kind is not stated, and chosen"
+            "RED, 50 packets including the one in transmission: ns-2's defaults; the kind is not \
+             stated, and chosen"
                 .to_owned(),
         ),
         ("segment", format!("{SEGMENT} B on the wire; stated (4.1)")),
@@ -305,7 +311,7 @@ pub(super) fn parameters() -> Vec<[String; 2]> {
         ),
         (
             "datagrams",
-            "5.5 Mb/s, stated; 1000 B at even intervals: chosen".to_owned(),
+            "5.5 Mb/s, stated; 1000 B at constant intervals: chosen".to_owned(),
         ),
         (
             "delta, alpha, lambda, f",
@@ -313,11 +319,12 @@ pub(super) fn parameters() -> Vec<[String; 2]> {
         ),
         (
             "alpha",
-            "the weight of the previous value: Table III has an alpha of 0".to_owned(),
+            "the weight of the previous estimate: Table III has an alpha of 0".to_owned(),
         ),
         (
             "round-trip time",
-            "the least time of a set-up or of a receiver window of the open connections".to_owned(),
+            "the minimum time of a set-up or of a receiver window of the open connections"
+                .to_owned(),
         ),
         (
             "one connection",

@@ -1,4 +1,4 @@
-//! The runs of Fig. 4 with cross traffic of a longer round-trip time (Fig. 5).
+//! The same with cross traffic of a longer round-trip time (Fig. 5).
 
 use polypath_claims::{Figure, FigureTable, Findings, Measurement, Pending, Reason, Study};
 
@@ -9,7 +9,7 @@ use crate::figures::estimates::text;
 
 pub(super) const FIGURE: Figure = Figure {
     id: "multitcp.fig5",
-    title: "Throughput of 1, 2 and 5 connections with cross traffic of a longer round-trip time",
+    title: "Throughput of 1, 2 and 5 connections with traffic of a longer round-trip time",
     claims: &[CLAIM],
     make,
 };
@@ -17,7 +17,7 @@ pub(super) const FIGURE: Figure = Figure {
 const CLAIM: &str = "multitcp.fig5.longer_cross_rtt";
 /// The propagation delays of the generator's link in Figs. 4 and 5, in ms.
 const DELAYS: [u32; 2] = [20, 40];
-/// The period with other transfers (5.1.1: "from t = 500 s onward").
+/// The time from which other transfers run (5.1.1: "from t = 500 s onward").
 const CONGESTED: Period = (MID.0, LATE.1);
 
 fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
@@ -46,16 +46,17 @@ fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
         reasons: vec![reason([&short, &long], [&tail_short, &tail_long])],
         parameters,
         notes: vec![
-            "The order under congestion is judged from 500 to 1000 s, with transfers of a longer round-trip time; the bursts of datagrams \
-             before are those of Fig. 4 (columns of the tables)."
+            "The verdict on the order under congestion is for 500 to 1000 s, with the transfers of \
+             the longer round-trip time; the earlier bursts of datagrams are those of Fig. 4 \
+             (columns of the tables)."
                 .to_owned(),
         ],
         ..Findings::default()
     })
 }
 
-/// The runs with drop-tail queues, in which the generator's link keeps the last queue full; with
-/// fewer seeds.
+/// The same if the generator's link fills the last queue, which then drops the stream's packets;
+/// with fewer seeds.
 fn with_drop_tail(study: &mut Study<'_>, delay: u32) -> Result<Runs, Pending> {
     let few: Vec<u64> = seeds(study).into_iter().take(study.pick(1, 5)).collect();
     Runs::of(study, &schemes(), &few, |stream, seed| {
@@ -78,21 +79,22 @@ fn measurements(short: &Runs, long: &Runs) -> Vec<Measurement> {
 }
 
 fn reason([short, long]: [&Runs; 2], [tail_short, tail_long]: [&Runs; 2]) -> Reason {
-    let rate = |runs: &Runs, scheme, period| text(&runs.throughput(scheme, period), 0);
-    let [c1, c2, c5] = ["c1", "c2", "c5"].map(|scheme| rate(long, scheme, CONGESTED));
+    let throughput = |runs: &Runs, scheme, period| text(&runs.throughput(scheme, period), 0);
+    let [c1, c2, c5] = ["c1", "c2", "c5"].map(|scheme| throughput(long, scheme, CONGESTED));
     Reason {
         claim: CLAIM,
         text: format!(
-            "From 500 s on one, two and five connections have {c1}, {c2} and {c5} kb/s; two have {} in Fig. 4. Against 15 transfers two \
-             have {} kb/s, and {} in Fig. 4. With drop-tail \
-             queues one, two and five have {}, {} and {} kb/s from 500 s on, and two {} with the shorter delay. {LOCKED}",
-            rate(short, "c2", CONGESTED),
-            rate(long, "c2", MID),
-            rate(short, "c2", MID),
-            rate(tail_long, "c1", CONGESTED),
-            rate(tail_long, "c2", CONGESTED),
-            rate(tail_long, "c5", CONGESTED),
-            rate(tail_short, "c2", CONGESTED),
+            "From 500 s on, one, two and five connections have {c1}, {c2} and {c5} kb/s; two have \
+             {} in Fig. 4. With 15 transfers two have {} kb/s, and {} in Fig. 4. With drop-tail \
+             queues one, two and five have {}, {} and {} kb/s from 500 s on, and two have {} with \
+             the shorter delay. {LOCKED}",
+            throughput(short, "c2", CONGESTED),
+            throughput(long, "c2", MID),
+            throughput(short, "c2", MID),
+            throughput(tail_long, "c1", CONGESTED),
+            throughput(tail_long, "c2", CONGESTED),
+            throughput(tail_long, "c5", CONGESTED),
+            throughput(tail_short, "c2", CONGESTED),
         ),
     }
 }

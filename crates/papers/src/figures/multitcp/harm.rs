@@ -1,4 +1,5 @@
-//! The loss of throughput of the other transfers by the stream, and by as many plain transfers.
+//! The goodput that other transfers lose to the stream, compared with the same number of plain
+//! connections.
 
 use polypath_claims::{Figure, FigureTable, Findings, Pending, Study};
 
@@ -44,8 +45,9 @@ fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
     Ok(Findings {
         tables: vec![table(&runs, &schemes)],
         notes: vec![
-            "Plain transfers are Reno without end and with a window of 20 segments in place of the stream: their throughput beyond the \
-             target is what the controller leaves to others."
+            "Plain transfers replace the stream with endless Reno connections with a window of 20 \
+             segments: the difference of their throughput to the target is the bandwidth that the \
+             controller leaves to others."
                 .to_owned(),
         ],
         ..Findings::default()
@@ -71,7 +73,7 @@ fn table(runs: &Runs, schemes: &[Scheme]) -> FigureTable {
         "harm",
         "Throughput in kb/s of the stream and of the other transfers",
         &[
-            "in place of the stream",
+            "in the place of the stream",
             "it has, 15 TCPs",
             "15 TCPs have together",
             "each",

@@ -1,7 +1,8 @@
 //! The experiments over the Internet, on modelled access links (Figs. 6, 7, 8).
 //!
-//! The paper states neither rates nor delays. The rate of each link is fitted so that an equal
-//! share is the rate of the paper's single connection with the transfers; nothing else is fitted.
+//! The paper states neither rates nor delays. The rate of each link is chosen so that an equal
+//! share of it is what the paper's single connection gets with the transfers; nothing else is
+//! fitted.
 
 mod fixed;
 mod varied;
@@ -19,17 +20,18 @@ use crate::jobs::multitcp::setting::{By, Cross, Hosts, Links, Queue, Setting, St
 pub(super) use fixed::FIG_6;
 pub(super) use varied::{FIG_7, FIG_8};
 
-/// The seconds over which a point of a curve is averaged.
+/// The interval in seconds over which curves over time are averaged.
 const STEP: usize = 10;
 
 /// An experiment.
 #[derive(Clone, Copy)]
 struct Experiment {
-    /// The rate of the media, of the access link, and the server's limit for a connection, in kb/s.
+    /// The rates of the media and of the access link, and the server's limit for a connection, in
+    /// kb/s.
     target: u32,
     access: u32,
     limit: Option<u32>,
-    /// The transfers that begin with each period, and the periods in seconds.
+    /// The transfers that start with each period, and the periods in seconds.
     transfers: [u32; 2],
     periods: [Period; 2],
     /// The round-trip time in ms and the queue of the access link in packets.
@@ -81,7 +83,7 @@ impl Experiment {
         }
     }
 
-    /// From the first transfers on.
+    /// The period from the start of the first transfers.
     fn congested(self) -> Period {
         (self.periods[0].0, self.periods[1].1)
     }
@@ -93,7 +95,7 @@ impl Experiment {
         })
     }
 
-    /// The experiment in other settings, each by its difference.
+    /// Other settings, each named by its difference.
     fn others(self) -> Vec<(&'static str, Self)> {
         let change = |rate: u32| self.access * rate / 100;
         vec![
@@ -131,7 +133,8 @@ impl Experiment {
             format!("{limit} kb/s for a connection; stated (5.2.1, footnote)")
         });
         [
-            ("access link", format!("{} kb/s: the rate of which an equal share is that of the paper's single connection; fitted", self.access)),
+            ("access link", format!("{} kb/s: the rate at which an equal share is the throughput of \
+                                     the paper's single connection; fitted", self.access)),
             ("round-trip time", format!("{} ms without queues, for the stream and for the transfers; chosen", self.rtt)),
             ("queues", format!("drop-tail, {} packets; chosen", self.queue)),
             ("transfers", format!("{} from {} s on, {} more from {} s on; stated", self.transfers[0], self.periods[0].0, self.transfers[1], self.periods[1].0)),
@@ -146,7 +149,8 @@ impl Experiment {
     }
 }
 
-const FITTED: &str = "The rate of the access link is fitted to the rate of the paper's single connection with the transfers.";
+const FITTED: &str = "The rate of the access link is fitted to the throughput of the paper's single \
+                      connection with the transfers.";
 
 fn caveat(claim: &'static str, more: &str) -> Reason {
     Reason {
@@ -200,7 +204,7 @@ fn sums_of(id: &str, runs: &Runs, names: &[(&str, &str)]) -> Plot {
     }
 }
 
-/// Throughput in both periods in all settings, and what the transfers had.
+/// The throughput in both periods in all settings, and that of the transfers.
 fn settings(others: &Others, names: &[(&str, &str)], [mid, late]: [Period; 2]) -> FigureTable {
     let row = |what: &str, runs: &Runs, (scheme, name): (&str, &str)| {
         let mean = |samples: &[_]| text(samples, 0);
@@ -221,7 +225,7 @@ fn settings(others: &Others, names: &[(&str, &str)], [mid, late]: [Period; 2]) -
         .flat_map(|(what, runs)| names.iter().map(move |name| row(what, runs, *name)));
     figure_table(
         "settings",
-        "Throughput, windows and what all transfers together had, by setting",
+        "Throughput, windows and total throughput of the transfers, by setting",
         &[
             "setting",
             "connections",

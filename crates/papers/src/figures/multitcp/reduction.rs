@@ -1,5 +1,5 @@
-//! The reduction by a loss of one connection or several: equations 1 to 4 (4.1, Fig. 2) and
-//! simulated losses.
+//! The cost of a loss for one connection or several: equations 1 to 4 (4.1, Fig. 2) and simulated
+//! losses.
 
 use polypath_batch::replica_seeds;
 use polypath_claims::{
@@ -17,7 +17,7 @@ use crate::jobs::multitcp::parameters::SEGMENT;
 
 pub(super) const FIGURE: Figure = Figure {
     id: "multitcp.fig2",
-    title: "The reduction by single losses with one connection, two and more",
+    title: "The cost of single losses for one, two and more connections",
     claims: &[
         "multitcp.eq1",
         "multitcp.eq2",
@@ -27,11 +27,11 @@ pub(super) const FIGURE: Figure = Figure {
     make,
 };
 
-/// The window of each connection in segments: the smallest at which the ledger has the equations
-/// measured.
+/// The window of each connection in segments: the minimum at which the ledger requires the
+/// equations to be measured.
 const EACH: u32 = 128;
 const MTU: Bytes = Bytes(SEGMENT as u64);
-/// Connections, and those of them that lose a packet.
+/// The connections, and how many of them lose a packet.
 const CASES: [(u32, u32); 6] = [(1, 1), (2, 1), (2, 2), (4, 1), (4, 2), (4, 4)];
 /// Windows of one connection in segments.
 const WINDOWS: [u32; 8] = [8, 16, 32, 64, 128, 256, 512, 1024];
@@ -79,7 +79,7 @@ impl Case {
         self.runs.iter().map(sample).collect()
     }
 
-    /// The reduction over that of equation 4.
+    /// The reduction of transferred data, over equation 4.
     fn ratio(&self) -> Vec<Sample> {
         let Self {
             connections,
@@ -98,7 +98,7 @@ impl Case {
         self.samples(|run| model.map_or(0.0, |model| run.throughput / model.as_f64()))
     }
 
-    /// The reduction over that of another case, run by run.
+    /// The reduction of transferred data over that of another case, for each run.
     fn share_of(&self, other: &Self) -> Vec<Sample> {
         let pairs = self.runs.iter().zip(&other.runs);
         let share = |((seed, run), (_, other)): (&(u64, Reduced), &(u64, Reduced))| Sample {
@@ -133,19 +133,20 @@ fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
         caveats: vec![caveat(EQ2), caveat(EQ3), caveat(EQ4)],
         parameters: parameters(),
         notes: vec![
-            "The reduction is the number of bytes by which a run with losses lags behind the same run without losses, once all windows have recovered. \
-             The value of eq. 4 is that of the case furthest from 1 (table `losses`)."
+            "A reduction is the difference of the data transferred by a run with losses, at its \
+             end, when all windows have grown again, to the same run without. The value of eq. 4 is \
+             that of the case furthest from 1 (table `losses`)."
                 .to_owned(),
         ],
     })
 }
 
-/// The claims on what is lost.
+/// The claims on the reduction.
 const EQ2: &str = "multitcp.eq2";
 const EQ3: &str = "multitcp.eq3";
 const EQ4: &str = "multitcp.eq4";
 
-/// The reduction beyond the equations, which grows with the window and not with its square.
+/// The cost of a loss beyond the equations, which grows with the window, not with its square.
 fn reason(claim: &'static str, single: &[Case]) -> Reason {
     let each = single.iter().map(|case| {
         let window = f64::from(case.window);
@@ -160,8 +161,9 @@ fn reason(claim: &'static str, single: &[Case]) -> Reason {
     Reason {
         claim,
         text: format!(
-            "The equations omit fast recovery, which costs a connection with a loss a number of further windows that does not depend on the window, \
-             so that the ratio falls as windows grow. Reduction of one connection over equation 2, and the excess in windows: {}.",
+            "Fast recovery, which the equations leave out, costs a losing connection a further \
+             number of windows, whatever the window: so its share falls as windows grow. The cost \
+             of a loss for one connection over equation 2, and the additional cost in windows: {}.",
             each.join(", ")
         ),
     }
@@ -171,8 +173,8 @@ fn caveat(claim: &'static str) -> Reason {
     Reason {
         claim,
         text: format!(
-            "Judged with {EACH} segments for each connection, the smallest window of the ledger's note; with larger windows the equations are closer \
-             (table `windows`)."
+            "The verdict is for connections with {EACH} segments each, the minimum window of the \
+             ledger's note; with larger ones the equations are closer (table `windows`)."
         ),
     }
 }
@@ -225,7 +227,7 @@ fn furthest(cases: &[Case]) -> Option<&Case> {
 fn table(id: &str, cases: &[Case]) -> FigureTable {
     figure_table(
         id,
-        "The reduction by losses, and its ratio to equation 4",
+        "The cost of losses, and the cost over equation 4",
         &[
             "connections",
             "losing one packet",
@@ -245,7 +247,7 @@ fn picture(single: &[Case]) -> Plot {
     x.is_log = true;
     Plot {
         id: "fig2".to_owned(),
-        title: "The reduction by a loss of one connection, over equation 2".to_owned(),
+        title: "The cost of a loss for one connection, over equation 2".to_owned(),
         x,
         y: axis("reduction over W^2 MTU / 8", ""),
         series: vec![Series {
@@ -261,7 +263,8 @@ fn parameters() -> Vec<[String; 2]> {
     [
         ("MTU", format!("{SEGMENT} B; stated (4.1)")),
         ("window", format!("{EACH} segments for each connection; the ledger's note (W >= 128)")),
-        ("TCP", "Reno, each connection on a link of its own with a tenth to spare; chosen: nothing but the window limits it".to_owned()),
+        ("TCP", "Reno, each connection on its own link with 10 % more than its rate; chosen: only \
+                 the window limits it".to_owned()),
         ("round-trip time", "50 ms of propagation; chosen, the ratios do not depend on it".to_owned()),
         ("loss", "one packet of each losing connection, at a moment within a round-trip time that the seed draws".to_owned()),
     ]

@@ -8,18 +8,18 @@ use crate::figures::estimates::point;
 use crate::jobs::multitcp::setting::{Setting, Stream};
 use crate::jobs::multitcp::time_series::{Streaming, TimeSeries};
 
-/// A way to bring the stream, by its name in rules, such as `c2`.
+/// A scheme that carries the stream, with its name in rules, such as `c2`.
 pub(super) type Scheme = (&'static str, Stream);
 
-/// From one second to another.
+/// A period from one second to another.
 pub(super) type Period = (usize, usize);
 
-/// Seeds for several runs of each scheme.
+/// The seeds of several runs of each scheme.
 pub(super) fn seeds(study: &Study<'_>) -> Vec<u64> {
     replica_seeds(SEED, study.pick(3, 10))
 }
 
-/// The results by scheme and seed.
+/// The results, by scheme and seed.
 #[derive(Clone, Debug)]
 pub(super) struct Runs {
     seeds: Vec<u64>,
@@ -87,12 +87,12 @@ impl Runs {
         self.samples(scheme, |run| TimeSeries::mean(&run.connections, from, to))
     }
 
-    /// The throughput of the other transfers over a period, in kb/s.
+    /// The goodput of the other transfers over a period, in kb/s.
     pub(super) fn cross(&self, scheme: &str, (from, to): Period) -> Vec<Sample> {
         self.samples(scheme, |run| TimeSeries::mean(&run.cross, from, to))
     }
 
-    /// The run of a scheme in means over `step` seconds and all runs.
+    /// The time series of a scheme in means over `step` seconds and all runs.
     pub(super) fn series(
         &self,
         scheme: &str,

@@ -16,7 +16,7 @@ pub(super) const FIGURE: Figure = Figure {
     make,
 };
 
-/// A difference from Fig. 4.
+/// The difference from Fig. 4.
 type Change = fn(&mut Setting);
 
 const CHANGES: [(&str, Change); 10] = [
@@ -36,7 +36,7 @@ const CHANGES: [(&str, Change); 10] = [
         setting.links.generator.kbits = 100_000;
     }),
     ("TCP SACK", |setting| setting.hosts.variant = "sack"),
-    ("alpha .1: the weight of the new value is .9", |setting| {
+    ("alpha .1: the weight of the new sample is .9", |setting| {
         control(setting, |control| control.smoothing = 0.1);
     }),
     ("f = 2", |setting| {
@@ -48,13 +48,13 @@ const CHANGES: [(&str, Change); 10] = [
     }),
 ];
 
-/// Drop-tail queues, whose phases the hosts break as far as they can.
+/// Drop-tail queues, whose phase effects the hosts break as far as possible.
 pub(super) fn drop_tail(setting: &mut Setting, limit: u32) {
     setting.links.queue = Queue::DropTail(limit);
     setting.hosts.overhead = Hosts::reno(6000).overhead;
 }
 
-/// Changes the controller, where there is one that follows the throughput.
+/// Changes the controller, if it adapts to the throughput.
 fn control(setting: &mut Setting, change: impl Fn(&mut ControlConfig)) {
     if let By::Controller(
         ControllerConfig::AdjustWindow { control, .. }
@@ -65,8 +65,8 @@ fn control(setting: &mut Setting, change: impl Fn(&mut ControlConfig)) {
     }
 }
 
-/// A setting, and in it the throughput in kb/s of 1, 2 and 5 connections in bursts, against 15 and
-/// against 20 transfers.
+/// A setting, and the throughput in kb/s of 1, 2 and 5 connections in it during bursts, against 15
+/// and against 20 transfers.
 pub(super) struct SettingThroughputs {
     name: &'static str,
     columns: Vec<Vec<Sample>>,
@@ -93,7 +93,7 @@ impl SettingThroughputs {
 /// # Errors
 /// If results are missing.
 pub(super) fn rows(study: &mut Study<'_>) -> Result<Vec<SettingThroughputs>, Pending> {
-    // Rows other than the figure have fewer seeds.
+    // Settings other than that of the figure have fewer seeds.
     let few: Vec<u64> = seeds(study).into_iter().take(study.pick(1, 5)).collect();
     let asked: Vec<_> = CHANGES
         .iter()
@@ -111,14 +111,14 @@ pub(super) fn rows(study: &mut Study<'_>) -> Result<Vec<SettingThroughputs>, Pen
         .collect()
 }
 
-/// The setting in which phases decide as far as a random time before a packet is sent lets them.
+/// The setting in which phase effects decide, apart from a random send overhead.
 pub(super) const DROP_TAIL: &str = "drop-tail queues, send overhead up to 1.333 ms";
-/// The setting in which phases alone decide.
+/// The setting in which phase effects alone decide.
 pub(super) const NO_OVERHEAD: &str = "drop-tail queues, no send overhead";
-/// The setting in which the generator's link is not the bottleneck's equal.
+/// The setting in which the generator's link differs from the bottleneck.
 pub(super) const FAST_GENERATOR: &str = "drop-tail queues, generator's link of 100 Mb/s";
 
-/// The rates of one, two and five connections in a setting, from a column on.
+/// The values of one, two and five connections in a setting, from a column on.
 pub(super) fn row(rows: &[SettingThroughputs], name: &str, first: usize) -> String {
     let found = rows.iter().find(|row| row.name == name);
     let columns = found.and_then(|row| row.columns.get(first..first + 3));
@@ -129,7 +129,7 @@ pub(super) fn row(rows: &[SettingThroughputs], name: &str, first: usize) -> Stri
     format!("{one}, {two} and {five} kb/s")
 }
 
-/// The least and the greatest mean of a column over all settings, in kb/s.
+/// The minimum and maximum mean of a column over all settings, in kb/s.
 pub(super) fn range(rows: &[SettingThroughputs], column: usize) -> String {
     let means = rows
         .iter()
@@ -154,7 +154,7 @@ fn table(rows: &[SettingThroughputs]) -> FigureTable {
     };
     figure_table(
         "settings",
-        "Throughput in kb/s with 1, 2 and 5 connections in the bursts and against transfers",
+        "Throughput in kb/s with 1, 2 and 5 connections during the bursts and with transfers",
         &[
             "setting",
             "1 in bursts",

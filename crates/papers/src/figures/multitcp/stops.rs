@@ -1,4 +1,4 @@
-//! The stops of a player among a varying number of transfers (Fig. 9).
+//! The stalls of a player among a varying number of transfers (Fig. 9).
 
 use polypath_claims::{Figure, FigureTable, Findings, Measurement, Pending, Reason, Sample, Study};
 use polypath_core::rng::Seed;
@@ -13,7 +13,7 @@ use crate::jobs::multitcp::setting::{By, Cross, Hosts, Links, Queue, Setting, St
 
 pub(super) const FIGURE: Figure = Figure {
     id: "multitcp.fig9",
-    title: "Stops of the player with 1 to 5 connections and a varied number",
+    title: "Stalls of the player with 1 to 5 connections and a varying number",
     claims: &[CLAIM],
     make,
 };
@@ -21,13 +21,13 @@ pub(super) const FIGURE: Figure = Figure {
 const CLAIM: &str = "multitcp.fig9.stops";
 /// The duration of the media in seconds (5.3).
 const SECONDS: u32 = 200;
-/// The most transfers at once (5.3).
+/// The maximum number of concurrent transfers (5.3).
 const MOST: u32 = 8;
-/// The mean time in seconds for which a number of transfers stays.
+/// The mean time in seconds between changes of the number of transfers.
 const HOLDING: f64 = 20.0;
 const NAMES: [&str; 6] = ["c1", "c2", "c3", "c4", "c5", "varied"];
 
-/// Where and how the media is streamed.
+/// A setting in which the media is streamed.
 #[derive(Clone, Copy)]
 struct Playing {
     /// The rate of the last link in kb/s.
@@ -68,7 +68,7 @@ impl Playing {
         last.kbits = self.kbits;
         let mut hosts = Hosts::reno(self.kbits);
         if let Queue::Red(_) = self.queue {
-            // Random drops break the phases by themselves.
+            // Random drops break the phase effects.
             hosts.overhead = 0;
         }
         Setting {
@@ -86,7 +86,7 @@ impl Playing {
     }
 }
 
-/// Transfers whose number is drawn again from 0 to 8 after exponential times.
+/// Transfers whose number is redrawn from 0 to 8 after exponential times.
 fn transfers(holding: f64, seed: u64) -> Vec<Cross> {
     let mut stream = Seed(seed).stream("fig9/transfers");
     let mut running: Vec<u32> = Vec::new();
@@ -99,7 +99,7 @@ fn transfers(holding: f64, seed: u64) -> Vec<Cross> {
             running.push(now);
         }
         while running.len() as u64 > wanted {
-            // The one that has run for longest stops.
+            // The oldest transfer stops.
             all.extend(transfer(running.remove(0), now));
         }
         now = now.saturating_add(whole(stream.exponential(holding) * 1e3).max(1));
@@ -127,7 +127,7 @@ fn whole(milliseconds: f64) -> u32 {
     milliseconds as u32
 }
 
-/// The settings whose stops are in the table.
+/// The settings of the table.
 fn settings() -> Vec<(&'static str, Playing)> {
     let with = |kbits| Playing { kbits, ..CHOSEN };
     let stay = |holding| Playing { holding, ..CHOSEN };
@@ -195,7 +195,7 @@ fn picture(runs: &Runs, known: &[f64]) -> Plot {
     };
     Plot {
         id: "fig9".to_owned(),
-        title: "Stops of the player in 200 s".to_owned(),
+        title: "Stalls of the player in 200 s".to_owned(),
         x: axis("connections", ""),
         y: axis("stops", ""),
         series: vec![
@@ -214,7 +214,7 @@ fn picture(runs: &Runs, known: &[f64]) -> Plot {
     }
 }
 
-/// The stops with a varied number, at the mean number of connections.
+/// The stalls with a varying number of connections, at the mean number.
 fn varied_point(runs: &Runs) -> Option<Point> {
     let numbers = runs.connections("varied", (0, SECONDS as usize));
     point(estimate(&numbers)?.mean, &stops(runs, "varied"))
@@ -229,7 +229,7 @@ fn table(all: &[(&str, Runs)]) -> FigureTable {
     };
     figure_table(
         "settings",
-        "Stops of the player in 200 s, by setting",
+        "Stalls of the player in 200 s, by setting",
         &[
             "setting",
             "1 connection",
@@ -259,8 +259,10 @@ fn reason(all: &[(&str, Runs)]) -> Reason {
     Reason {
         claim: CLAIM,
         text: format!(
-            "The paper states neither the link nor the holding time of a number of transfers. On its Fig. 3 an equal share of one connection among 8 transfers is \
-             667 kb/s of the 720, and the pre-buffer covers most of the difference. Stops of 1 to 5 connections and of a varied number: {}.",
+            "The paper states neither the link nor the time for which a number of transfers stays. \
+             In its Fig. 3 an equal share of one connection among 8 transfers is 667 kb/s of the \
+             720, and the pre-buffer covers most of the difference. Stalls of 1 to 5 connections \
+             and of a varying number: {}.",
             lines.join("; ")
         ),
     }
@@ -268,11 +270,29 @@ fn reason(all: &[(&str, Runs)]) -> Reason {
 
 fn parameters() -> Vec<[String; 2]> {
     [
-        ("links, TCP", "as in Fig. 4: for Fig. 9 the paper states only that the transfers have the stream's round-trip time".to_owned()),
-        ("media", "720 kb/s for 200 s, pre-buffer of 10 s of media, stops of 5 s; stated (5.3)".to_owned()),
-        ("transfers", format!("their number is drawn from 0 to {MOST}, stated; drawn again after exponential times with a mean of {HOLDING} s: chosen")),
+        (
+            "links, TCP",
+            "as in Fig. 4: for Fig. 9 the paper states only that the transfers have the \
+                        stream's round-trip time"
+                .to_owned(),
+        ),
+        (
+            "media",
+            "720 kb/s for 200 s, pre-buffer of 10 s of media, stops of 5 s; stated (5.3)"
+                .to_owned(),
+        ),
+        (
+            "transfers",
+            format!(
+                "their number is drawn from 0 to {MOST}, stated; redrawn after \
+                               exponential times with a mean of {HOLDING} s: chosen"
+            ),
+        ),
         ("1 to 5 connections", "Algorithm 1 with Table I".to_owned()),
-        ("varied", "Algorithm 3 with Table III; alpha .9, f 4 as in Figs. 7 and 8".to_owned()),
+        (
+            "varied",
+            "Algorithm 3 with Table III; alpha .9, f 4 as in Figs. 7 and 8".to_owned(),
+        ),
     ]
     .map(|(name, value)| [name.to_owned(), value])
     .to_vec()

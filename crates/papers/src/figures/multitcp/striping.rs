@@ -1,5 +1,5 @@
-//! The results of the algorithms alone: balanced windows (4.2.1), and the connection of each packet
-//! (4.2.3).
+//! Consequences of the algorithms alone: balanced windows (4.2.1), and the connection of each
+//! packet (4.2.3).
 
 use polypath_claims::{Figure, Findings, Measurement, Pending, Reason, Sample, Study};
 use polypath_core::connections::{Striper, StriperInput, StriperOutput};
@@ -12,7 +12,7 @@ use crate::figures::pictures::figure_table;
 
 pub(super) const FIGURE: Figure = Figure {
     id: "multitcp.striping",
-    title: "Balanced windows, and packets in turn over connections that are not blocked",
+    title: "Balanced windows, and packets striped over connections that are not blocked",
     claims: &[BALANCED, STRIPING],
     make,
 };
@@ -26,7 +26,7 @@ fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
     let by = |connection| order.iter().find(|sent| sent.connection == connection);
     let mut measurements = vec![Measurement::of(
         BALANCED,
-        "greatest difference",
+        "maximum difference",
         "segments",
         "runs",
         &greatest_differences(&runs),
@@ -48,19 +48,21 @@ fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
         measurements,
         caveats: vec![Reason {
             claim: BALANCED,
-            text: "The controller keeps only the sum of windows and derives windows from it that differ by at most one: the runs show that, and \
-                   tests of polypath-core show that Algorithm 1 as printed, window by window, gives the same result."
+            text: "The controller stores only the sum of windows, from which it derives windows \
+                   that differ by at most one: the runs show this, and tests of polypath-core show \
+                   that Algorithm 1 as printed, window by window, gives the same result."
                 .to_owned(),
         }],
         notes: vec![
-            "Balance is measured over all decisions of the controllers of Fig. 4, as the greatest difference between two windows."
+            "Balance is measured over all decisions of the controllers of Fig. 4, as the maximum \
+             difference between two windows."
                 .to_owned(),
         ],
         ..Findings::default()
     })
 }
 
-/// The greatest difference between two windows, of two and of five connections together, in each
+/// The maximum difference between two windows, for two and five connections, in each
 /// run.
 fn greatest_differences(runs: &Runs) -> Vec<Sample> {
     let [two, five] =
@@ -74,8 +76,8 @@ fn greatest_differences(runs: &Runs) -> Vec<Sample> {
         .collect()
 }
 
-/// The example of 4.2.3, as the striper has it: five connections, of which the first is blocked for
-/// the first four packets.
+/// The example of 4.2.3, computed by the striper: five connections, of which the first is blocked
+/// for the first four packets.
 fn example() -> Vec<StriperOutput> {
     let mut striper = Striper::default();
     let writable = |connection, room| StriperInput::Writable { connection, room };

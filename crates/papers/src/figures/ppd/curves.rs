@@ -11,23 +11,23 @@ use crate::figures::pictures::axis;
 use crate::jobs::ppd::calibration::Loads;
 use crate::jobs::ppd::transfers::Carried;
 
-/// Mean transfer times over the measured load, a curve for each scheme: as the paper draws them,
-/// and with a logarithmic axis, which separates curves that are close together. `load_of` returns
+/// The mean transfer times over the measured load, with a curve for each scheme: as the paper draws
+/// them, and with a logarithmic axis, which separates curves that are close together. `load_of` is
 /// the load at which a run is drawn.
 pub(super) fn times_plots(
     id: &str,
-    head: &str,
+    title: &str,
     rows: &[LoadPoint],
     load_of: fn(&Carried) -> f64,
     stated: Vec<Stated>,
 ) -> Vec<Plot> {
     let linear = Plot {
         stated,
-        ..times_plot(id, head, rows, load_of)
+        ..times_plot(id, title, rows, load_of)
     };
     let mut log = Plot {
         id: format!("{id}-log"),
-        title: format!("{head}, logarithmic"),
+        title: format!("{title}, logarithmic"),
         ..linear.clone()
     };
     log.y.is_log = true;
@@ -39,7 +39,7 @@ pub(super) fn path_load(run: &Carried) -> f64 {
     mean(&run.loads[0])
 }
 
-fn times_plot(id: &str, head: &str, rows: &[LoadPoint], load_of: fn(&Carried) -> f64) -> Plot {
+fn times_plot(id: &str, heading: &str, rows: &[LoadPoint], load_of: fn(&Carried) -> f64) -> Plot {
     let curve = |scheme: Scheme| Series {
         name: title(scheme).to_owned(),
         points: rows
@@ -50,7 +50,7 @@ fn times_plot(id: &str, head: &str, rows: &[LoadPoint], load_of: fn(&Carried) ->
     };
     Plot {
         id: id.to_owned(),
-        title: head.to_owned(),
+        title: heading.to_owned(),
         x: axis("average network path load", ""),
         y: axis("average transmission time", "s"),
         series: Scheme::ALL.map(curve).to_vec(),
@@ -69,7 +69,7 @@ fn point(row: &LoadPoint, scheme: Scheme, load_of: fn(&Carried) -> f64) -> Optio
     })
 }
 
-/// The transfer times as a table, with medians and quantiles.
+/// The same as a table, with timeouts and other totals.
 pub(super) fn times_table(id: &str, rows: &[LoadPoint]) -> FigureTable {
     let columns = [
         "load",
@@ -134,8 +134,8 @@ fn line(row: &LoadPoint, scheme: Scheme, runs: &[Carried]) -> Vec<String> {
     ]
 }
 
-/// The ratio of the times of plain TCP to those of a scheme over all replicas; `None` where plain
-/// TCP has other replicas.
+/// The transfer time of plain TCP over that of a scheme, over all replicas; `None` if plain TCP
+/// had other replicas.
 pub(super) fn ratio(row: &LoadPoint, scheme: Scheme) -> Option<Estimate> {
     let (plain, times) = (row.times(Scheme::Tcp), row.times(scheme));
     let pairs = plain.iter().zip(&times);

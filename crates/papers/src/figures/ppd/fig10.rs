@@ -1,4 +1,5 @@
-//! Fig. 10: the estimated and the actual delay of a data packet on the inactive path.
+//! Fig. 10: the estimated delay of a data packet on the inactive path, and the delay that it would
+//! have had.
 
 use polypath_claims::{FigureTable, Findings, Measurement, Pending, Sample, Study};
 use polypath_report::plot::{Look, Plot, Point, Series};
@@ -10,47 +11,48 @@ use crate::figures::pictures::axis;
 use crate::jobs::ppd::moments::{Delays, Moments};
 use crate::jobs::ppd::setting::Setting;
 
-const RATES: [PathRate; 2] = [
-    PathRate {
+/// The rates of the second path in Mbit/s, their names in the measurements, and loads of
+/// Tables 1 and 2.
+const RATES: [Rate; 2] = [
+    Rate {
         mbits: 10,
         name: "mbit10",
         loads: [0.67, 0.84, 0.95],
     },
-    PathRate {
+    Rate {
         mbits: 1,
         name: "mbit1",
         loads: [0.68, 0.85, 0.94],
     },
 ];
 
-/// A rate of the second path.
-#[derive(Clone, Copy)]
-struct PathRate {
+/// A rate of the second path, with the loads of Table 1 or 2.
+struct Rate {
     mbits: u32,
-    /// The name in measurements.
     name: &'static str,
-    /// Loads of Tables 1 and 2.
     loads: [f64; 3],
 }
 
-/// The delays at one rate, by load and seed.
+/// The results for one rate, by load and run.
 struct Found {
-    rate: PathRate,
+    name: &'static str,
+    mbits: u32,
+    loads: [f64; 3],
     runs: Vec<(f64, u64, Delays)>,
 }
 
 /// Fig. 10.
 pub(super) fn fig10(study: &mut Study<'_>) -> Result<Findings, Pending> {
-    let asked: Vec<_> = RATES.map(|rate| moments(study, rate)).into();
+    let asked: Vec<_> = RATES.map(|rate| moments(study, &rate)).into();
     let found = asked.into_iter().collect::<Result<Vec<_>, _>>()?;
     Ok(Findings {
         plots: found.iter().map(plot).collect(),
         tables: vec![table(&found)],
         measurements: found.iter().flat_map(measurements).collect(),
         notes: vec![
-            "At each moment the running network is copied: one copy sends the probe, the other a data packet. The \
-             estimate is the delay of the probe plus delta T of the last pair. Moments at which one of the two was lost are \
-             left out."
+            "At each moment the running network is copied twice: the probe is sent in one copy and \
+             a data packet in the other. The estimate is the delay of the probe plus delta T of the \
+             last pair. Moments at which one of the two was lost are left out."
                 .to_owned(),
         ],
         parameters: RATES
@@ -61,8 +63,8 @@ pub(super) fn fig10(study: &mut Study<'_>) -> Result<Findings, Pending> {
     })
 }
 
-fn moments(study: &mut Study<'_>, rate: PathRate) -> Result<Found, Pending> {
-    let PathRate { mbits, loads, .. } = rate;
+fn moments(study: &mut Study<'_>, rate: &Rate) -> Result<Found, Pending> {
+    let &Rate { mbits, name, loads } = rate;
     let setting = Setting::of_links(6, mbits.into());
     let found = calibrate(study, &setting, &loads)?;
     let (count, replicas) = study.pick((60, 1), (150, 2));
@@ -82,7 +84,9 @@ fn moments(study: &mut Study<'_>, rate: PathRate) -> Result<Found, Pending> {
         .iter()
         .flat_map(|load| seeds(*load).into_iter().map(|seed| (*load, seed)));
     Ok(Found {
-        rate,
+        name,
+        mbits,
+        loads,
         runs: keys
             .zip(runs)
             .map(|((load, seed), run)| (load, seed, run))
@@ -90,16 +94,16 @@ fn moments(study: &mut Study<'_>, rate: PathRate) -> Result<Found, Pending> {
     })
 }
 
-/// Each moment is a position of both curves; those of one run are a group.
+/// Both curves with a position for each moment; the moments of a run form a group.
 fn measurements(found: &Found) -> Vec<Measurement> {
     let claim = "ppd.fig10.virtual_delay";
     let mut all = Vec::new();
     let mut position = 0.0;
     for (load, seed, run) in &found.runs {
-        let group = format!("fig10.{}.{load}.{seed}", found.rate.name);
+        let group = format!("fig10.{}.{load}.{seed}", found.name);
         for (estimated, actual) in run {
             for (quantity, value) in [("estimated", *estimated), ("actual", *actual)] {
-                let quantity = format!("{quantity}.{}", found.rate.name);
+                let quantity = format!("{quantity}.{}", found.name);
                 let sample = Sample { seed: *seed, value };
                 let measured = Measurement::of(claim, &quantity, "ms", &group, &[sample]);
                 all.push(measured.over("moment", "", position));
@@ -112,7 +116,7 @@ fn measurements(found: &Found) -> Vec<Measurement> {
 }
 
 fn plot(found: &Found) -> Plot {
-    let series = found.rate.loads.map(|load| {
+    let series = found.loads.map(|load| {
         let runs = found
             .runs
             .iter()
@@ -145,11 +149,8 @@ fn plot(found: &Found) -> Plot {
         look: Look::Trace,
     };
     Plot {
-        id: format!("fig10-{}", found.rate.name),
-        title: format!(
-            "End-to-end delay of data packets, {} Mbit/s",
-            found.rate.mbits
-        ),
+        id: format!("fig10-{}", found.name),
+        title: format!("End-to-end delay of data packets, {} Mbit/s", found.mbits),
         x: axis("actual delay", "ms"),
         y: axis("estimated delay", "ms"),
         series: series.into_iter().chain([same]).collect(),
@@ -160,7 +161,7 @@ fn plot(found: &Found) -> Plot {
 
 fn table(found: &[Found]) -> FigureTable {
     let rows = found.iter().flat_map(|found| {
-        found.rate.loads.iter().map(move |load| {
+        found.loads.iter().map(move |load| {
             let runs = found
                 .runs
                 .iter()
@@ -171,7 +172,7 @@ fn table(found: &[Found]) -> FigureTable {
             let median =
                 quantile(&errors, 0.5).map_or("-".to_owned(), |m| format!("{:.1}", 100.0 * m));
             vec![
-                found.rate.mbits.to_string(),
+                found.mbits.to_string(),
                 format!("{load}"),
                 moments.len().to_string(),
                 median,
@@ -186,7 +187,7 @@ fn table(found: &[Found]) -> FigureTable {
     ];
     FigureTable {
         id: "fig10".to_owned(),
-        title: "The error of the estimated delay".to_owned(),
+        title: "Difference of the estimated delay from the actual one".to_owned(),
         columns: columns.map(str::to_owned).to_vec(),
         rows: rows.collect(),
     }

@@ -26,7 +26,7 @@ const STATED_ORDER: [Scheme; 4] = [
     Scheme::PpdTcp2,
 ];
 
-/// The loads of Fig. 3, and the sample size of each.
+/// The loads of Fig. 3, and the sample sizes.
 fn loads(scale: Scale) -> Vec<(f64, Size)> {
     scale.pick(
         vec![
@@ -66,7 +66,7 @@ pub(super) fn rows(study: &mut Study<'_>) -> Result<Vec<LoadPoint>, Pending> {
     rows.into_iter().collect()
 }
 
-/// The row of the load at which the paper states its figures, which is among those that are run.
+/// The row of the load at which the paper states its figures, which is always run.
 pub(super) fn stated_row(rows: &[LoadPoint]) -> &LoadPoint {
     let stated = rows.iter().find(|row| (row.load - STATED).abs() < 1e-9);
     stated.unwrap_or(&rows[0])
@@ -116,12 +116,15 @@ fn caveats(rows: &[LoadPoint]) -> Vec<Reason> {
     let differences: Vec<f64> = pairs.map(|(one, three)| one.value - three.value).collect();
     let difference = shown(Estimate::of(&differences), 2);
     let order = format!(
-        "`>=` holds where it is not refuted, and does not measure the difference of PPD-TCP1 and PPD-TCP3. The time of \
-         PPD-TCP1 less that of PPD-TCP3 is {difference} s at a load of {STATED}."
+        "`>=` holds if it is not refuted, and does not bound the difference of PPD-TCP1 and \
+         PPD-TCP3. The time of PPD-TCP1 minus that of PPD-TCP3 is {difference} s at a load of \
+         {STATED}."
     );
-    let fitted = "The bursts of the background are those of the ns-2 setting that was found by a search for 35 s of plain TCP: \
-                  that time is fitted, and those of the three schemes are predictions.";
-    let rises = "The times are those of all loads; a slope is that from the least of them to .95, at which the paper states figures.";
+    let fitted = "The bursts of the background are those of the ns-2 setting that a search found \
+                  for 35 s of plain TCP: that time is fitted, and those of the three schemes are \
+                  predictions.";
+    let rises = "The times are those of all loads; a slope is that from the lowest of them to .95, \
+                 at which the paper states figures.";
     [
         ("ppd.fig3.order", order),
         ("ppd.fig3.at_95", fitted.to_owned()),
@@ -155,7 +158,7 @@ fn at_stated(rows: &[LoadPoint]) -> Vec<Measurement> {
     order.into_iter().chain(values).collect()
 }
 
-/// The times at each load, and how steeply they rise from the least load to the stated one.
+/// The times at each load, and their slope from the lowest load to the stated one.
 fn rising(rows: &[LoadPoint]) -> Vec<Measurement> {
     let claim = "ppd.fig3.rises_with_load";
     let mut found = Vec::new();
@@ -179,9 +182,9 @@ fn rising(rows: &[LoadPoint]) -> Vec<Measurement> {
     found
 }
 
-/// The rise of the time in seconds for a rise of the load by 1, from one row to another.
-/// Their replicas are independent: those of the second, which are as many or more, are dealt to
-/// those of the first.
+/// The slope of the time in seconds per unit of load, from one row to another. Their replicas are
+/// independent: those of the second row, which has at least as many, are assigned to those of the
+/// first in turn.
 fn slopes(low: &LoadPoint, high: &LoadPoint, scheme: Scheme) -> Vec<Sample> {
     let (low_times, high_times) = (low.times(scheme), high.times(scheme));
     let count = low_times.len();
@@ -205,8 +208,8 @@ fn counted_how(rows: &[LoadPoint]) -> String {
         (count + run.times.len(), lost + run.timed_out as usize)
     });
     format!(
-        "{lost} of {count} transfers were given up after an hour and count as that; intervals are those of the means of \
-         replicas."
+        "{lost} of {count} transfers timed out after an hour and count as an hour; intervals are \
+         those of the means of replicas."
     )
 }
 
@@ -222,7 +225,7 @@ mod tests {
         }
     }
 
-    /// Each of the second is dealt to one of the first, and all count.
+    /// Each replica of the second row is assigned to one of the first, and all count.
     #[test]
     fn slopes_come_from_all_replicas() {
         let row = |load: f64, times: &[f64]| LoadPoint {

@@ -15,7 +15,7 @@ use crate::jobs::ppd::setting::{Setting, Topology};
 /// The load of path 2 in Fig. 4 over that of path 1.
 const LIGHTER: f64 = 0.8;
 
-/// The loads of path 1 in Fig. 4, and the sample size of each.
+/// The loads of path 1 in Fig. 4, and the sample sizes.
 fn loads_of_fig4(study: &Study<'_>) -> Vec<(f64, Size)> {
     study.pick(
         vec![(STATED, size(10, 4, 15))],
@@ -28,7 +28,7 @@ fn loads_of_fig4(study: &Study<'_>) -> Vec<(f64, Size)> {
     )
 }
 
-/// Transfers by the schemes that use path 2, and the loads that path 2 is to have.
+/// Transfers by the schemes that use path 2, and the target loads of path 2.
 fn lighter(study: &mut Study<'_>) -> Result<(Vec<LoadPoint>, Vec<f64>), Pending> {
     let setting = Setting::new(Topology::Apart);
     let loads = loads_of_fig4(study);
@@ -67,7 +67,7 @@ pub(super) fn fig4(study: &mut Study<'_>) -> Result<Findings, Pending> {
     let measurements = unbalanced(&rows, &balanced);
     let harm = harm_table("fig4-harm", rows.iter().filter_map(Together::of_row));
     let reasons = reasons(&rows, &balanced);
-    // Plain TCP sees nothing of path 2: its curve is that of Fig. 3.
+    // Plain TCP does not use path 2: its curve is that of Fig. 3.
     for row in &mut rows {
         let same = balanced
             .iter()
@@ -96,7 +96,7 @@ pub(super) fn fig4(study: &mut Study<'_>) -> Result<Findings, Pending> {
     })
 }
 
-/// The reasons of claims that differ: the times of the schemes here and over equal paths.
+/// The reason for differing claims: the times of the schemes here and over equal paths.
 fn reasons(rows: &[LoadPoint], balanced: &[LoadPoint]) -> Vec<Reason> {
     let (row, even) = (stated_row(rows), stated_row(balanced));
     let each = Scheme::ALL[1..].iter().map(|scheme| {
@@ -105,13 +105,13 @@ fn reasons(rows: &[LoadPoint], balanced: &[LoadPoint]) -> Vec<Reason> {
         let transfers: usize = row.of(*scheme).iter().map(|run| run.times.len()).sum();
         let each = f64::from(switches) / transfers.max(1) as f64;
         format!(
-            "{} {here} s after {there} s ({each:.1} switches a transfer)",
+            "{} {here} s instead of {there} s ({each:.1} switches per transfer)",
             title(*scheme)
         )
     });
     let text = format!(
-        "At a load of {STATED} of path 1, transfers take, with path 2 lighter and as loaded: {}. Table `fig4-loads` has the measured load of \
-         path 2.",
+        "At a load of {STATED} of path 1, the transfer times with path 2 less loaded, and with \
+         equal loads, are: {}. Table `fig4-loads` has the measured loads of path 2.",
         each.collect::<Vec<_>>().join(", ")
     );
     [

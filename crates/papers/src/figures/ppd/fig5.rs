@@ -1,5 +1,5 @@
-//! Figs. 5 and 6: the playable size of a file of 1000 packets while it comes, and how long playout
-//! must wait.
+//! Figs. 5 and 6: the playable size of a file of 1000 packets during its transfer, and the time
+//! that playout must wait (pre-buffer).
 
 use polypath_claims::{Findings, Measurement, Pending, Reason, Study};
 use polypath_report::playout::TOLERANCE;
@@ -20,7 +20,7 @@ use crate::jobs::ppd::transfers::RATES;
 /// The load of path 1 in both figures, and those of path 2 in each.
 const LOADS: [f64; 2] = [0.94, 0.85];
 
-/// The transfers of Fig. 5; plain TCP goes by itself, since the others would wait for it.
+/// The transfers of Fig. 5; plain TCP runs separately, since the others would wait for it.
 fn balanced(study: &mut Study<'_>) -> Result<Runs, Pending> {
     let found = calibrate(study, &Setting::new(Topology::Apart), &LOADS)?;
     let traffic = Some([found[0].idle; 2]);
@@ -64,8 +64,8 @@ pub(super) fn fig5(study: &mut Study<'_>) -> Result<Findings, Pending> {
         reasons: reasons(&found),
         caveats: caveats(&found),
         notes: vec![
-            "The playable-size curves are those of one transfer each, as in the paper; the table, the pre-buffers and the waits \
-             are of all."
+            "Each playable-size curve is that of one transfer, as in the paper; the table, the \
+             pre-buffers and the waits are those of all transfers."
                 .to_owned(),
         ],
         parameters: parameters::of(&Setting::new(Topology::Apart), FILE),
@@ -99,7 +99,7 @@ fn measurements(found: &Runs) -> Vec<Measurement> {
     measurements
 }
 
-/// The position in [`RATES`] nearest to that at which plain TCP is played out.
+/// The one of [`RATES`] that is nearest to the playout rate of plain TCP.
 fn common_rate(found: &Runs) -> usize {
     let plain = estimate(&found.rates(Scheme::Tcp)).map_or(0.0, |rate| 1e3 * rate.mean);
     let distance = |n: &usize| (RATES[*n] - plain).abs();
@@ -142,7 +142,7 @@ pub(super) fn fig6(study: &mut Study<'_>) -> Result<Findings, Pending> {
     ];
     let harm = harm_table("fig6-harm", [Together::of_runs("0.94, 0.85", &found)]);
     let reasons = vec![reason_of_fig6(&found, &even_loads)];
-    // Plain TCP sees nothing of path 2.
+    // Plain TCP does not use path 2.
     let tcp = even_loads.schemes.into_iter().next();
     found.schemes.splice(0..0, tcp);
     Ok(Findings {
@@ -158,7 +158,7 @@ pub(super) fn fig6(study: &mut Study<'_>) -> Result<Findings, Pending> {
     })
 }
 
-/// The least and the greatest pre-buffer of the middle half of the transfers.
+/// The minimum and maximum pre-buffer of the middle half of the transfers.
 fn quartiles(found: &Runs, scheme: Scheme) -> String {
     let both = found.quartiles(scheme);
     both.map_or("-".to_owned(), |[low, high]| {
@@ -166,7 +166,7 @@ fn quartiles(found: &Runs, scheme: Scheme) -> String {
     })
 }
 
-/// The caveats of the pre-buffers: the share that may be late, and the compared rate.
+/// The caveats of the pre-buffers: the tolerance, and the rate at which they are compared.
 fn caveats(found: &Runs) -> Vec<Reason> {
     let schemes = [Scheme::Tcp, Scheme::PpdTcp3, Scheme::PpdTcp2];
     let own = schemes.map(|scheme| {
@@ -181,15 +181,17 @@ fn caveats(found: &Runs) -> Vec<Reason> {
         format!("{} {waits} s", title(scheme))
     });
     let near = format!(
-        "The pre-buffers are compared at one rate of playout, {} kB/s, the nearest to that of plain TCP. By themselves schemes \
-         are played out at {}, after {}; picture `fig5-wait` has other rates.",
+        "The pre-buffers are compared at one playout rate, {} kB/s, the nearest to that of plain \
+         TCP. The playout rates of the schemes themselves are {}, after {}; plot `fig5-wait` has \
+         other rates.",
         RATES[common_rate(found)] / 1e3,
         own.join(", "),
         waits.join(", ")
     );
     let late = format!(
-        "A line that touches the curve would be almost vertical for the sake of the last packets: {} % of the file may come after \
-         their turn, which is chosen. The pre-buffer depends on it: table `fig5-tolerances`.",
+        "A line that touches the curve would be almost vertical because of the last packets: {} % \
+         of the file may arrive after its playout time, which is chosen. The pre-buffer depends on \
+         it: table `fig5-tolerances`.",
         100.0 * TOLERANCE
     );
     [
@@ -200,14 +202,14 @@ fn caveats(found: &Runs) -> Vec<Reason> {
     .to_vec()
 }
 
-/// The reason, if the claim of Fig. 6 differs.
+/// The reason for which the claim of Fig. 6 differs, from these runs.
 fn reason_of_fig6(lighter: &Runs, even: &Runs) -> Reason {
     let each = Scheme::ALL[1..].iter().map(|scheme| {
         let [here, there] = [lighter, even].map(|runs| shown(estimate(&runs.rates(*scheme)), 1));
-        format!("{} {here} kB/s after {there} kB/s", title(*scheme))
+        format!("{} {here} kB/s instead of {there} kB/s", title(*scheme))
     });
     let text = format!(
-        "Playout after the pre-buffer goes, with path 2 at {} and at {}, by: {}.",
+        "The playout rates after the pre-buffer, with path 2 at {} instead of {}, are: {}.",
         LOADS[1],
         LOADS[0],
         each.collect::<Vec<_>>().join(", ")
@@ -216,16 +218,17 @@ fn reason_of_fig6(lighter: &Runs, even: &Runs) -> Reason {
     Reason { claim, text }
 }
 
-/// The reasons, if claims of Fig. 5 differ.
+/// The reasons for which claims of Fig. 5 differ, from these runs.
 fn reasons(found: &Runs) -> Vec<Reason> {
     let probes = found.of(Scheme::PpdTcp3);
     let [pairs, requests] = [0, 1].map(|which| signals(probes, which));
     let all = pooled_overhead(probes);
     let near = format!(
-        "The overhead of PPD-TCP3 is {all:.3} of the application bytes, with packets of 1000 B at this load. Packet pairs are \
-         {pairs:.3} of it and requests to switch {requests:.3}, which are repeated until they arrive; 3.3 counts \
-         neither, only ACKs and probes, which are {:.3}. Half of the pre-buffers are between {} with plain TCP, {} with PPD-TCP3 \
-         and {} with PPD-TCP2.",
+        "The overhead of PPD-TCP3 is {all:.3} of the applications' bytes, with packets of 1000 B at \
+         this load. Packet pairs are {pairs:.3} of it and switch requests {requests:.3}, which are \
+         repeated until one is received; 3.3 counts neither, only ACKs and probes, which are {:.3}. \
+         Half of the pre-buffers are between {} with plain TCP, {} with PPD-TCP3 and {} with \
+         PPD-TCP2.",
         all - pairs - requests,
         quartiles(found, Scheme::Tcp),
         quartiles(found, Scheme::PpdTcp3),
@@ -239,8 +242,8 @@ fn reasons(found: &Runs) -> Vec<Reason> {
         )
     };
     let prebuffer = format!(
-        "The paper shows one transfer a scheme. Over all transfers the pre-buffer is {} with TCP and {} with PPD-TCP1: it \
-         varies from transfer to transfer.",
+        "The paper shows one transfer of each scheme. Over all transfers the pre-buffer is {} with \
+         TCP and {} with PPD-TCP1: it varies from transfer to transfer.",
         shown(Scheme::Tcp),
         shown(Scheme::PpdTcp1)
     );

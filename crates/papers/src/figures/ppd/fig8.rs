@@ -14,7 +14,7 @@ use crate::jobs::ppd::setting::{Setting, Topology};
 /// The load at which the figures are compared.
 const HIGH: f64 = 0.95;
 
-/// The loads of the links that are not shared in Fig. 8, and the sample size of each.
+/// The loads of the links that are not shared in Fig. 8, and the sample sizes.
 fn loads(study: &Study<'_>) -> Vec<(f64, Size)> {
     study.pick(
         vec![(HIGH, size(8, 3, 40))],
@@ -49,7 +49,7 @@ pub(super) fn rows(
     rows.into_iter().collect()
 }
 
-/// Those of Fig. 8.
+/// The transfers of Fig. 8.
 pub(super) fn fast(study: &mut Study<'_>) -> Result<Vec<LoadPoint>, Pending> {
     let loads = loads(study);
     rows(study, "fig8", &loads, &Setting::new(Topology::Shared))
@@ -103,7 +103,7 @@ pub(super) fn measured(row: &LoadPoint) -> f64 {
     mean(&runs.map(path_load).collect::<Vec<_>>())
 }
 
-/// The reason, if the claim of Fig. 8 differs.
+/// The reason for which the claim of Fig. 8 differs, from these runs.
 fn reason_of_fig8(rows: &[LoadPoint]) -> Reason {
     let each = rows.iter().map(|row| {
         let ratios = Scheme::ALL[1..].iter();
@@ -113,22 +113,23 @@ fn reason_of_fig8(rows: &[LoadPoint]) -> Reason {
         format!("{list} at a measured load of {:.3}", measured(row))
     });
     let text = format!(
-        "The remaining gain depends on the load. Time of plain TCP over that of each scheme: {}.",
+        "The gain depends on the load. The time of plain TCP over that of each scheme is: {}.",
         each.collect::<Vec<_>>().join("; ")
     );
     let claim = "ppd.fig8.shared_fast_link";
     Reason { claim, text }
 }
 
-/// The caveat: the load of the shared link where the claim is judged.
+/// The load of the shared link where the claim is judged.
 fn caveat(high: &LoadPoint) -> Reason {
     let [there, back] = shared_loads(high);
     Reason {
         claim: "ppd.fig8.shared_fast_link",
         text: format!(
-            "The paper calls the links that are not shared the bottlenecks. With two of 10 Mbit/s at a load of {:.3} each, \
-             the transfers included, the stated 20 Mbit/s of the shared link have {there:.3} to the client and {back:.3} \
-             to the server: what the paths share is as full as what they do not.",
+            "The paper calls the links that are not shared the bottlenecks. With two of 10 Mbit/s \
+             at a load of {:.3} each, the transfers included, the stated 20 Mbit/s of the shared \
+             link have a load of {there:.3} to the client and {back:.3} to the server: the shared \
+             link is as full as the others.",
             measured(high)
         ),
     }

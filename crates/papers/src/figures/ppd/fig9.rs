@@ -1,4 +1,4 @@
-//! Fig. 9: the link that the paths share is the bottleneck.
+//! Fig. 9: the shared link of the paths is the bottleneck.
 
 use polypath_claims::{FigureTable, Findings, Measurement, Pending, Reason, Sample, Study};
 use polypath_scenario::Scheme;
@@ -13,7 +13,7 @@ use crate::jobs::ppd::setting::{Setting, Topology};
 
 const CLAIM: &str = "ppd.fig9.shared_bottleneck";
 
-/// The sample size at each load that the sources give over a shared link of 20 Mbit/s.
+/// The sample sizes at each load that the sources produce on a shared link of 20 Mbit/s.
 fn loads_of_fig9(study: &Study<'_>) -> Vec<(f64, Size)> {
     study.pick(
         vec![(0.85, size(8, 3, 12))],
@@ -47,7 +47,8 @@ pub(super) fn fig9(study: &mut Study<'_>) -> Result<Findings, Pending> {
     let nearest = nearest.unwrap_or(&slow[0]);
     Ok(Findings {
         plots: times_plots(
-            "fig9", "Transfer of 100 kB, 15 Mbit/s shared",
+            "fig9",
+            "Transfer of 100 kB, 15 Mbit/s shared",
             &slow,
             |run| run.shared.map_or(0.0, |loads| mean(&loads)),
             Vec::new(),
@@ -61,8 +62,8 @@ pub(super) fn fig9(study: &mut Study<'_>) -> Result<Findings, Pending> {
         reasons: vec![reason(high, nearest)],
         caveats: vec![caveat(high, nearest, &same)],
         notes: vec![
-            "A gain is the share of the time of plain TCP that a scheme saves. Columns of path loads are those of the links that \
-             are not shared."
+            "A gain is the relative reduction of the time of plain TCP. Columns of path loads are \
+             those of the links that are not shared."
                 .to_owned(),
         ],
         parameters: parameters::of(&setting, FILE),
@@ -80,43 +81,45 @@ fn measurements(fast: &LoadPoint, slow: &LoadPoint) -> Vec<Measurement> {
     gains.collect()
 }
 
-/// The gains of schemes with the sources of Fig. 8, at the highest load of both figures.
+/// The gains of the schemes with the sources of Fig. 8, at the highest common load of both figures.
 fn same_sources(fast: &[LoadPoint], slow: &[LoadPoint]) -> String {
     let both = slow.iter().rev().find_map(|slow| {
         let is_same = |fast: &&LoadPoint| (fast.load - slow.load).abs() < 1e-9;
         Some((fast.iter().find(is_same)?, slow))
     });
     let Some((fast, slow)) = both else {
-        return "No sources are run in both figures here.".to_owned();
+        return "This run has no sources that both figures share.".to_owned();
     };
     let each = Scheme::ALL[1..].iter().map(|scheme| {
         let [slow, fast] = [slow, fast].map(|row| shown(estimate(&gains(row, *scheme)), 2));
         format!("{} {slow} in place of {fast}", title(*scheme))
     });
     format!(
-        "With the same sources in both, those of a load of {} on links of 10 Mbit/s, the gains are: {}.",
+        "With the same sources in both figures, those of a load of {} on links of 10 Mbit/s, the \
+         gains are: {}.",
         fast.load,
         each.collect::<Vec<_>>().join(", ")
     )
 }
 
-/// The caveat: the loads at which gains are compared.
+/// The loads at which gains are compared.
 fn caveat(fast: &LoadPoint, slow: &LoadPoint, same: &str) -> Reason {
     let [there, back] = shared_loads(fast);
     Reason {
         claim: CLAIM,
         text: format!(
-            "The paper names no load at which gains are compared. Here that of Fig. 9 is at a measured load of {:.3} between N1 \
-             and N2, and that of Fig. 8 at {:.3} on the links that are not shared, as their captions measure it; the shared link \
-             has {there:.3} and {back:.3} there. {same} A gain is a share of the time of plain TCP; table `gains` has ratios of times, \
-             which differ more.",
+            "The paper does not state the load at which gains are compared. Here that of Fig. 9 is \
+             at a measured load of {:.3} between N1 and N2, and that of Fig. 8 at {:.3} on the \
+             links that are not shared, as in the captions; the load of the shared link is \
+             {there:.3} and {back:.3} there. {same} A gain is a relative reduction of the time of \
+             plain TCP; table `gains` has ratios of times, which differ more.",
             slow.load,
             measured(fast)
         ),
     }
 }
 
-/// The gains of both figures over their loads, and the corresponding ratios.
+/// The gains of both figures over their loads, and the equivalent ratios.
 fn gains_table(fast: &[LoadPoint], slow: &[LoadPoint]) -> FigureTable {
     let figures = [("8", fast), ("9", slow)];
     let rows = figures.iter().flat_map(|(figure, rows)| {
@@ -148,8 +151,8 @@ fn gains_table(fast: &[LoadPoint], slow: &[LoadPoint]) -> FigureTable {
 }
 
 /// The share of the time of plain TCP that a scheme saves over all replicas, as the jackknife's
-/// pseudo-values: a ratio in each replica would be biased, since few transfers make a mean of plain
-/// TCP.
+/// pseudo-values: a ratio for each replica would be biased, since few transfers determine a mean of
+/// plain TCP.
 fn gains(row: &LoadPoint, scheme: Scheme) -> Vec<Sample> {
     let (plain, times) = (row.times(Scheme::Tcp), row.times(scheme));
     let gain = |left_out: Option<usize>| {
@@ -170,7 +173,7 @@ fn gains(row: &LoadPoint, scheme: Scheme) -> Vec<Sample> {
     plain.iter().enumerate().map(pseudo).collect()
 }
 
-/// The reason, if the claim of Fig. 9 differs.
+/// The reason for which the claim of Fig. 9 differs, from these runs.
 fn reason(fast: &LoadPoint, slow: &LoadPoint) -> Reason {
     let each = Scheme::ALL[1..].iter().map(|scheme| {
         let [slow, fast] = [slow, fast].map(|row| {
@@ -181,8 +184,9 @@ fn reason(fast: &LoadPoint, slow: &LoadPoint) -> Reason {
     });
     let plain = |row: &LoadPoint| shown(estimate(&row.times(Scheme::Tcp)), 1);
     let text = format!(
-        "The gain where the shared link is the bottleneck, compared with that of Fig. 8, is: {}. It is a share of the time of plain TCP, \
-         which is {} s in Fig. 9 and {} s in Fig. 8; table `gains` has other loads.",
+        "The gain with the shared link as the bottleneck, and that of Fig. 8, is: {}. It is a \
+         relative reduction of the time of plain TCP, which is {} s in Fig. 9 and {} s in Fig. 8; \
+         table `gains` has other loads.",
         each.collect::<Vec<_>>().join(", "),
         plain(slow),
         plain(fast)
@@ -227,8 +231,8 @@ mod tests {
         );
         let mixed = gains(&row(&[(90.0, 9.0), (10.0, 11.0)]), Scheme::PpdTcp1);
         let mean = mixed.iter().map(|gain| gain.value).sum::<f64>() / 2.0;
-        // The mean of the single gains is 0.4, the gain of the sums 0.8; the jackknife takes its
-        // own bias off that.
+        // The mean of the single gains is 0.4, the gain of the sums 0.8; the jackknife removes its
+        // own bias from that.
         assert!(mean > 0.7, "{mixed:?}");
     }
 }

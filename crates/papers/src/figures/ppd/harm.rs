@@ -1,4 +1,4 @@
-//! The loss of background goodput by the measured transfers.
+//! The goodput that the background loses to the measured transfers.
 
 use polypath_claims::FigureTable;
 use polypath_report::statistics::Estimate;
@@ -9,14 +9,14 @@ use super::playout::Runs;
 use crate::figures::estimates::shown;
 use crate::jobs::ppd::transfers::Carried;
 
-/// Schemes that ran in lock-step, and where; the others are compared with the first.
+/// Schemes that ran in lock-step, and the setting; the first is the baseline of the others.
 pub(super) struct Together<'a> {
     at: String,
     schemes: Vec<(Scheme, Vec<&'a Carried>)>,
 }
 
 impl<'a> Together<'a> {
-    /// Those of a row; nothing where they did not run in lock-step.
+    /// The schemes of a row; `None` if they did not run in lock-step.
     pub(super) fn of_row(row: &'a LoadPoint) -> Option<Self> {
         let schemes = row.schemes.iter();
         let schemes = schemes.map(|(scheme, runs)| (*scheme, runs.iter().collect()));
@@ -26,7 +26,7 @@ impl<'a> Together<'a> {
         })
     }
 
-    /// Those of files that are played, of which plain TCP runs by itself.
+    /// The schemes of media files, without plain TCP, which runs separately.
     pub(super) fn of_runs(at: &str, runs: &'a Runs) -> Self {
         let others = runs.schemes.iter();
         let others = others.filter(|(scheme, _)| *scheme != Scheme::Tcp);
@@ -58,19 +58,22 @@ impl<'a> Together<'a> {
     }
 }
 
-/// The background goodput with each scheme over that with another in the same rounds.
+/// The bytes that the background delivered with each scheme over those delivered with another in
+/// the same rounds.
 pub(super) fn harm_table<'a>(id: &str, all: impl IntoIterator<Item = Together<'a>>) -> FigureTable {
-    let columns = ["load", "scheme", "beside", "ratio", "replicas"];
+    let columns = ["load", "scheme", "baseline", "ratio", "replicas"];
     FigureTable {
         id: id.to_owned(),
-        title: "Background goodput over that with another scheme in the same rounds".to_owned(),
+        title: "Bytes delivered by the background over those delivered with another scheme in the \
+                same rounds"
+            .to_owned(),
         columns: columns.map(str::to_owned).to_vec(),
         rows: all.into_iter().flat_map(|one| one.lines()).collect(),
     }
 }
 
-/// The ratio over all rounds. Those of one replica go on from one network and are not independent:
-/// its interval is that of the sums of replicas.
+/// The ratio over all rounds. The rounds of one replica continue in one network and are not
+/// independent: its interval is that of the sums of replicas.
 fn harm(plain: &[&Carried], runs: &[&Carried]) -> Option<Estimate> {
     let sum = |run: &Carried| run.background.iter().sum::<f64>();
     let pairs = plain.iter().zip(runs);

@@ -1,4 +1,4 @@
-//! The results of the calibrations, as a table.
+//! The results of the calibrations as a table.
 
 use polypath_claims::{FigureTable, Pending, Study};
 use polypath_report::statistics::Estimate;
@@ -34,7 +34,7 @@ pub(super) fn loads_table(
     Ok(FigureTable {
         id: id.to_owned(),
         title: format!(
-            "Idle times by the calibration, and the loads that they gave (first seed {seed})"
+            "Idle times of the calibration, and the resulting loads (first seed {seed})"
         ),
         columns: columns.map(str::to_owned).to_vec(),
         rows: rows.map(|(target, found)| line(*target, found)).collect(),
@@ -58,7 +58,7 @@ fn line(target: f64, found: &Calibrated) -> Vec<String> {
     cells
 }
 
-/// The greatest deviation of the mean of a path and direction from the wanted load.
+/// The maximum deviation of the mean load of a path and direction from its target.
 fn farthest(target: f64, found: &Calibrated) -> String {
     let ways = [(0, 0), (0, 1), (1, 0), (1, 1)].map(|(path, way)| {
         let loads: Vec<f64> = found.loads.iter().map(|run| run[path][way]).collect();

@@ -14,7 +14,7 @@ const CLAIMS: [(Scheme, &str); 3] = [
     (Scheme::PpdTcp3, "ppd.overhead.probes"),
 ];
 
-/// A file that makes little of the set-up and of the pairs at its start.
+/// A file size at which the set-up and the first pairs contribute little.
 const LONG: u64 = 15_000_000;
 
 /// The overhead of each scheme.
@@ -68,7 +68,7 @@ pub(super) fn overhead(study: &mut Study<'_>) -> Result<Findings, Pending> {
     })
 }
 
-/// The excess of `bytes` over those of plain TCP, as a share of the latter.
+/// The relative difference of `bytes` to those of plain TCP.
 fn ratio(bytes: u64, plain: &[crate::jobs::ppd::transfers::Carried]) -> f64 {
     let plain: u64 = plain.iter().map(|run| run.bytes[1]).sum();
     bytes as f64 / plain.max(1) as f64 - 1.0
@@ -91,7 +91,7 @@ fn row(study: &mut Study<'_>, pair_interval: &str) -> Result<LoadPoint, Pending>
     plan.run(study, &Scheme::ALL)
 }
 
-/// Packets of the Internet's usual size, and a pair at the start and after each interval.
+/// Packets of the usual size in the Internet, and a pair at the start and after each interval.
 fn setting(pair_interval: &str) -> Setting {
     Setting::new(Topology::Apart)
         .with("tcp.segment", "1500 B")

@@ -9,10 +9,12 @@ use crate::jobs::ppd::delay_probe::{DATA, PROBE};
 use crate::jobs::ppd::pairs::Pairs;
 use crate::jobs::ppd::setting::Setting;
 
-/// The links between the PPD nodes by equation 1, and as Fig. 2 draws them.
+/// The number of links between the PPD nodes according to the text (eq. 1), and according to Fig. 2
+/// as drawn.
 pub(super) const HOPS: [u32; 2] = [6, 5];
 
-/// The mean delta T in ms and the number of pairs of each run that has any.
+/// The mean delta T of each run at a load in ms, and the number of its pairs, at least
+/// one.
 pub(super) fn measured(
     study: &mut Study<'_>,
     hops: u32,
@@ -22,7 +24,7 @@ pub(super) fn measured(
     measured_in(study, &Setting::of_links(hops, mbits), mbits, load)
 }
 
-/// The same in another setting with links of this rate.
+/// Like that, in a setting with links of this rate.
 pub(super) fn measured_in(
     study: &mut Study<'_>,
     setting: &Setting,
@@ -36,7 +38,7 @@ pub(super) fn measured_in(
     } else {
         (None, 10, 1)
     };
-    // Pairs take 0.3 % of the slower links at the most: 33 kbit/s of 10 Mbit/s, 3.3 kbit/s of 1.
+    // Pairs use at most 0.3 % of the links: 33 kbit/s of 10 Mbit/s, 3.3 kbit/s of 1 Mbit/s.
     let every = if mbits < 10 { 2500 } else { 250 };
     let seeds = seeds(&format!("pairs/{mbits}/{load}"), replicas);
     let jobs = seeds.iter().map(|&seed| Pairs {
@@ -97,8 +99,9 @@ pub(super) fn eq1(study: &mut Study<'_>) -> Result<Findings, Pending> {
         }],
         measurements,
         notes: vec![
-            "Equation 1 counts six links between the PPD nodes, and Fig. 2 as it is drawn has five. A pair arrives later than \
-             equation 1 by the transmission of its probe on one link, since its data packet waits for that."
+            "Equation 1 counts six links between the PPD nodes, and Fig. 2 as drawn has five. A \
+             pair arrives later than equation 1 by the transmission time of its probe on one link, \
+             since its data packet waits for that."
                 .to_owned(),
         ],
         ..Findings::default()

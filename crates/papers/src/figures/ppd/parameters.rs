@@ -1,11 +1,11 @@
-//! The parameters of the paper's runs, and where they come from.
+//! The parameters of the paper's runs, and their sources.
 
 use polypath_core::units::Bytes;
 use polypath_scenario::Scheme;
 
 use crate::jobs::ppd::setting::{Setting, Topology};
 
-/// The parameters that the paper states for both topologies, and where.
+/// The parameters that the paper states for both topologies, and the place of each.
 const STATED: [(&str, &str); 7] = [
     ("background.path1.hosts", "5"),
     ("overlay.encapsulation", "3.3"),
@@ -16,15 +16,15 @@ const STATED: [(&str, &str); 7] = [
     ("transfer.size", "5.1"),
 ];
 
-/// Those of Fig. 2.
+/// The parameters that it states for Fig. 2.
 const STATED_APART: [(&str, &str); 2] = [("path.0.link.0.delay", "5"), ("path.0.link.0.rate", "5")];
 
-/// Those of Fig. 7: the shared link N1 - N2, and the links that are not shared. That of
-/// the server, S - N1, has no rate there.
+/// The parameters that it states for Fig. 7: the shared link N1 - N2, and the links that are not
+/// shared. The link of the server, S - N1, has no rate there.
 const STATED_SHARED: [(&str, &str); 2] =
     [("path.0.link.1.rate", "5.1"), ("path.0.link.2.rate", "5.1")];
 
-/// The prefixes of parameters with other sources: of the runs of a figure, or of both paths.
+/// The parameters that it states for the runs of a figure, or for both paths alike.
 const ELSEWHERE: [&str; 11] = [
     "background.path1.tcp.idle",
     "background.path1.udp.off",
@@ -61,14 +61,14 @@ pub(super) fn of(setting: &Setting, bytes: u64) -> Vec<[String; 2]> {
     here.map(shown).collect()
 }
 
-/// The same of runs without a transfer.
+/// Like that, for runs without a transfer.
 pub(super) fn of_pairs(setting: &Setting) -> Vec<[String; 2]> {
     let mut all = of(setting, 0);
     all.retain(|[key, _]| !key.starts_with("transfer."));
     all
 }
 
-/// Where the paper states a parameter of a topology.
+/// The place in which the paper states a parameter of a topology.
 fn stated(topology: Topology, key: &str) -> Option<&'static str> {
     let own = match topology {
         Topology::Apart => &STATED_APART,
@@ -97,8 +97,8 @@ mod tests {
         for (topology, own) in topologies {
             let all = of(&Setting::new(topology), 100_000);
             for (key, place) in STATED.into_iter().chain(own) {
-                let stated = format!("stated in {place}");
-                assert!(value(&all, key).contains(&stated), "{key}");
+                let source = format!("stated in {place}");
+                assert!(value(&all, key).contains(&source), "{key}");
             }
             assert!(!all.iter().any(|[name, _]| name.contains("idle")));
         }

@@ -1,4 +1,4 @@
-//! The runs of the figures: seeds, sample sizes, and idle times for the loads that they name.
+//! The runs of the figures: seeds, sample sizes, and idle times for their loads.
 
 use polypath_batch::replica_seeds;
 use polypath_claims::{Pending, SEED, Sample, Study};
@@ -19,20 +19,20 @@ const NAMES: [&str; 4] = ["tcp", "ppd1", "ppd2", "ppd3"];
 /// The names of the schemes in the paper, likewise.
 const TITLES: [&str; 4] = ["TCP", "PPD-TCP1", "PPD-TCP2", "PPD-TCP3"];
 
-/// The greatest load at which all schemes run in lock-step, which is what harm is measured by.
+/// The maximum load at which all schemes run in lock-step, as the measurement of harm requires.
 const LOCK_STEP: f64 = 0.951;
 
-/// The number of transfers at one load.
+/// The sample size at one load.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Size {
     pub(super) replicas: u32,
-    /// Transfers of each.
+    /// The transfers of each replica.
     pub(super) count: u32,
-    /// The approximate time of one by the slowest scheme, in seconds.
+    /// The approximate duration of a transfer by the slowest scheme, in seconds.
     pub(super) about: u32,
 }
 
-/// The size of `replicas` with `count` transfers each, of about `about` seconds.
+/// A sample size of this number of replicas and transfers.
 pub(super) const fn size(replicas: u32, count: u32, about: u32) -> Size {
     Size {
         replicas,
@@ -78,23 +78,23 @@ pub(super) fn calibrate_ways(
     study.ask_all(jobs)
 }
 
-/// The transfers at one load, scheme by scheme.
+/// The transfers at one load, by scheme.
 #[derive(Clone, Debug)]
 pub(super) struct LoadPoint {
     /// The load of the first path.
     pub(super) load: f64,
-    /// Those of the replicas.
+    /// The seeds of the replicas.
     pub(super) seeds: Vec<u64>,
-    /// Each scheme that was run, with its results in each replica.
+    /// Each scheme that was run, with its result in each replica.
     pub(super) schemes: Vec<(Scheme, Vec<Carried>)>,
     /// Whether all of them ran in lock-step.
     pub(super) in_lock_step: bool,
 }
 
-/// The settings of the transfers at one load.
+/// The parameters of the transfers at one load.
 #[derive(Clone, Debug)]
 pub(super) struct Plan<'a> {
-    /// The experiment, which determines the seeds.
+    /// The experiment, from which the seeds are derived.
     pub(super) experiment: &'a str,
     pub(super) setting: &'a Setting,
     pub(super) traffic: Traffic,
@@ -138,8 +138,8 @@ impl Plan<'_> {
         })
     }
 
-    /// The transfers by all schemes; above [`LOCK_STEP`] plain TCP goes by itself, since all others
-    /// would wait for it.
+    /// The transfers by all schemes; above [`LOCK_STEP`] plain TCP runs separately, since all
+    /// others would wait for it.
     pub(super) fn run_all(&self, study: &mut Study<'_>) -> Result<LoadPoint, Pending> {
         if self.load <= LOCK_STEP {
             return self.run(study, &Scheme::ALL);
@@ -154,7 +154,7 @@ impl Plan<'_> {
 }
 
 impl LoadPoint {
-    /// The results of a scheme in each replica.
+    /// The result of a scheme in each replica.
     pub(super) fn of(&self, scheme: Scheme) -> &[Carried] {
         let found = self.schemes.iter().find(|(known, _)| *known == scheme);
         found.map_or(&[], |(_, runs)| runs)
@@ -165,7 +165,7 @@ impl LoadPoint {
         self.each(scheme, |run| Some(mean(&run.times)))
     }
 
-    /// A quantity of each replica that has it.
+    /// A quantity of each replica with a value.
     pub(super) fn each(&self, scheme: Scheme, of: impl Fn(&Carried) -> Option<f64>) -> Vec<Sample> {
         let samples = self.seeds.iter().zip(self.of(scheme));
         samples

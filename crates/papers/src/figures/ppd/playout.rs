@@ -1,4 +1,4 @@
-//! Files that are played while they come: their runs, pictures and tables.
+//! Files that are played during their transfer: runs, plots and tables.
 
 use polypath_claims::{FigureTable, Pending, Sample, Study};
 use polypath_core::units::Bytes;
@@ -16,9 +16,9 @@ use crate::jobs::ppd::transfers::{Playback, Played, RATES, Transfers};
 /// "The total file size corresponds to 1000 TCP data packets each of size 1000 Byte" (5.1).
 pub(super) const FILE: u64 = 1_000_000;
 
-/// The results of the schemes in every replica.
+/// The results of the schemes in each replica.
 pub(super) struct Runs {
-    /// Those of the replicas.
+    /// The seeds of the replicas.
     pub(super) seeds: Vec<u64>,
     pub(super) schemes: Vec<(Scheme, Vec<Played>)>,
 }
@@ -29,7 +29,7 @@ impl Runs {
         found.map_or(&[], |(_, runs)| runs)
     }
 
-    /// A quantity of each replica that has it.
+    /// A quantity of each replica with a value.
     pub(super) fn each(&self, scheme: Scheme, of: impl Fn(&Played) -> Option<f64>) -> Vec<Sample> {
         let pairs = self.seeds.iter().zip(self.of(scheme));
         pairs
@@ -172,10 +172,10 @@ fn playout_line(found: &Runs, scheme: Scheme) -> Option<Series> {
     })
 }
 
-/// The shares of the file by which the playable size may fall short of a line, for comparison.
+/// The compared tolerances: shares of the file by which the playable size may fall short of a line.
 const TOLERANCES: [f64; 4] = [0.0, 0.02, 0.05, 0.1];
 
-/// The pre-buffer of the first transfer of each replica, by the tolerance.
+/// The dependence of the pre-buffer on the tolerance, for the first transfer of each replica.
 pub(super) fn tolerances(id: &str, found: &Runs) -> FigureTable {
     let line = |scheme: &Scheme| {
         let cells = TOLERANCES.map(|tolerance| {
@@ -191,13 +191,20 @@ pub(super) fn tolerances(id: &str, found: &Runs) -> FigureTable {
     let heads = TOLERANCES.map(|tolerance| format!("{} %: s", 100.0 * tolerance));
     FigureTable {
         id: format!("{id}-tolerances"),
-        title: "Pre-buffer of the first transfer of each replica, by the share of the file that may be late".to_owned(),
+        title:
+            "Pre-buffer of the first transfer of each replica, by the share of the file that may \
+                be late"
+                .to_owned(),
         columns: std::iter::once("scheme".to_owned()).chain(heads).collect(),
-        rows: found.schemes.iter().map(|(scheme, _)| line(scheme)).collect(),
+        rows: found
+            .schemes
+            .iter()
+            .map(|(scheme, _)| line(scheme))
+            .collect(),
     }
 }
 
-/// The wait over the rate of playout, d(r).
+/// The wait as a function of the playout rate, d(r).
 pub(super) fn waits(id: &str, found: &Runs, loads: [f64; 2]) -> Plot {
     let curve = |(scheme, _): &(Scheme, Vec<Played>)| Series {
         name: title(*scheme).to_owned(),
@@ -219,7 +226,7 @@ pub(super) fn waits(id: &str, found: &Runs, loads: [f64; 2]) -> Plot {
     Plot {
         id: id.to_owned(),
         title: format!(
-            "Wait before playout that never stops, loads {} and {}",
+            "Wait before playout without a stall, loads {} and {}",
             loads[0], loads[1]
         ),
         x: axis("rate of playout", "kB/s"),
@@ -266,13 +273,13 @@ pub(super) fn table(id: &str, found: &Runs) -> FigureTable {
     }
 }
 
-/// The excess of wire bytes over application bytes of all transfers, as a share of the latter.
+/// The bytes on the wire of all transfers beyond those of the applications, as a share of these.
 pub(super) fn pooled_overhead(runs: &[Played]) -> f64 {
     let sum = |which: usize| runs.iter().map(|run| run.carried.bytes[which]).sum::<u64>() as f64;
     sum(1) / sum(0).max(1.0) - 1.0
 }
 
-/// The bytes of packet pairs (0) or of requests to switch (1) over the application bytes.
+/// The bytes of packet pairs (0) or requests to switch (1) as a share of those of the applications.
 pub(super) fn signals(runs: &[Played], which: usize) -> f64 {
     let sum = |of: &dyn Fn(&Played) -> u64| runs.iter().map(of).sum::<u64>() as f64;
     sum(&|run| run.signals[which]) / sum(&|run| run.carried.bytes[0]).max(1.0)

@@ -1,4 +1,5 @@
-//! The sensitivity of the ratios of Fig. 3 at a load of .95 to parameters that the paper omits.
+//! The sensitivity of the ratios of Fig. 3 at a load of .95 to parameters that the paper does not
+//! state.
 
 use polypath_claims::{FigureTable, Findings, Pending, Reason, Scale, Study};
 use polypath_report::statistics::Estimate;
@@ -10,7 +11,7 @@ use super::plan::{FILE, LoadPoint, Plan, Size, calibrate_ways, title};
 use crate::figures::estimates::{estimate, mean, shown};
 use crate::jobs::ppd::setting::{Bursts, Setting, Topology, Traffic};
 
-/// A variant: what differs, its setting, and its background if that is not even.
+/// A variant: its difference, its setting, and its background if unequal.
 struct Variant {
     what: String,
     setting: Setting,
@@ -54,7 +55,7 @@ impl Variant {
     }
 }
 
-/// TCP of ns-2 in 2001: a clock of 100 ms, a timeout of 1 s at least and 6 s at first, an initial
+/// TCP of ns-2 in 2001: a clock of 100 ms, a timeout of at least 1 s and initially 6 s, an initial
 /// window of 1, no limited transmit (defaults of ns-2.1b8).
 fn of_2001(setting: Setting) -> Setting {
     setting
@@ -147,12 +148,16 @@ pub(super) fn sensitivity(study: &mut Study<'_>) -> Result<Findings, Pending> {
     Ok(Findings {
         tables: vec![FigureTable {
             id: "sensitivity".to_owned(),
-            title: format!("Transfers of 100 kB at a load of {STATED}, by what the paper leaves open"),
+            title: format!(
+                "Transfers of 100 kB at a load of {STATED}, by choices that the paper \
+                            leaves open"
+            ),
             columns: columns.map(str::to_owned).to_vec(),
             rows: std::iter::once(first).chain(others).collect(),
         }],
         notes: vec![
-            "Each variant has a calibration of its own; that of unequal directions searches both idle times together."
+            "Each variant has its own calibration; with unequal directions both idle times are \
+             searched together."
                 .to_owned(),
         ],
         ..Findings::default()
@@ -189,7 +194,7 @@ fn line(what: &str, row: &LoadPoint) -> Vec<String> {
         .collect()
 }
 
-/// The reasons why the times of Fig. 3 differ from the paper's.
+/// The reason for which the times of Fig. 3 differ from the paper's, from these runs.
 pub(super) fn reasons(study: &mut Study<'_>) -> Result<Vec<Reason>, Pending> {
     let Compared { base, variants } = compared(study)?;
     let stated = |n: usize| study.stated("ppd.fig3.at_95", n);
@@ -202,7 +207,8 @@ pub(super) fn reasons(study: &mut Study<'_>) -> Result<Vec<Reason>, Pending> {
         format!("{} with {}", shown(ratio(row, ORDER[1]), 1), variant.what)
     };
     let text = format!(
-        "TCP over {}, {} and {} is {} here and {} in the paper. By variant of what the paper leaves open, TCP over PPD-TCP1 is {}. {}",
+        "TCP over {}, {} and {} is {} here and {} in the paper. For the variants of what the paper \
+         leaves open, TCP over PPD-TCP1 is {}. {}",
         title(ORDER[1]),
         title(ORDER[2]),
         title(ORDER[3]),
@@ -221,7 +227,7 @@ pub(super) fn reasons(study: &mut Study<'_>) -> Result<Vec<Reason>, Pending> {
     Ok(CLAIMS.into_iter().zip(texts).map(reason).collect())
 }
 
-/// The time of a scheme in Fig. 3, and between which it lies by the variants.
+/// The time of a scheme in Fig. 3, and its range over the variants.
 fn range(scheme: Scheme, base: &LoadPoint, variants: &[(Variant, LoadPoint)]) -> String {
     let time = |row: &LoadPoint| estimate(&row.times(scheme));
     let known = variants
@@ -243,7 +249,7 @@ fn range(scheme: Scheme, base: &LoadPoint, variants: &[(Variant, LoadPoint)]) ->
     )
 }
 
-/// The claims that these runs are about.
+/// The claims that these runs concern.
 const CLAIMS: [&str; 3] = [
     "ppd.fig3.at_95",
     "ppd.fig3.order",
@@ -264,10 +270,10 @@ fn above(base: &LoadPoint, variants: &[(Variant, LoadPoint)]) -> String {
     });
     let names: Vec<&str> = above.map(|(variant, _)| variant.what.as_str()).collect();
     if names.is_empty() {
-        return "No interval lies above that of Fig. 3.".to_owned();
+        return "No interval is above that of Fig. 3.".to_owned();
     }
     format!(
-        "Above that of Fig. 3 lie the intervals with: {}.",
+        "The intervals of these variants are above that of Fig. 3: {}.",
         names.join("; ")
     )
 }

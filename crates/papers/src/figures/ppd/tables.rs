@@ -30,14 +30,14 @@ const TABLE2: Table = Table {
     loads: [0.0, 0.68, 0.77, 0.85, 0.94, 0.99],
 };
 
-/// A load, and the mean of each run with the number of its pairs.
+/// A load, with the mean and the number of pairs of each run.
 type Line = (f64, Vec<(Sample, usize)>);
 
-/// The results of a table, with either number of links.
+/// The values of a table, with either number of links.
 type Columns = [Vec<Line>; 2];
 
 fn columns(study: &mut Study<'_>, table: &Table) -> Result<Columns, Pending> {
-    // Only the table itself is judged.
+    // A quick study needs only the table itself.
     let quick = study.scale() == Scale::Quick;
     let [six, five] = HOPS.map(|hops| {
         if quick && hops != HOPS[0] {
@@ -142,7 +142,8 @@ fn plot(table: &Table, columns: &Columns, paper: &dyn Fn(usize) -> Option<f64>) 
     }
 }
 
-/// Table 1, its dependence on the destinations of cross traffic, and the effect of the threshold.
+/// Table 1, its dependence on the distance of the background traffic, and the effect of the
+/// threshold.
 pub(super) fn table1(study: &mut Study<'_>) -> Result<Findings, Pending> {
     let columns = columns(study, &TABLE1);
     let switches = switches(study);
@@ -200,8 +201,8 @@ pub(super) fn table2(study: &mut Study<'_>) -> Result<Findings, Pending> {
     let rows = found.tables[0].rows.iter();
     let by_load = rows.map(|row| format!("{} ({}) at {}", row[2], row[3], row[0]));
     let text = format!(
-        "The paper does not state the sources of links of 1 Mbit/s, nor who sends to whom. Delta T over six links (over five, where \
-         it was run) is in ms, by load: {}.",
+        "The paper states neither the sources of links of 1 Mbit/s nor the destinations of flows. \
+         Delta T over six links (over five, if run) is in ms, by load: {}.",
         by_load.collect::<Vec<_>>().join(", ")
     );
     found.reasons.push(Reason {

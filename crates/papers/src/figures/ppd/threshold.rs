@@ -1,4 +1,5 @@
-//! The dependence of delta T on the destinations of cross traffic, and the effect of the threshold.
+//! The dependence of delta T on the distance of the background traffic, and the effect of the
+//! threshold.
 
 use polypath_claims::{FigureTable, Pending, Reason, Sample, Study};
 use polypath_scenario::Scheme;
@@ -12,10 +13,10 @@ use crate::jobs::ppd::setting::{Setting, Topology};
 /// The rate of the links, in Mbit/s.
 const MBITS: u64 = 10;
 
-/// The destinations of cross traffic, as scenarios name them.
+/// The destinations of the background traffic, as scenario values.
 const MATRICES: [&str; 3] = ["spread", "nearest", "farthest"];
 
-/// Delta T over six links of 10 Mbit/s by the destinations of cross traffic.
+/// Delta T over six links of 10 Mbit/s for each destination rule.
 pub(super) fn matrices(study: &mut Study<'_>) -> Result<FigureTable, Pending> {
     let load = STATED;
     let rows = MATRICES.map(|which| {
@@ -41,7 +42,7 @@ pub(super) fn matrices(study: &mut Study<'_>) -> Result<FigureTable, Pending> {
     })
 }
 
-/// The reasons of claims of Table 1 that differ, from its other tables.
+/// The reason for which claims of Table 1 differ, from its other tables.
 pub(super) fn reasons(
     matrices: &FigureTable,
     table: &FigureTable,
@@ -53,8 +54,9 @@ pub(super) fn reasons(
         .collect();
     let each = matrices.rows.iter().map(|row| row.join(": "));
     let matrix = format!(
-        "Over six links delta T is in ms, by load: {}. It depends on how long cross traffic stays with a pair, which the paper does \
-         not state: at a load of {STATED} it is, by the flows that end first at a node, in ms: {}.",
+        "Over six links delta T is in ms, by load: {}. It depends on the number of links that cross \
+         traffic shares with a pair, which the paper does not state: at a load of {STATED} it is, \
+         by the flows that end first at a node, in ms: {}.",
         by_load.join(", "),
         each.collect::<Vec<_>>().join("; ")
     );
@@ -66,7 +68,8 @@ pub(super) fn reasons(
         )
     });
     let threshold = format!(
-        "The paper names no load at which a second delta T is to save switches. A transfer has, with intervals: {}.",
+        "The paper does not state the load at which a threshold of two delta T saves switches. The \
+         switches per transfer, with intervals: {}.",
         each.collect::<Vec<_>>().join(", ")
     );
     [
@@ -84,7 +87,8 @@ pub(super) fn reasons(
 /// The loads of both paths at which switches are counted; the paper names none.
 const LOADS: [f64; 3] = [0.6, 0.8, STATED];
 
-/// Path switches a transfer of PPD-TCP3 in each run, at a load and with a threshold in delta T.
+/// The path switches per transfer of PPD-TCP3 in each run, at a load and with a threshold in delta
+/// T.
 pub(super) struct Switches {
     pub(super) load: f64,
     pub(super) threshold: u32,

@@ -1,4 +1,4 @@
-//! The rate of a TCP with a large window in other settings than those of Fig. 14.
+//! The goodput of a TCP with a large window in settings other than those of Fig. 14.
 
 use polypath_claims::{FigureTable, Pending, Reason, Sample, Study};
 
@@ -10,7 +10,7 @@ use crate::jobs::psp::steady::{Flow, Flows, Steady};
 
 /// The spacing at which the paper states rates, in microseconds (3.2.3).
 pub(super) const SPACING: u32 = 5000;
-/// Senders, and as many TCPs.
+/// The number of senders, and of TCPs.
 const EACH: u32 = 16;
 /// The window in packets.
 const WINDOW: u32 = 800;
@@ -119,15 +119,15 @@ pub(super) fn table_of(rows: &[TcpRates]) -> FigureTable {
             "setting",
             "sender Mb/s",
             "TCP Mb/s, mean of 16",
-            "least of 16",
-            "greatest of 16",
+            "minimum of 16",
+            "maximum of 16",
         ],
         rows.iter().map(row).collect(),
     )
 }
 
-/// The reason why the mean over the TCPs differs from the paper's rate of one. `paper` holds the
-/// rates of a sender and of a TCP in Mb/s.
+/// The reason for which the mean over the TCPs differs from the paper's value for one; it states
+/// the rates of a sender and of a TCP in Mb/s.
 pub(super) fn reason(claim: &'static str, [sender, stated]: [f64; 2], rows: &[TcpRates]) -> Reason {
     let value = |samples: &[Sample]| estimate(samples).map_or(0.0, |known| known.mean);
     let near = |setting: &&TcpRates| (value(&setting.tcp) / stated - 1.0).abs() <= 0.15;
@@ -142,10 +142,10 @@ pub(super) fn reason(claim: &'static str, [sender, stated]: [f64; 2], rows: &[Tc
     Reason {
         claim,
         text: format!(
-            "The paper shows one TCP of 16; the claim is held against their mean, {} Mb/s, and single ones have from {} to \
-             {} Mb/s. A sender gets {} Mb/s, and {sender} Mb/s in the paper. {EACH} pairs with the \
-             paper's rates would fill {:.0} % of the link; ours fill {:.0} %. \
-             Settings that come within 15 % of {stated}: {found}.",
+            "The paper shows one TCP of 16; the claim is compared with their mean, {} Mb/s, and \
+             single ones have from {} to {} Mb/s. A sender has {} Mb/s, and {sender} Mb/s in the \
+             paper. {EACH} pairs with the paper's rates would fill {:.0} % of the link; ours fill \
+             {:.0} %. Settings within 15 % of {stated}: {found}.",
             text(&own.tcp, 2),
             text(&own.least, 2),
             text(&own.most, 2),

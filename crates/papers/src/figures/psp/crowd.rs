@@ -56,22 +56,32 @@ fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
 
 const NOTES: &[&str] = &[
     STARTS,
-    "The figures show `drift`: the paper has all sixteen senders alike and no loss at its best spacing. In `simul` and `rand` phases never change, and the drop-tail queue drops packets of the same senders throughout (columns of the least and the greatest of 16 in table `starts`); in `jitter` gaps at a receiver scatter many times more than in 3.2.4 (table `gaps` of psp.survives).",
-    "A sixteenth of 155 Mb/s is 9.69 Mb/s: as long as the senders offer more than the link carries, their mean receive rate equals it at any spacing. The rate has no peak; only the loss falls up to the best spacing. ns-2 gives the same.",
-    "At 0 us a sender whose clock is fast offers more than its access link carries; packets that wait there are neither lost nor received, so that the loss is less than the share missing at the receiver.",
-    "Best spacing: the spacing with the greatest product of the mean receive rate and the share that is not lost; the paper refers to the optimum with respect to throughput and loss (3.2.3). The table of best spacings has two other definitions.",
+    "The figures show `drift`: in the paper all sixteen senders behave alike and there is no loss \
+     at its best spacing. In `simul` and `rand` phases never change, and the drop-tail queue always \
+     drops packets of the same senders (columns of the minimum and maximum of 16 in table \
+     `starts`); in `jitter` the gaps at a receiver vary many times more than in 3.2.4 (table `gaps` \
+     of psp.survives).",
+    "A sixteenth of 155 Mb/s is 9.69 Mb/s: while the senders offer more than the link rate, their \
+     mean received rate is that, at any spacing. It has no peak; only the loss falls up to the best \
+     spacing. ns-2 gives the same result.",
+    "At 0 us a sender whose clock is fast offers more than the rate of its access link; packets \
+     that wait there are neither lost nor received, so the loss is less than the difference of sent \
+     and received packets.",
+    "The best spacing maximises the product of the mean received rate and the delivered share; the \
+     paper defines the optimum with respect to throughput and loss (3.2.3). The table of best \
+     spacings has two other definitions.",
 ];
 
-/// The position of the mode that the figures show.
+/// The position of the start mode that the figures show.
 fn chosen(modes: &[(Starts, Sweep)]) -> usize {
     let drift = |(starts, _): &(Starts, _)| *starts == Starts::Drift;
     modes.iter().position(drift).unwrap_or(0)
 }
 
-/// Spacings at which the modes of starting are compared, in microseconds.
+/// The spacings at which the start modes are compared, in microseconds.
 const COMPARED: &[u32] = &[0, 500, 1000, 1500];
 
-/// ns-2 ran `jitter` with packets of this size in bytes only.
+/// The only packet size in bytes with which ns-2 ran `jitter`.
 const JITTER_PACKET: u32 = 1400;
 
 fn jitter_of(study: &mut Study<'_>) -> Result<Sweep, Pending> {
@@ -89,7 +99,7 @@ fn sweep_of(study: &mut Study<'_>, starts: Starts) -> Result<Sweep, Pending> {
     let span = span(study);
     let mut seeds = seeds(study);
     if starts == Starts::Simul {
-        // This mode draws nothing at random.
+        // No random draws.
         seeds.truncate(1);
     }
     Sweep::of(study, seeds, |spacing, seed| {
@@ -152,8 +162,8 @@ fn throughput(sweep: &Sweep, [sent_at_0, received_at_0]: [Option<f64>; 2]) -> Pl
         series: vec![
             sweep.series("sent", sent),
             sweep.series("received, mean of 16", received),
-            thin(sweep.series("received, least of 16", extreme(0))),
-            thin(sweep.series("received, greatest of 16", extreme(1))),
+            thin(sweep.series("received, minimum of 16", extreme(0))),
+            thin(sweep.series("received, maximum of 16", extreme(1))),
             ns2::series((SENDERS, PACKET, "drift"), "received in ns-2", |row| {
                 row.received
             }),
@@ -193,7 +203,7 @@ fn one_sender_by_mode(modes: &[(Starts, Sweep)]) -> Plot {
     };
     Plot {
         id: "fig8-starts".to_owned(),
-        title: "Received by the first of 16 senders, in four modes of starting".to_owned(),
+        title: "Received rate of the first of 16 senders, in four start modes".to_owned(),
         x: microseconds(),
         y: mbits("received"),
         series: modes.iter().map(series).collect(),
@@ -206,7 +216,7 @@ fn loss_by_mode(modes: &[(Starts, Sweep)]) -> Plot {
         |(starts, sweep): &(Starts, Sweep)| -> Series { sweep.series(starts.name(), lost) };
     Plot {
         id: "fig9-starts".to_owned(),
-        title: "Loss of 16 senders, in four modes of starting".to_owned(),
+        title: "Loss of 16 senders, in four start modes".to_owned(),
         x: microseconds(),
         y: share("loss"),
         series: modes.iter().map(series).collect(),
@@ -214,14 +224,18 @@ fn loss_by_mode(modes: &[(Starts, Sweep)]) -> Plot {
     }
 }
 
-/// The curves as a table.
+/// The table of the curve.
 fn curve(sweep: &Sweep) -> FigureTable {
     let columns: [Column<'_>; 5] = [
         ("sent Mb/s", &sent, 2),
         ("received Mb/s, mean of 16", &received, 3),
-        ("least of 16", &|flows| Some(extremes(&flows.media)?[0]), 2),
         (
-            "greatest of 16",
+            "minimum of 16",
+            &|flows| Some(extremes(&flows.media)?[0]),
+            2,
+        ),
+        (
+            "maximum of 16",
             &|flows| Some(extremes(&flows.media)?[1]),
             2,
         ),
@@ -249,33 +263,33 @@ pub(super) fn best_table(rows: Vec<Vec<String>>) -> FigureTable {
         "The best spacing by three definitions",
         &[
             "runs",
-            "greatest product of rate and share not lost, us",
-            "largest that delivers the greatest rate within 0.5 %, us",
-            "least from which on less than 0.1 % is lost, us",
+            "maximum of rate times delivered share, us",
+            "largest that delivers the maximum rate within 0.5 %, us",
+            "smallest from which less than 0.1 % is lost, us",
         ],
         rows,
     )
 }
 
-/// The results of each mode at some spacings, and those of ns-2.
+/// The results of each start mode at some spacings, with those of ns-2.
 fn starts_table(modes: &[(Starts, Sweep)], jitter: &Sweep) -> FigureTable {
     let modes = modes.iter().map(|(starts, sweep)| (*starts, PACKET, sweep));
     let modes = modes.chain([(Starts::Jitter, JITTER_PACKET, jitter)]);
     let rows = modes.flat_map(|mode| COMPARED.iter().map(move |&spacing| (mode, spacing)));
     figure_table(
         "starts",
-        "Four modes of starting, and ns-2",
+        "Four start modes, with the results of ns-2",
         &[
             "starts",
             "packet B",
             "spacing us",
-            "least of 16, Mb/s",
+            "minimum of 16, Mb/s",
             "mean, Mb/s",
-            "greatest, Mb/s",
+            "maximum, Mb/s",
             "loss",
-            "ns-2: least, Mb/s",
+            "ns-2: minimum, Mb/s",
             "ns-2: mean, Mb/s",
-            "ns-2: greatest, Mb/s",
+            "ns-2: maximum, Mb/s",
             "ns-2: loss",
         ],
         rows.filter_map(|((starts, packet, sweep), spacing)| {

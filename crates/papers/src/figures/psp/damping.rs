@@ -22,16 +22,17 @@ pub(super) const DAMPING: Figure = Figure {
     claims: &["psp.fig5.damping", "psp.fig5.oscillation"],
     make: damping,
 };
-/// The paper's time for Fig. 5, all of which is measured.
+/// The paper's duration for Fig. 5, all of which is measured.
 const SPAN: Span = Span {
     seconds: 100,
     warm_up: 0,
 };
 const CONTROLS: [Control; 2] = [Control::AdHoc, Control::Damped];
-/// Two as in Fig. 16, since a lone sender never loses on this topology, and sixteen as elsewhere.
+/// The numbers of senders: two as in Fig. 16, since a lone sender has no losses on this topology,
+/// and sixteen as elsewhere.
 const SENDERS: [u32; 2] = [2, 16];
 
-/// Every reading of what the paper leaves open, the project's own first.
+/// Every interpretation of what the paper leaves open, the project's own first.
 pub(super) const READINGS: [(Attribution, Counting); 4] = [
     (Attribution::WhenSent, Counting::Range),
     (Attribution::Latest, Counting::Range),
@@ -39,14 +40,14 @@ pub(super) const READINGS: [(Attribution, Counting); 4] = [
     (Attribution::Latest, Counting::Clock),
 ];
 
-/// The damped protocol as the project reads it.
+/// The damped protocol in the project's interpretation.
 pub(super) const DAMPED: Protocol = Protocol {
     control: Control::Damped,
     attribution: READINGS[0].0,
     counting: READINGS[0].1,
 };
 
-/// The runs of one protocol with one number of senders, by seed.
+/// The runs of one protocol with this number of senders, by seed.
 struct Runs {
     senders: u32,
     protocol: Protocol,
@@ -66,7 +67,7 @@ impl Runs {
 }
 
 impl Runs {
-    /// Senders and readings.
+    /// The results by number of senders and interpretation.
     fn name(&self) -> String {
         let readings = [
             name_of(self.protocol.attribution),
@@ -134,7 +135,7 @@ fn damping(study: &mut Study<'_>) -> Result<Findings, Pending> {
     })
 }
 
-/// The caveats: the judged reading, and the results of the others.
+/// The interpretation that is judged, and the results of the others.
 fn readings_judged(pairs: &[(&Runs, &Runs)]) -> Vec<Reason> {
     let swing = |runs: &Runs| text(&runs.samples(|c| mean_of(c, |c| c.deviation)), 2);
     let by_protocol = |of: &dyn Fn(&(&Runs, &Runs)) -> String| {
@@ -143,8 +144,8 @@ fn readings_judged(pairs: &[(&Runs, &Runs)]) -> Vec<Reason> {
         texts.collect::<Vec<_>>().join("; ")
     };
     let judged = format!(
-        "Judged are {}: the paper does not state the number of senders, a lone sender never loses on this topology, and Fig. 16 \
-         shows two. The others give",
+        "The verdict is for {}: the paper does not state the number of senders, a single sender has \
+         no losses on this topology, and the next figure has two (Fig. 16). The others have",
         pairs[0].0.name()
     );
     let gain = by_protocol(&|(ad_hoc, damped)| text(&gains(ad_hoc, damped), 3));
@@ -165,7 +166,7 @@ fn received(traces: &[RateTrace]) -> f64 {
     mean_of(traces, |trace| trace.received)
 }
 
-/// The gain in received rate by damping, seed by seed.
+/// The relative gain of the received rate by damping, for each seed.
 fn gains(ad_hoc: &Runs, damped: &Runs) -> Vec<Sample> {
     let without = ad_hoc.samples(received);
     let with = damped.samples(received);
@@ -193,7 +194,8 @@ fn readings_table(pairs: &[(&Runs, &Runs)]) -> FigureTable {
     };
     figure_table(
         "readings",
-        "Ad hoc and damped senders over 100 s, for each reading of what the paper leaves open",
+        "Ad hoc and damped senders over 100 s, for each interpretation of what the paper leaves \
+         open",
         &[
             "senders",
             "a loss belongs to",

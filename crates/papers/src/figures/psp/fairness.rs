@@ -1,4 +1,4 @@
-//! Two damped senders: whether they share (Figs. 16 to 19).
+//! Two damped senders: whether they share the link (Figs. 16 to 19).
 
 pub(super) mod late;
 pub(super) mod with_tcp;
@@ -22,7 +22,7 @@ pub(super) const TOGETHER: Figure = Figure {
     make: together,
 };
 
-/// The measured part of a run of two senders: long after the start.
+/// The measured period of two senders, long after the start.
 pub(super) const SPAN: Span = Span {
     seconds: 120,
     warm_up: 20,
@@ -30,7 +30,7 @@ pub(super) const SPAN: Span = Span {
 
 /// The source of its length.
 pub(super) const TIME: &str =
-    "chosen: the first seconds are left out, in which the senders find their rates";
+    "chosen: the first seconds, in which the senders find their rates, are left out";
 
 /// Runs of two senders by their seeds.
 pub(super) struct Pairs(Vec<(u64, Vec<RateTrace>)>);
@@ -54,7 +54,7 @@ impl Pairs {
         self.0.iter().map(sample).collect()
     }
 
-    /// The value of each run that has one.
+    /// The results of each run.
     fn known(&self, of: impl Fn(&[RateTrace]) -> Option<f64>) -> Vec<Sample> {
         let sample = |(seed, traces): &(u64, Vec<RateTrace>)| {
             Some(Sample {
@@ -153,7 +153,7 @@ fn each_pair(pairs: &Pairs) -> polypath_claims::FigureTable {
     )
 }
 
-/// The rate of one sender over that of the other, and the fairness line.
+/// The rate of one sender over that of the other, with the fairness line.
 fn fairness(id: &str, title: &str, traces: &[RateTrace]) -> Plot {
     let dot = |x: f64, y: f64| Point { x, y, ci95: None };
     let [first, second] = traces else {

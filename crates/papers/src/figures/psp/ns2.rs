@@ -1,10 +1,10 @@
-//! The results of ns-2 2.35 for the same senders: validation/reference/spacing.csv.
+//! Results of ns-2 2.35 for the same senders: validation/reference/spacing.csv.
 
 use polypath_report::plot::{Look, Point, Series};
 use serde::Deserialize;
 
 const REFERENCE: &str = include_str!("../../../../../validation/reference/spacing.csv");
-/// The limit of the queue in the rows that have the paper's buffer.
+/// The queue limit of the rows with the paper's buffer.
 const LIMIT: u32 = 10;
 
 /// A setting and its results; rates in Mb/s for each sender, losses in percent.
@@ -59,7 +59,7 @@ mod tests {
     use super::*;
     use crate::jobs::psp::merge::{PACKET, Starts};
 
-    /// Every row reads, and there are rows for all that figures show.
+    /// Every row is parsed, and there are rows for all figures.
     #[test]
     fn the_reference_has_what_the_figures_show() {
         let mut reader = csv::Reader::from_reader(REFERENCE.as_bytes());

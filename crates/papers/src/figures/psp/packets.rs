@@ -1,4 +1,4 @@
-//! The packet sizes that the paper's numbers imply, and the results with other sizes.
+//! The packet size that the paper's numbers imply, and the results with others.
 
 use polypath_claims::{Figure, FigureTable, Findings, Pending, Reason, Sample, Study};
 
@@ -12,13 +12,13 @@ use crate::jobs::psp::steady::Flows;
 
 pub(super) const FIGURE: Figure = Figure {
     id: "psp.sensitivity",
-    title: "The packet size: what the paper's numbers imply, and what follows from it",
+    title: "The packet size: values implied by the paper's numbers, and results with others",
     claims: &[],
     make,
 };
-/// Senders, and TCPs where there are any.
+/// The number of senders, and of TCPs if there are any.
 const EACH: u32 = 16;
-/// The spacing of senders beside TCPs in microseconds, at which the paper states rates (3.2.3).
+/// The spacing of senders with TCPs in microseconds, at which the paper states rates (3.2.3).
 const SPACING: u32 = super::alternatives::SPACING;
 /// The round trip without transmission in microseconds (3.1), and an ACK in bits.
 const RTT: f64 = 84_000.0;
@@ -30,7 +30,7 @@ fn by_rate(line: f64, spacing: f64, rate: f64) -> f64 {
     rate * spacing / (1.0 - rate / line) / 8.0
 }
 
-/// The packet in bytes at which a window of packets gives `rate` Mb/s.
+/// The packet in bytes at which a window of `window` packets gives `rate` Mb/s.
 fn by_window(window: f64, rate: f64) -> f64 {
     let each_way = 1.0 / ACCESS + 1.0 / f64::from(SHARED);
     rate * (RTT + ACK * each_way) / (window - rate * each_way) / 8.0
@@ -45,8 +45,8 @@ pub(super) fn window_rate(window: f64, packet: f64) -> f64 {
     rate.min(ACCESS)
 }
 
-/// The packet in bytes that makes a gap of `sent` microseconds one of `received` behind the faster
-/// link.
+/// The packet in bytes that turns a gap of `sent` microseconds into one of `received` after the
+/// faster link.
 fn by_gap(sent: f64, received: f64) -> f64 {
     (received - sent) / (1.0 / ACCESS - 1.0 / f64::from(SHARED)) / 8.0
 }
@@ -66,9 +66,9 @@ fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
             "Other packets",
             &[
                 "packet B",
-                "16 senders: greatest product of rate and share not lost, us",
-                "largest spacing that delivers the greatest rate within 0.5 %, us",
-                "least spacing from which on less than 0.1 % is lost, us",
+                "16 senders: maximum of rate times delivered share, us",
+                "largest spacing that delivers the maximum rate within 0.5 %, us",
+                "smallest spacing from which less than 0.1 % is lost, us",
                 "sender at 5000 us among 16 TCPs, Mb/s",
                 "TCP with window 20, Mb/s",
                 "TCP with window 800, Mb/s",
@@ -140,7 +140,8 @@ fn over_fig6(study: &Study<'_>) -> Vec<(String, f64)> {
     ]
 }
 
-/// Those of the live tests (1.1), on a line of 622 Mb/s; of the losses the ledger has no values.
+/// The numbers of the live tests (1.1), on a line of 622 Mb/s; the ledger has no values of the
+/// losses.
 fn over_the_wan(study: &Study<'_>) -> Vec<(String, f64)> {
     [(1, 100.0, 0.35), (2, 200.0, 0.1)]
         .into_iter()
@@ -166,7 +167,7 @@ pub(super) struct PacketResult {
     large: Vec<Sample>,
 }
 
-/// The results with each of several packet sizes.
+/// Requests the results with each of some packet sizes.
 ///
 /// # Errors
 /// If results are missing.
@@ -183,13 +184,13 @@ fn row(study: &mut Study<'_>, packet: u32) -> Result<PacketResult, Pending> {
         packet,
         ..Merge::fixed(EACH, spacing, span, seed)
     });
-    let beside = [20, 800].map(|window| {
+    let with_tcp = [20, 800].map(|window| {
         Sweep::over(study, &[SPACING], seeds.clone(), |spacing, seed| {
             let merge = Merge::fixed(EACH, spacing, span, seed).with_tcp(EACH, window);
             Merge { packet, ..merge }
         })
     });
-    let [small, large] = beside;
+    let [small, large] = with_tcp;
     let (alone, small, large) = (alone?, small?, large?);
     let goodput = |flows: &Flows| mean(&flows.tcp, |flow| flow.received);
     Ok(PacketResult {
@@ -201,52 +202,54 @@ fn row(study: &mut Study<'_>, packet: u32) -> Result<PacketResult, Pending> {
     })
 }
 
-/// The notes: the source of the chosen packet size, and the results with others.
+/// The results with packets of other sizes, and the source of the chosen size.
 fn others(rows: &[PacketResult], of: impl Fn(&PacketResult) -> String) -> String {
     let others = rows.iter().filter(|row| row.packet != PACKET);
     let texts: Vec<String> = others
         .map(|row| format!("{} B: {}", row.packet, of(row)))
         .collect();
     format!(
-        "The paper does not state the packet; {PACKET} B was chosen since it agrees with most of its numbers (table `implied` of \
-         psp.sensitivity). With others: {}.",
+        "The paper does not state the packet size; {PACKET} B was chosen since it agrees with most \
+         of its numbers (table `implied` of psp.sensitivity). With others: {}.",
         texts.join("; ")
     )
 }
 
-/// The caveat: the dependence of the best spacing on the packet size.
+/// The dependence of the best spacing on the packet size.
 pub(super) fn spacing_caveat(claim: &'static str, rows: &[PacketResult]) -> Reason {
     Reason {
         claim,
         text: format!(
-            "The best spacing is known to a step of the sweep, 50 us or (with --full) 25 us, which its interval does not hold. It grows with the packet. {}",
+            "The resolution of the best spacing is a step of the sweep, 50 us or (with --full) 25 \
+             us, which its interval does not include. It grows with the packet size. {}",
             others(rows, |row| format!("{} us", row.best[1]))
         ),
     }
 }
 
-/// The caveat: the dependence of the rate of a TCP with a small window on the packet size.
+/// The dependence of the rate of a TCP with a small window on the packet size.
 pub(super) fn window_caveat(claim: &'static str, most: &[Sample], rows: &[PacketResult]) -> Reason {
     Reason {
         claim,
         text: format!(
-            "The rate grows with the packet, and this number is one of those by which the packet was chosen. {} \
-             Judged is the mean of 16, {} Mb/s at most; the paper shows one TCP. FigureTable `spacings` has the \
-             greatest of 16.",
+            "The rate grows with the packet size, which was chosen by this number among others. {} \
+             The verdict is for the mean of 16, at most {} Mb/s; the paper shows one TCP. \
+             Table `spacings` has the maximum of 16.",
             others(rows, |row| format!("{} Mb/s", text(&row.small, 2))),
             text(most, 3),
         ),
     }
 }
 
-/// That the rate of a sender at the greatest spacing is one of the numbers that the packet comes
-/// from.
+/// The caveat that the rate of a sender at the maximum spacing is one of the numbers from which the
+/// packet size is derived.
 pub(super) fn fitted_caveat(claim: &'static str) -> Reason {
     Reason {
         claim,
         text: format!(
-            "The sender's rate is met by the packet of {PACKET} B, which was chosen by this number among others (table `implied` \
-             of psp.sensitivity); the rate of the TCPs is a prediction."
+            "The sender's rate agrees with the packet size of {PACKET} B, which was chosen by this \
+             number among others (table `implied` of psp.sensitivity); the rate of the TCPs is a \
+             prediction."
         ),
     }
 }
@@ -256,7 +259,7 @@ mod tests {
     use super::*;
     use crate::jobs::psp::merge::Span;
 
-    /// A packet gives the rate and the gap from which it is found again.
+    /// A packet size gives the rate and the gap from which it is computed again.
     #[test]
     fn packets_are_found_by_what_they_give() {
         let merge = Merge::fixed(

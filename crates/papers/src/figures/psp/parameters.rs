@@ -2,24 +2,30 @@
 
 use crate::jobs::psp::merge::{ACCESS, Media, Merge, PACKET, Protocol, Starts, name_of};
 
-/// The definitions of the modes of starting.
-pub(super) const STARTS: &str = "Modes of starting: `simul`, all senders at once; `rand`, each at a time of its own within 0.1 s, \
-     and with equal periods they keep their places; `drift`, likewise, but clocks differ by up to 0.5 %, so that places change; \
-     `jitter`, likewise, and each interval is drawn again within half of itself.";
+/// The descriptions of the start modes, for tables that name them.
+pub(super) const STARTS: &str = "Start modes: `simul`, all senders at once; `rand`, each at a \
+                                 random time within 0.1 s, with equal periods and therefore \
+                                 constant phases; `drift`, like `rand`, but clocks differ by up to \
+                                 0.5 %, so phases change; `jitter`, like `rand`, but each interval \
+                                 varies randomly by up to half.";
 
-/// The definitions of the readings of the protocol.
-pub(super) const READINGS: &str = "Readings of Fig. 4: `when-sent`, a loss belongs to the spacing that its packet was sent \
-     with, so that it is answered once; `latest`, each feedback that reports loss doubles the latest spacing. `range`: packets sent \
-     are those of the sequence numbers that a feedback is about; `clock`: those that left \
-     so long ago that without queues they would have come, so that a packet in a queue counts as lost.";
+/// The descriptions of the interpretations of the protocol, for tables that name them.
+pub(super) const READINGS: &str = "Interpretations of Fig. 4: `when-sent`, a loss is attributed to \
+                                   the spacing at which its packet was sent, so each loss has one \
+                                   reaction; `latest`, each feedback with loss doubles the latest \
+                                   spacing. `range`: the sent packets are those of the sequence \
+                                   numbers that a feedback covers; `clock`: those sent so long ago \
+                                   that they would have arrived without queues, so a packet in a \
+                                   queue counts as lost.";
 
 impl Merge {
-    /// The parameters of runs like this one, with their sources; `time` is that of their length.
+    /// The parameters of runs like this one, each with its source; `time` is the source of their
+    /// length.
     pub(super) fn parameters(&self, time: &str) -> Vec<[String; 2]> {
         let access = format!("{ACCESS} Mb/s, 2 ms; stated (3.1, Fig. 6)");
         let shared = format!("{} Mb/s, 40 ms; stated (3.1, Fig. 6)", self.shared);
         let buffer = format!(
-            "{} packets, stated (3.1); besides that in transmission, drop-tail: chosen",
+            "{} packets, stated (3.1); not counting the one in transmission, drop-tail: chosen",
             self.buffer
         );
         let span = self.span;
@@ -82,8 +88,8 @@ impl Merge {
             || "none".to_owned(),
             |tcp| {
                 format!(
-                    "{}, stated (3.2.3, 3.3.2); window of {} packets, as in 3.2.3; {} without end, on nodes of their own, \
-                     started within 1 s: chosen",
+                    "{}, stated (3.2.3, 3.3.2); window of {} packets, as in 3.2.3; {} without end, \
+                     on separate nodes, started within 1 s: chosen",
                     tcp.count, tcp.window, tcp.variant
                 )
             },
@@ -113,7 +119,8 @@ impl Protocol {
         ];
         let [control, attribution, counting] = names.map(|name| name.replace('"', ""));
         format!(
-            "{control} (2.1, 2.2, Fig. 4), step of 2 us; readings `{attribution}` and `{counting}`: chosen"
+            "{control} (2.1, 2.2, Fig. 4), step of 2 us; interpretations `{attribution}` and \
+             `{counting}`: chosen"
         )
     }
 }

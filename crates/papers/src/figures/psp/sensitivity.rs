@@ -1,4 +1,4 @@
-//! The effect of the choices that the paper leaves open.
+//! The effects of the choices that the paper leaves open.
 
 use polypath_claims::{FigureTable, Pending, Reason, Sample, Study};
 
@@ -20,8 +20,8 @@ pub(super) struct PairResult {
     loss: Vec<Sample>,
 }
 
-/// Two damped senders over links, buffers, packets and readings other than those of the figures,
-/// which come first.
+/// Two damped senders over links, buffers, packets and interpretations other than those of the
+/// figures, which come first.
 ///
 /// # Errors
 /// If results are missing.
@@ -36,7 +36,7 @@ pub(super) fn fair_rows(study: &mut Study<'_>) -> Result<Vec<PairResult>, Pendin
     rows(study, all)
 }
 
-/// Two damped senders in each of some settings.
+/// Requests two damped senders in each of some settings.
 ///
 /// # Errors
 /// If results are missing.
@@ -58,7 +58,7 @@ pub(super) fn rows(
     rows.collect()
 }
 
-/// The other readings of the protocol.
+/// The other interpretations of the protocol.
 fn readings() -> impl Iterator<Item = (String, Merge)> {
     READINGS[1..].iter().map(|&(attribution, counting)| {
         let protocol = Protocol {
@@ -153,7 +153,7 @@ pub(super) fn fair_table(id: &str, title: &str, rows: &[PairResult]) -> FigureTa
     )
 }
 
-/// The reason why two damped senders do not share equally.
+/// The reason for which two damped senders do not share.
 pub(super) fn fairness_reason(claim: &'static str, rows: &[PairResult]) -> Reason {
     let (own, others) = (&rows[0], &rows[1..]);
     let fair = others.iter().filter(|setting| setting.is_fair());
@@ -165,10 +165,12 @@ pub(super) fn fairness_reason(claim: &'static str, rows: &[PairResult]) -> Reaso
     Reason {
         claim,
         text: format!(
-            "No rule of the protocol favours the slower sender: a step of 2 us raises a rate r by r^2 x 2 us over the bits of \
-             a packet, so that the faster one gains more, and a doubling keeps the ratio of the spacings. Of {SHARED} Mb/s one \
-             comes to send {} of the {ACCESS} Mb/s of its access link, and the other {} Mb/s: Jain's index {}. Of {} other \
-             settings (table `fairness` of psp.fig16_17) the mean of the index reaches {FAIR} in: {fair}.",
+            "No rule of the protocol favours the slower sender: a step of 2 us raises a rate r by \
+             r^2 x 2 us over the bits of a packet, so the faster one gains more, and a doubling \
+             keeps the ratio of the spacings. Of {SHARED} Mb/s one sender reaches {} of the \
+             {ACCESS} Mb/s of its access link, and the other {} Mb/s: Jain's index {}. Of {} other \
+             settings (table `fairness` of psp.fig16_17) the mean of the index reaches {FAIR} in: \
+             {fair}.",
             text(&own.most, 1),
             text(&own.least, 1),
             text(&own.jain, 3),
@@ -177,7 +179,7 @@ pub(super) fn fairness_reason(claim: &'static str, rows: &[PairResult]) -> Reaso
     }
 }
 
-/// Jain's index on the fairness line, as the claim has it.
+/// The bound on Jain's index in the claim on the fairness line.
 const FAIR: f64 = 0.99;
 
 impl PairResult {
@@ -186,7 +188,7 @@ impl PairResult {
         estimate(&self.jain).is_some_and(|known| known.mean >= FAIR)
     }
 
-    /// Its index and rates in words.
+    /// Its index and rates as text.
     pub(super) fn description(&self) -> String {
         format!(
             "{} ({}: {} and {} Mb/s)",

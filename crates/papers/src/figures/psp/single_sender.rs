@@ -1,4 +1,4 @@
-//! A sender alone (Fig. 7).
+//! A single sender (Fig. 7).
 
 use polypath_claims::{Figure, Findings, Measurement, Pending, Study};
 use polypath_report::plot::{Axis, Plot};
@@ -12,20 +12,20 @@ use crate::jobs::psp::steady::{Flows, loss};
 
 pub(super) const FIGURE: Figure = Figure {
     id: "psp.fig7",
-    title: "A sender alone: received and sent rate",
+    title: "A single sender: sent and received rate",
     claims: &[CLAIM],
     make,
 };
 const CLAIM: &str = "psp.fig7.single";
 
 fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
-    // One run a point: all of the paper's 500 s.
+    // One run per point: all of the paper's 500 s.
     let span = Span {
         seconds: study.pick(15, 505),
         ..span(study)
     };
     let seed = seeds(study)[0];
-    // A clock that differs would only offer more than the link takes at a spacing of 0.
+    // A clock error would only offer more than the link rate at a spacing of 0.
     let sweep = Sweep::of(study, vec![seed], |spacing, seed| {
         Merge::fixed(1, spacing, span, seed).starting(Starts::Simul)
     })?;
@@ -42,11 +42,12 @@ fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
         plots: vec![picture(&sweep), ratios(&sweep)],
         measurements: vec![Measurement::of(CLAIM, "ratio", "ratio", "alone", &worst)],
         notes: vec![format!(
-            "The ratio is that at the spacing where it is furthest from 1; the greatest loss at any spacing is {lost}."
+            "The ratio is that at the spacing where it is furthest from 1; the maximum loss at any \
+             spacing is {lost}."
         )],
         parameters: Merge::fixed(1, 0, span, seed)
             .starting(Starts::Simul)
-            .parameters("chosen; one run a point, in which nothing is drawn"),
+            .parameters("chosen; one run per point, without random draws"),
         ..Findings::default()
     })
 }
@@ -56,11 +57,11 @@ fn ratio(flows: &Flows) -> Option<f64> {
     (flow.sent > 0.0).then(|| flow.received / flow.sent)
 }
 
-/// The share of the sent rate that arrives; in the paper, both curves coincide.
+/// The received share of the sent rate, which the paper shows by two coinciding curves.
 fn ratios(sweep: &Sweep) -> Plot {
     Plot {
         id: "fig7-ratio".to_owned(),
-        title: "Received over sent, of one sender alone".to_owned(),
+        title: "Received over sent rate of a single sender".to_owned(),
         x: microseconds(),
         y: Axis {
             range: Some([0.99, 1.01]),
@@ -74,7 +75,7 @@ fn ratios(sweep: &Sweep) -> Plot {
 fn picture(sweep: &Sweep) -> Plot {
     Plot {
         id: "fig7".to_owned(),
-        title: "Throughput of one sender alone".to_owned(),
+        title: "Throughput of a single sender".to_owned(),
         x: microseconds(),
         y: mbits("throughput"),
         series: vec![

@@ -1,4 +1,4 @@
-//! Whether spaced packets arrive spaced (3.2.4).
+//! Whether packets keep their spacing up to the receiver (3.2.4).
 
 use polypath_claims::{Figure, FigureTable, Findings, Measurement, Pending, Reason, Sample, Study};
 use polypath_report::plot::{Plot, Point, Series};
@@ -20,13 +20,13 @@ pub(super) const FIGURE: Figure = Figure {
 const CLAIM: &str = "psp.spacing_survives";
 /// The senders' spacing in microseconds (3.2.4).
 const SPACING: u32 = 1500;
-/// Senders, and as many TCPs.
+/// The number of senders, and of TCPs.
 const EACH: u32 = 16;
 /// A setting by its name: start phases, packet in bytes, and the window of the TCPs, if any.
 type Setting = (&'static str, Starts, u32, Option<u32>);
 
-/// The setting of the figure first, and right after it that without TCP and that of the packet of
-/// 507 B.
+/// The settings: first that of the figure, then that without TCP and that with packets of
+/// 507 B, then others.
 const SETTINGS: [Setting; 8] = [
     (
         "paper's set-up, 16 TCPs with window 20",
@@ -43,7 +43,7 @@ const SETTINGS: [Setting; 8] = [
     ("start phases `jitter`", Starts::Jitter, PACKET, Some(20)),
 ];
 
-/// The gaps of a setting, run by run.
+/// The gaps of a setting, for each run.
 struct Known {
     setting: Setting,
     seeds: Vec<u64>,
@@ -84,7 +84,8 @@ impl Known {
         text(&self.samples(of), 1)
     }
 
-    /// The load in Mb/s that the senders offer, and the TCPs with full windows and no queue.
+    /// The offered load of the senders, and of the TCPs with full windows and without queue, in
+    /// Mb/s.
     fn offered(&self) -> f64 {
         let (_, _, packet, window) = self.setting;
         let still = Span {
@@ -159,25 +160,28 @@ fn table(known: &[Known]) -> FigureTable {
             "senders and full TCP windows Mb/s",
             "mean us",
             "standard deviation us",
-            "mean us, nothing lost between",
-            "standard deviation us, nothing lost between",
+            "mean us, no loss in between",
+            "standard deviation us, no loss in between",
         ],
         known.iter().map(Known::row).collect(),
     )
 }
 
-/// Whether the mean comes from the size of the packet or from loss.
+/// The caveat on whether the mean results from the packet size or from loss.
 fn packet_or_loss(known: &[Known]) -> Reason {
     let (own, small) = (&known[0], &known[2]);
     Reason {
         claim: CLAIM,
         text: format!(
-            "The mean exceeds {SPACING} us because of the packet size, and little because of loss: from the end of a packet to the start of the next \
-             (Fig. 3) a gap grows by the difference of the transmission times on the access link and on the shared link. It is {} us without \
-             a loss in between, {} us over all gaps, and {} us without TCP. By that reading this number implies the packet of {PACKET} B. \
-             From start to start it implies a packet of 507 B, which from end to start \
-             gives {} us. This number alone does not decide which of the two the authors used: Figs. 8, 12 and 14 \
-             contradict 507 B (table `implied` of psp.sensitivity). An interval includes the error of the sender's clock, up to 0.5 %.",
+            "The mean exceeds {SPACING} us because of the packet size, and little because of loss: \
+             from the end of a packet to the start of the next (Fig. 3) a gap grows by the \
+             difference of the transmission times of a packet on its own link and on the shared \
+             one. It is {} us without a loss in between, {} us over all gaps, and {} us without \
+             TCP. A packet size of {PACKET} B follows from this number with that definition of a \
+             gap. From start to start a packet of 507 B would give it; from end to start 507 B \
+             gives {} us. This number alone does not decide between the two: Figs. 8, 12 and 14 \
+             contradict 507 B (table `implied` of psp.sensitivity). An interval includes the \
+             sender's clock, which differs by up to 0.5 %.",
             own.text(unbroken_mean),
             own.text(mean),
             known[1].text(mean),
@@ -186,7 +190,7 @@ fn packet_or_loss(known: &[Known]) -> Reason {
     }
 }
 
-/// The reason why the deviation differs, and the deviations in the other settings.
+/// The reason for which the deviation differs from the paper's, with that in the other settings.
 fn scatter(known: &[Known]) -> Reason {
     let others = known[1..].iter().map(|known| {
         format!(
@@ -200,8 +204,9 @@ fn scatter(known: &[Known]) -> Reason {
     Reason {
         claim: CLAIM,
         text: format!(
-            "The deviation is {} us, and {} us without a loss in between. Apart from the start modes, among TCPs it grows with the load of the senders and of full \
-             windows, {:.1} Mb/s here on a link of {SHARED} Mb/s. In other settings: {}.",
+            "The deviation is {} us, and {} us without a loss in between. Apart from the start \
+             mode, it grows with the load that senders and TCPs with full windows offer, which is \
+             {:.1} Mb/s here on a link of {SHARED} Mb/s. In other settings: {}.",
             own.text(deviation),
             own.text(unbroken_deviation),
             own.offered(),
@@ -210,7 +215,7 @@ fn scatter(known: &[Known]) -> Reason {
     }
 }
 
-/// The gaps of all runs, from the smallest to the largest, and the mean that the paper states, in
+/// The distribution of the gaps of all runs, with the mean that the paper states, in
 /// microseconds.
 fn histogram(runs: &[Gaps], paper: Option<f64>) -> Plot {
     let in_class = |class: usize| runs.iter().map(|gaps| gaps.classes[class]).sum::<u64>();

@@ -10,7 +10,7 @@ use crate::figures::pictures::figure_table;
 use crate::jobs::psp::merge::{Merge, Span};
 use crate::jobs::psp::steady::{Flow, Flows, Steady};
 
-/// A column of a table over the spacing: its head, what it is of, and its digits behind the point.
+/// A column of a table over the spacing: its heading, its quantity, and its decimal places.
 pub(super) type Column<'a> = (&'a str, &'a dyn Fn(&Flows) -> Option<f64>, usize);
 
 /// The spacings of Figs. 7 to 15 in microseconds, dense where the curves bend.
@@ -22,7 +22,7 @@ const FEW_SPACINGS: &[u32] = &[
     0, 50, 100, 200, 500, 800, 1000, 1050, 1100, 1200, 1500, 2000, 3000, 5000,
 ];
 
-/// The duration of a run: all runs of a point measure the paper's 500 s (3.2).
+/// The duration of a run: all runs of a point together measure the paper's 500 s (3.2).
 pub(super) fn span(study: &Study<'_>) -> Span {
     Span {
         seconds: study.pick(15, 105),
@@ -30,15 +30,15 @@ pub(super) fn span(study: &Study<'_>) -> Span {
     }
 }
 
-/// The source of the duration of such runs.
+/// The source of the length of such runs.
 pub(super) const TIME: &str = "with --full five seeds make the paper's 500 s a point (3.2)";
 
-/// Seeds for several runs of each point.
+/// The seeds of several runs of each point.
 pub(super) fn seeds(study: &Study<'_>) -> Vec<u64> {
     replica_seeds(SEED, study.pick(3, 5))
 }
 
-/// The results by spacing and seed.
+/// The results, by spacing and seed.
 #[derive(Clone, Debug)]
 pub(super) struct Sweep {
     pub(super) spacings: Vec<u32>,
@@ -60,7 +60,7 @@ impl Sweep {
         Self::over(study, spacings, seeds, merge)
     }
 
-    /// The same with spacings of its own, in microseconds.
+    /// Like that, with other spacings, in microseconds.
     ///
     /// # Errors
     /// If results are missing.
@@ -86,7 +86,7 @@ impl Sweep {
         self.flows.iter().map(|runs| of(&runs[seed])).collect()
     }
 
-    /// A value from the curve of `of` for each seed; the seeds where there is none are left out.
+    /// A value from the curve of `of` for each seed; seeds without one are left out.
     pub(super) fn samples(
         &self,
         of: impl Fn(&Flows) -> Option<f64>,
@@ -122,7 +122,7 @@ impl Sweep {
         }
     }
 
-    /// Columns over the spacing, each by its head, what it is of, and its digits.
+    /// A table of columns over the spacing.
     pub(super) fn table(&self, title: &str, columns: &[Column<'_>]) -> FigureTable {
         let row = |(position, spacing): (usize, &u32)| {
             let cell = |(_, of, digits): &Column<'_>| text(&self.at(position, of), *digits);
@@ -154,7 +154,7 @@ impl Sweep {
     }
 }
 
-/// The spacing at which the product of delivered rate and share that is not lost is greatest, in
+/// The spacing that maximises the product of delivered rate and delivered share, in
 /// microseconds.
 pub(super) fn best(spacings: &[u32], products: &[Option<f64>]) -> Option<f64> {
     let curve = spacings.iter().zip(products);
@@ -163,7 +163,7 @@ pub(super) fn best(spacings: &[u32], products: &[Option<f64>]) -> Option<f64> {
     best.map(|(&spacing, _)| f64::from(spacing))
 }
 
-/// The largest spacing that still delivers the greatest rate to within half a percent, in
+/// The largest spacing that delivers the maximum rate to within 0.5 %, in
 /// microseconds.
 pub(super) fn largest_undiminished(spacings: &[u32], rates: &[Option<f64>]) -> Option<f64> {
     let most = rates.iter().flatten().copied().fold(0.0, f64::max);
@@ -175,7 +175,7 @@ pub(super) fn largest_undiminished(spacings: &[u32], rates: &[Option<f64>]) -> O
         .map(|(&spacing, _)| f64::from(spacing))
 }
 
-/// The least spacing from which on less than a thousandth is lost, in microseconds.
+/// The minimum spacing from which less than 0.1 % is lost, in microseconds.
 pub(super) fn least_lossless(spacings: &[u32], losses: &[Option<f64>]) -> Option<f64> {
     let curve = spacings.iter().zip(losses).rev();
     let kept = |(_, loss): &(_, &Option<f64>)| loss.is_some_and(|loss| loss < 1e-3);
@@ -190,7 +190,7 @@ pub(super) fn mean(flows: &[Flow], of: impl Fn(&Flow) -> f64) -> Option<f64> {
     (!flows.is_empty()).then(|| flows.iter().map(of).sum::<f64>() / flows.len() as f64)
 }
 
-/// The least and the greatest that a flow received.
+/// The minimum and maximum received rate of a flow.
 pub(super) fn extremes(flows: &[Flow]) -> Option<[f64; 2]> {
     let received = || flows.iter().map(|flow| flow.received);
     Some([received().reduce(f64::min)?, received().reduce(f64::max)?])

@@ -1,8 +1,8 @@
 //! The live tests over a wide-area network (Figs. 1, 2), on a modelled one.
 //!
-//! A drop-tail queue alone delivers no less when more is offered. Here the bottleneck is a node
-//! whose processor is interrupted by each packet that comes, also by one that it then drops, and
-//! forwards packets with what time is left: the receive livelock of Mogul and Ramakrishnan,
+//! A drop-tail queue alone does not deliver less when more is offered. Here the bottleneck is a
+//! node whose processor is interrupted by each arriving packet, even one that it then drops, and
+//! forwards packets in the remaining time: the receive livelock of Mogul and Ramakrishnan,
 //! "Eliminating Receive Livelock in an Interrupt-Driven Kernel" (1996).
 
 use super::sweep::microseconds;
@@ -26,9 +26,9 @@ pub(super) const FIGURE: Figure = Figure {
     make,
 };
 
-/// Fitted to the loss of 10 % at 200 us: the share of time in which there is a burst.
+/// The share of time with a burst, fitted to the loss of 10 % at 200 us.
 const BUSY: f64 = 0.36;
-/// Fitted to the 62 Mb/s at 0 us: what an arrival takes of the processor's time, in microseconds.
+/// The processor time of an arrival in microseconds, fitted to the 62 Mb/s at 0 us.
 const INTERRUPT: f64 = 1.9;
 
 const SPACINGS: &[u32] = &[
@@ -111,7 +111,7 @@ fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
 /// The spacings in microseconds at which the paper states numbers (1.1, 2).
 const STATED: [f64; 3] = [0.0, 100.0, 200.0];
 
-/// The losses that the paper states there (1.1), of which the ledger has no values.
+/// The losses that the paper states there (1.1), which are not in the ledger.
 const LOSSES: [f64; 3] = [0.9, 0.35, 0.1];
 
 fn throughput(kinds: &[(&str, &Model)], rates: [Option<f64>; 3]) -> Plot {
@@ -148,11 +148,14 @@ fn losses(kinds: &[(&str, &Model)]) -> Plot {
 }
 
 const NOTES: &[&str] = &[
-    "Fitted: what an arrival takes of the bottleneck's time, to 62 Mb/s at 0 us; the share of time with bursts, to the loss of 10 % at 200 us. Predicted: throughput and loss at 100 us, that 50 us delivers more than 0, and where the loss ends.",
-    "Without interrupts the delivered rate does not fall towards 0 us: a FIFO forwards what it can, however much is offered.",
+    "Fitted: the processor time of an arrival at the bottleneck, to 62 Mb/s at 0 us; the share of \
+     time with bursts, to the loss of 10 % at 200 us. Predicted: throughput and loss at 100 us, \
+     that 50 us delivers more than 0 us, and the spacing at which the loss ends.",
+    "Without interrupts the delivered rate does not fall towards 0 us: a FIFO forwards at its rate, \
+     however much is offered.",
 ];
 
-/// The caveats: the fitted values, and those for which the model was chosen.
+/// The caveat on the fitted values, and the purpose of the model.
 fn caveats(kinds: &[(&str, &Model)]) -> Vec<Reason> {
     let at = |model: &Model, spacing: f64, of: fn(Carried) -> f64, digits| {
         let position = SPACINGS
@@ -170,17 +173,18 @@ fn caveats(kinds: &[(&str, &Model)]) -> Vec<Reason> {
         Reason {
             claim: "psp.fig1_2.wan",
             text: format!(
-                "Fitted to the paper: the rate at 0 us, by what an interrupt takes, and the loss at 200 us, which fixes the rate \
-                 there, by the share of time with bursts. Predicted is the rate at 100 us alone. The losses, which are not \
-                 judged: {}.",
+                "Fitted to the paper: the rate at 0 us, by the time of an interrupt, and the loss \
+                 at 200 us, which determines the rate there, by the share of time with bursts. Only \
+                 the rate at 100 us is predicted. The losses, which are not judged: {}.",
                 losses.join(", "),
             ),
         },
         Reason {
             claim: "psp.fig1.shape",
             text: format!(
-                "That the rate is less at 0 us than at its peak is what the processor with interrupts was chosen for; where the \
-                 peak lies is predicted. Without interrupts {} Mb/s are delivered at 0 us, {} at 50 us and {} at 100 us.",
+                "The processor with interrupts was chosen so that the rate is less at 0 us than at \
+                 its peak; the position of the peak is predicted. Without interrupts {} Mb/s are \
+                 delivered at 0 us, {} at 50 us and {} at 100 us.",
                 at(without, 0.0, delivered, 1),
                 at(without, 50.0, delivered, 1),
                 at(without, 100.0, delivered, 1),
@@ -243,12 +247,32 @@ fn table(kinds: &[(&str, &Model)]) -> FigureTable {
 
 fn parameters() -> Vec<[String; 2]> {
     [
-        ("packet", "1500 B, of Ethernet; what 1.1's numbers imply is in table `implied` of psp.sensitivity".to_owned()),
-        ("sender's line", format!("{LINE} Mb/s, OC-12: 62 Mb/s at a loss of 90 %")),
-        ("bottleneck", format!("{BOTTLENECK} Mb/s, {BUFFER} packets; chosen")),
-        ("other traffic", format!("bursts at {BURST} Mb/s (DS-3) of {ON} s in the mean; chosen")),
-        ("share of time with bursts", format!("{BUSY}; fitted to the loss at 200 us")),
-        ("interrupt", format!("{INTERRUPT} us an arrival; fitted to the rate at 0 us")),
+        (
+            "packet",
+            "1500 B, Ethernet; the sizes implied by 1.1 are in table `implied` of \
+                    psp.sensitivity"
+                .to_owned(),
+        ),
+        (
+            "sender's line",
+            format!("{LINE} Mb/s, OC-12: 62 Mb/s at a loss of 90 %"),
+        ),
+        (
+            "bottleneck",
+            format!("{BOTTLENECK} Mb/s, {BUFFER} packets; chosen"),
+        ),
+        (
+            "other traffic",
+            format!("bursts at {BURST} Mb/s (DS-3) of {ON} s in the mean; chosen"),
+        ),
+        (
+            "share of time with bursts",
+            format!("{BUSY}; fitted to the loss at 200 us"),
+        ),
+        (
+            "interrupt",
+            format!("{INTERRUPT} us per arrival; fitted to the rate at 0 us"),
+        ),
     ]
     .map(|(name, value)| [name.to_owned(), value])
     .to_vec()

@@ -32,7 +32,7 @@ pub(super) const LARGE: Figure = Figure {
     make: large_window,
 };
 const EACH: u32 = 16;
-/// The receiver's window in packets that is many systems' default (3.2.3), and one beyond the
+/// The receiver's window in packets that is the default of many systems (3.2.3), and one beyond the
 /// product of bandwidth and delay.
 const WINDOWS: [u32; 2] = [20, 800];
 
@@ -96,7 +96,7 @@ fn media(study: &mut Study<'_>) -> Result<Findings, Pending> {
     })
 }
 
-/// The reason why senders among TCPs receive less than in the paper.
+/// The reason for which senders among TCPs do not have the paper's rate.
 fn capacity_reason(sweep: &Sweep, peak: f64, best: &[Sample]) -> Reason {
     let shared = f64::from(SHARED);
     let own = peak * f64::from(EACH);
@@ -109,10 +109,11 @@ fn capacity_reason(sweep: &Sweep, peak: f64, best: &[Sample]) -> Reason {
     Reason {
         claim: "psp.fig10_11.with_tcp",
         text: format!(
-            "{EACH} senders that receive {peak} Mb/s each make {own} Mb/s, more than the {shared} Mb/s of the stated link; \
-             no packet size gives that, and TCPs that probe for the rest of the capacity rule out a loss of exactly 0. A sixteenth of the link \
-             is {:.2} Mb/s. At 1050 us a sender sends {} Mb/s, receives {} Mb/s and loses {}; the TCPs get {} Mb/s each. The \
-             best spacing is {} us, to a step of the sweep.",
+            "{EACH} senders that receive {peak} Mb/s each have {own} Mb/s, more than the {shared} \
+             Mb/s of the stated link; no packet size can give that, and a loss of exactly 0 is \
+             impossible while TCPs probe for bandwidth. A sixteenth of the link is {:.2} Mb/s. At \
+             1050 us a sender sends {} Mb/s, receives {} Mb/s and loses {}; the TCPs have {} Mb/s \
+             each. The best spacing is {} us, with the resolution of the sweep.",
             shared / f64::from(EACH),
             at(1050, sent, 3),
             at(1050, received, 3),
@@ -144,7 +145,7 @@ fn small_window(study: &mut Study<'_>) -> Result<Findings, Pending> {
         tables: vec![curve(&sweep, WINDOWS[0])],
         measurements: vec![Measurement::of(
             CLAIM,
-            "greatest goodput",
+            "maximum goodput",
             "Mb/s",
             "sixteen",
             &most,
@@ -193,13 +194,13 @@ fn large_window(study: &mut Study<'_>) -> Result<Findings, Pending> {
     })
 }
 
-/// The loss of all TCPs over the spacing, for the claim on its form.
+/// The loss of all TCPs over the spacing, for the claim on its shape.
 fn loss_curve(sweep: &Sweep, quantity: &str) -> Vec<Measurement> {
     let model = Measurement::of("psp.fig13_15.tcp_loss", quantity, "ratio", quantity, &[]);
     sweep.measurements(&model, tcp_loss)
 }
 
-/// The other end of the range of best spacings in microseconds, of which the ledger has the first
+/// The upper end of the range of best spacings in microseconds; the ledger has the lower one
 /// (3.2.3).
 const BEST_TO: f64 = 1050.0;
 
@@ -218,7 +219,7 @@ fn media_throughput(sweep: &Sweep, [best, peak, _]: [Option<f64>; 3]) -> Plot {
     }
 }
 
-/// The values that the paper states at either end of the range of best spacings.
+/// The paper's values of a curve at both ends of the range of best spacings.
 fn known_range(best: Option<f64>, value: Option<f64>, of: &str) -> Vec<Stated> {
     let ends = best.into_iter().chain([BEST_TO]);
     let points = ends.filter_map(|x| Some(stated(of, x, value?)));
@@ -246,8 +247,8 @@ fn tcp_throughput(sweep: &Sweep, id: &str, known: Option<(f64, f64)>) -> Plot {
         y: mbits("goodput"),
         series: vec![
             sweep.series("mean of 16", goodput),
-            thin(sweep.series("least of 16", extreme(0))),
-            thin(sweep.series("greatest of 16", extreme(1))),
+            thin(sweep.series("minimum of 16", extreme(0))),
+            thin(sweep.series("maximum of 16", extreme(1))),
         ],
         stated: known
             .map(|(x, y)| stated("mean of 16", x, y))
@@ -268,15 +269,15 @@ fn tcp_losses(sweep: &Sweep, id: &str) -> Plot {
     }
 }
 
-/// The curves as a table.
+/// The table of the curves.
 fn curve(sweep: &Sweep, window: u32) -> FigureTable {
     let columns: [Column<'_>; 7] = [
         ("sent Mb/s", &sent, 2),
         ("received Mb/s, mean of 16", &received, 3),
         ("loss", &lost, 4),
         ("TCP Mb/s, mean of 16", &goodput, 3),
-        ("least of 16", &|flows| Some(extremes(&flows.tcp)?[0]), 2),
-        ("greatest of 16", &|flows| Some(extremes(&flows.tcp)?[1]), 2),
+        ("minimum of 16", &|flows| Some(extremes(&flows.tcp)?[0]), 2),
+        ("maximum of 16", &|flows| Some(extremes(&flows.tcp)?[1]), 2),
         ("loss of TCP", &tcp_loss, 5),
     ];
     let title = format!("16 senders by their spacing, and 16 TCPs with a window of {window}");

@@ -1,4 +1,4 @@
-//! The reasons for differing claims on the mechanisms without background, and the caveats of their
+//! Reasons for differing claims on the mechanisms without background, and caveats of their
 //! verdicts.
 
 use super::super::sweep::{delays, only, ratio, samples, share};
@@ -9,24 +9,24 @@ use crate::jobs::delay_centric::mechanism::{GUARD, Mechanism, PREDICTIVE, PREDIC
 use crate::jobs::delay_centric::runs::Run;
 use crate::jobs::delay_centric::testbed::SOURCES;
 
-/// The caveat of a verdict: the reading that is judged, and its conditions.
+/// The caveats of a verdict: the interpretation that is judged, and its sensitivity.
 pub(super) fn caveat(sweeps: &Sweeps, variants: &[Compared], mechanism: Mechanism) -> String {
     let reading = reading(sweeps, mechanism);
     match mechanism {
         GUARD => format!(
-            "{reading} The two modes stem from the start rather than from guard times. {} {}",
+            "{reading} The initial paths rather than guard times cause the two modes. {} {}",
             by_start(sweeps, PURE),
             by_start(sweeps, GUARD)
         ),
         PREDICTIVE => format!(
-            "{reading} The result needs long queues: with 50 packets, pure and predictive have {} ms.",
+            "{reading} It needs long queues: with 50 packets, pure and predictive have {} ms.",
             in_variant(variants, "queue of 50 packets", [PURE, PREDICTIVE])
         ),
         _ => reading,
     }
 }
 
-/// The reading that is judged, and the results of the other.
+/// The interpretation that is judged, and the results of the other.
 fn reading(sweeps: &Sweeps, mechanism: Mechanism) -> String {
     let other = if mechanism == PURE { PREDICTIVE } else { PURE };
     let at = |of: Mechanism| {
@@ -35,21 +35,23 @@ fn reading(sweeps: &Sweeps, mechanism: Mechanism) -> String {
         format!("{}: {} ms", of.title(), each.join(", "))
     };
     format!(
-        "The reading in which each source sends 3000 packets, for some 18 s, is judged. With 3000 in all, a run lasts 3 s, less \
-         than many guard times, and mean delays are {}; {}. Each source begins on a random path: the \
-         paper's lower mode of almost 0 ms needs runs that begin evenly. The upper mode begins at {}.",
+        "The verdict is for the interpretation that each source sends 3000 packets, in some 18 s. \
+         With 3000 in total, a run lasts 3 s, which is shorter than many guard times, and mean \
+         delays are {}; {}. Each source starts on a random path: the paper's lower mode of almost 0 \
+         ms needs runs that start evenly. The upper mode starts at {}.",
         at(mechanism),
         at(other),
         sweeps.threshold.text()
     )
 }
 
-/// The reason for a differing claim, with the settings that were tried.
+/// The reason for which a claim differs, with the settings tried.
 pub(super) fn reason(sweeps: &Sweeps, variants: &[Compared], mechanism: Mechanism) -> String {
     match mechanism {
         GUARD => format!(
-            "During a guard time no source leaves an overloaded path: with four of six sources at .99 its queue grows by a third of a \
-             second in each second, for 1 to 4 s. Afterwards three sources on each path do not drain it, so that the others leave as well. {} {} {}",
+            "During a guard time no source leaves an overloaded path: with four of six sources, its \
+             queue grows by a third of a second in each second at .99, for 1 to 4 s. Afterwards \
+             three and three sources do not empty it, so the others leave, too. {} {} {}",
             switches(sweeps, [PURE, GUARD]),
             guard_time(variants, [PURE, GUARD]),
             settings(variants, [PURE, GUARD])
@@ -57,8 +59,9 @@ pub(super) fn reason(sweeps: &Sweeps, variants: &[Compared], mechanism: Mechanis
         PREDICTIVE_GUARD => {
             let pair = [PREDICTIVE, PREDICTIVE_GUARD];
             format!(
-                "At the end of its guard time a source evaluates the whole rule again, trends included. It mostly stays and starts another guard time, while its \
-                 heartbeats load the other path. {} {} {} {}",
+                "At the end of a guard time a source evaluates the whole rule again, trends \
+                 included. Mostly it stays and waits again, while heartbeats load the other path. \
+                 {} {} {} {}",
                 switches(sweeps, pair),
                 guard_time(variants, pair),
                 by_start(sweeps, PREDICTIVE_GUARD),
@@ -66,7 +69,8 @@ pub(super) fn reason(sweeps: &Sweeps, variants: &[Compared], mechanism: Mechanis
             )
         }
         _ => format!(
-            "Just above .75, a few unstable runs determine the means, so that few seeds prove little (tables `modes` and `starts`). {}",
+            "Just above .75, means depend on a few unstable runs, and few seeds give little \
+             evidence (tables `modes` and `starts`). {}",
             settings(variants, [PURE, PREDICTIVE])
         ),
     }
@@ -76,19 +80,23 @@ fn guard_time(variants: &[Compared], pair: [Mechanism; 2]) -> String {
     let (lower, all) = lower(variants, pair);
     let extremes = extremes(variants, pair).unwrap_or_default();
     format!(
-        "The heartbeats of a source in guard time add .1 Mb/s to the other path. The mean is lower with a guard time \
-         than without in {lower} of {all} settings and utilisations that were tried; the ratio of both is {extremes}. Two changes to \
-         the paper's text lower it: a guard time after a switch, so that the first source to detect an overload leaves at once; \
-         and even starts with heartbeats that hardly load the path, so that a guard time only bridges short variations."
+        "The heartbeats of a source in guard time add .1 Mb/s to the other path. The mean is lower \
+         with a guard time than without in {lower} of {all} settings and utilisations that were \
+         run; the ratio of both is {extremes}. Two changes that are not in the paper's text lower \
+         it: a guard time that follows a switch, so that the first sources to detect an overload \
+         leave at once; and even starts with small heartbeats, so that a guard time only waits \
+         until a random variation has passed."
     )
 }
 
-/// The mean delays of both in the figures, and in the settings where the second has the lower one.
+/// The mean delays of both mechanisms in the figures, and the settings in which the second has the
+/// lower one; the tables have the other settings.
 fn settings(variants: &[Compared], pair: [Mechanism; 2]) -> String {
     let [a, b] = pair.map(Mechanism::title);
     let at = |at| {
         format!(
-            "Mean delays of {a} and {b} at {} in ms, in the figures and where the latter is lower: {}.",
+            "Mean delays of {a} and {b} at {} in ms, in the figures and in settings where the \
+             latter is lower: {}.",
             ratio(at),
             lower_delays(variants, pair, at)
         )
@@ -97,7 +105,7 @@ fn settings(variants: &[Compared], pair: [Mechanism; 2]) -> String {
     format!("{} {all}", COMPARED.map(at).join(" "))
 }
 
-/// The number of switches of all sources in a run, without guard time and with it.
+/// The path switches of a run, without guard time and with it.
 fn switches(sweeps: &Sweeps, pair: [Mechanism; 2]) -> String {
     let at = |at: u32| {
         let [without, with] = pair.map(|of| {
@@ -107,10 +115,10 @@ fn switches(sweeps: &Sweeps, pair: [Mechanism; 2]) -> String {
         format!("{without} and {with} at {}", ratio(at))
     };
     let each = COMPARED.map(at).join(", ");
-    format!("Switches of all sources in a run without and with guard time: {each}.")
+    format!("The number of switches of all sources in a run, without and with it: {each}.")
 }
 
-/// The share of unstable runs by their start.
+/// The effect of the initial paths on which runs are unstable.
 fn by_start(sweeps: &Sweeps, mechanism: Mechanism) -> String {
     let is_upper = |run: &Run| sweeps.threshold.is_upper(run);
     let at = |at: u32| {
@@ -121,7 +129,7 @@ fn by_start(sweeps: &Sweeps, mechanism: Mechanism) -> String {
         });
         let [even, uneven] = shares;
         format!(
-            "at {} {even} of the runs that begin three and three, {uneven} of the others",
+            "at {} {even} of the runs that start three and three, {uneven} of the others",
             ratio(at)
         )
     };

@@ -8,7 +8,7 @@ use crate::figures::estimates::text;
 use crate::figures::pictures::figure_table;
 use crate::jobs::delay_centric::testbed::SOURCES;
 
-/// Mean delays, modes and what else there is, by utilisation.
+/// Mean delays, modes and switches by utilisation.
 pub(super) fn shares(sweep: &Sweep, threshold: Threshold) -> FigureTable {
     let row = |(&at, runs): (&u32, &Vec<_>)| {
         let upper = only(runs, |run| threshold.is_upper(run));
@@ -40,7 +40,7 @@ pub(super) fn shares(sweep: &Sweep, threshold: Threshold) -> FigureTable {
     figure_table("modes", &title, &columns, rows.collect())
 }
 
-/// The modes by the paths on which the sources begin.
+/// The dependence of the modes on the paths on which the sources start.
 pub(in crate::figures::delay_centric) fn starts(
     sweep: &Sweep,
     threshold: Threshold,
@@ -62,7 +62,7 @@ pub(in crate::figures::delay_centric) fn starts(
     }
     let columns = [
         "utilisation",
-        "sources that begin on either path",
+        "sources that start on either path",
         "runs",
         "share in the upper mode",
         "mean delay ms",

@@ -1,4 +1,4 @@
-//! Plots of single link, naive and cured.
+//! Plots of a single link, naive copies, and copies with ECN.
 
 use polypath_claims::Sample;
 use polypath_report::plot::{Axis, Look, Plot, Series};
@@ -11,14 +11,17 @@ use crate::figures::pictures::axis;
 use crate::jobs::diversity::run::{RunResult, samples};
 use crate::jobs::diversity::setting::SHARE;
 
-/// The four measures that the cure is to improve, over the number of flows.
+/// The four measures that ECN should improve, for each scheme over the number of flows.
 pub(super) fn side_by_side(groups: &[Group]) -> Plot {
     let of_runs = |value: fn(&RunResult) -> f64| {
         move |group: &Group, member| samples(group.runs(member), value)
     };
     Plot {
         id: "side_by_side".to_owned(),
-        title: format!("{SHARE} packets a flow, fades of 1 s: one link, naive and cured diversity"),
+        title: format!(
+            "{SHARE} packets per flow, fades of 1 s: one link, naive copies and copies \
+                        with ECN"
+        ),
         panels: vec![
             panel(
                 groups,
@@ -49,7 +52,7 @@ pub(super) fn side_by_side(groups: &[Group]) -> Plot {
     }
 }
 
-/// The members that the plots compare.
+/// The compared measures.
 const SHOWN: [Member; 4] = [
     Member::Unfaded,
     Member::Single,
@@ -57,7 +60,7 @@ const SHOWN: [Member; 4] = [
     Member::Cured,
 ];
 
-/// A measure of each member, side by side at each number of flows.
+/// A measure of each scheme, side by side at each number of flows.
 fn panel(
     groups: &[Group],
     title: &str,
@@ -89,7 +92,7 @@ fn panel(
     }
 }
 
-/// The load of each round trip of a run, over the capacity.
+/// The packets that all flows of a run send in each round trip, over the capacity.
 pub(super) fn traces(group: &Group) -> Plot {
     let ran = |member: &Member| Some((member.name(), group.runs(*member).first()?));
     let shown: Vec<_> = SHOWN.iter().filter_map(ran).collect();

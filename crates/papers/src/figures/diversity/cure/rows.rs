@@ -1,4 +1,4 @@
-//! The ways to carry flows that are compared with the cure.
+//! The schemes that are compared with ECN.
 
 use polypath_claims::{Pending, Study};
 use polypath_core::combine::signature::{SameLinksConfig, SignatureConfig};
@@ -8,12 +8,12 @@ use crate::jobs::diversity::latecomer::{Late, Latecomer};
 use crate::jobs::diversity::run::{RunResult, Runs};
 use crate::jobs::diversity::setting::{LINKS, LONG, SHARE, SHORT, paper};
 
-/// The round in which the late flow begins.
+/// The round in which the late flow starts.
 pub(super) const LATE: u32 = 1000;
 /// The number of rounds for which it is observed.
 const SPAN: u32 = 500;
 
-/// A way to carry flows.
+/// The scheme that carries the flows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Member {
     /// Over one link that does not fade.
@@ -43,7 +43,7 @@ impl Member {
             Self::Single => "single link",
             Self::Naive => "naive",
             Self::Cured => "cured",
-            Self::Plain => "cured by the paper's rule",
+            Self::Plain => "ECN by the paper's rule",
         }
     }
 
@@ -66,7 +66,7 @@ impl Member {
     }
 }
 
-/// The runs of every way to carry one number of flows.
+/// All schemes with this number of flows.
 pub(super) struct Group {
     pub(super) flows: u32,
     pub(super) share: u32,
@@ -77,7 +77,8 @@ pub(super) struct Group {
 
 impl Group {
     fn ask(study: &mut Study<'_>, flows: u32, share: u32, nu: f64) -> Result<Self, Pending> {
-        // Many flows with many packets are slow to run; fades, which all flows share, need many runs.
+        // Many flows with many packets are slow to run; fades, which all flows share, need many
+        // runs.
         let many = flows * share >= 100 * SHARE * 4;
         let seeds = if many {
             study.pick(4, 20)
@@ -96,7 +97,8 @@ impl Group {
                 late: LATE,
                 ..config
             };
-            // Runs of a hundred flows with many packets are slow; results of few flows vary more.
+            // The share of a hundred flows over more packets is slow to run, and that of few flows
+            // varies more.
             let seeds = (seeds_of_late * SHARE * 5 / (share * flows)).max(seeds);
             let late = Late::new(late, SPAN, seeds).ask(study);
             asked.push((runs.ask(study), late));
@@ -123,22 +125,22 @@ impl Group {
         &self.late[member as usize]
     }
 
-    /// The name in rules.
+    /// Its name in rules.
     pub(super) fn id(&self) -> String {
         format!("flows{}_nu{}", self.flows, self.nu)
     }
 
-    /// The name in tables.
+    /// Its name among runs.
     pub(super) fn name(&self) -> String {
         format!("{}, {} packets a flow", self.id(), self.share)
     }
 
-    /// Whether the plot of single runs shows this group.
+    /// Whether the plot of runs shows it.
     pub(super) fn is_shown(&self) -> bool {
         shows(self.flows, self.share, self.nu)
     }
 
-    /// Whether the plot of means includes this group.
+    /// Whether the plot of means shows it.
     pub(super) fn is_compared(&self) -> bool {
         self.share == SHARE && self.nu < SHORT
     }

@@ -8,14 +8,14 @@ use crate::jobs::diversity::setting::{LINKS, LONG, SHARE, SHORT, paper};
 /// A setting.
 #[derive(Clone, Debug)]
 pub(super) struct Setting {
-    /// The name in rules.
+    /// Its name in rules.
     pub(super) id: String,
-    /// The title in tables.
+    /// Its description.
     pub(super) title: String,
     pub(super) config: RoundModelConfig,
-    /// Whether the flows react to signatures.
+    /// Whether the flows react to the signatures.
     pub(super) acts: bool,
-    /// Whether its parameters are the paper's.
+    /// Whether all parameters are the paper's.
     pub(super) is_paper: bool,
     /// Whether the plot shows it.
     pub(super) is_shown: bool,
@@ -24,13 +24,13 @@ pub(super) struct Setting {
 impl Setting {
     fn of_paper(flows: u32, nu: f64, acts: bool) -> Self {
         let (loop_, title) = if acts {
-            ("closed", "react to the signature")
+            ("closed", "act on it")
         } else {
-            ("open", "ignore the signature")
+            ("open", "ignore it")
         };
         Self {
             id: format!("flows{flows}_nu{nu}_{loop_}"),
-            title: format!("{flows} flows that {title}, nu {nu}/s"),
+            title: format!("{flows} flows, nu {nu}/s; they {title}"),
             config: paper(flows, LINKS, SHARE, nu),
             acts,
             is_paper: true,
@@ -38,13 +38,13 @@ impl Setting {
         }
     }
 
-    /// Flows with their own sets of links.
+    /// The setting with separate links for each flow.
     fn mixed(title: &str, capacity: u32, sets: Vec<u8>, acts: bool) -> Self {
         let flows = u32::try_from(sets.len()).unwrap_or(u32::MAX);
         let title = if acts {
             title.to_owned()
         } else {
-            format!("{title}, signature ignored")
+            format!("{title}; they go on")
         };
         Self {
             id: String::new(),
@@ -60,7 +60,7 @@ impl Setting {
         }
     }
 
-    /// The configuration with this signature.
+    /// The setting with this signature.
     pub(super) fn with(&self, signature: SignatureConfig) -> RoundModelConfig {
         let acts = self.acts;
         RoundModelConfig {
@@ -84,8 +84,8 @@ pub(super) fn settings() -> Vec<Setting> {
     all
 }
 
-/// Twenty flows on four links, not all of which use every link. A link carries 100 packets for each
-/// of its flows.
+/// Twenty flows on four links, of which not all flows use all; a link carries 100 packets for each
+/// flow that uses it.
 fn mixed(acts: bool) -> [Setting; 4] {
     let ring: [u8; 4] = [0b0011, 0b0110, 0b1100, 0b1001];
     let overlap = ring.into_iter().cycle().take(20).collect();
@@ -99,7 +99,7 @@ fn mixed(acts: bool) -> [Setting; 4] {
         };
         (0..20).map(set).collect::<Vec<u8>>()
     };
-    // All of the flows with copies use every link, and a quarter of the others.
+    // All flows with copies use every link, and a quarter of the others do.
     let capacity = |copied: u32| (copied + (20 - copied) / 4) * SHARE;
     let of = |title, copied| Setting::mixed(title, capacity(copied), with_alone(copied), acts);
     [

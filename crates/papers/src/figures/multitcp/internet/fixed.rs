@@ -9,14 +9,14 @@ use crate::jobs::multitcp::parameters::{adjust, table_2};
 
 pub(in crate::figures::multitcp) const FIG_6: Figure = Figure {
     id: "multitcp.fig6",
-    title: "1, 4 and 8 connections towards 480 kb/s over a modelled access link",
+    title: "1, 4 and 8 connections with a target of 480 kb/s over a modelled access link",
     claims: &[HELD, SUMS],
     make: fig6,
 };
 const HELD: &str = "multitcp.fig6.internet_480k";
 const SUMS: &str = "multitcp.fig6b.windows";
 
-/// Two transfers leave a third of it: 280 kb/s.
+/// The access link in kb/s: two transfers leave a third of it, 280 kb/s.
 pub(super) const SIX: Experiment = Experiment {
     target: 480,
     access: 840,
@@ -76,21 +76,22 @@ fn measurements(runs: &Runs) -> Vec<Measurement> {
 fn reasons(runs: &Runs, others: &Others) -> Vec<Reason> {
     let [mid, late] = SIX.periods;
     let congested = SIX.congested();
-    let rate = |scheme, period| text(&runs.throughput(scheme, period), 0);
+    let throughput = |scheme, period| text(&runs.throughput(scheme, period), 0);
     let sums = |scheme, period| text(&runs.windows(scheme, period), 1);
     vec![
         Reason {
             claim: HELD,
             text: format!(
-                "Against 2 transfers 1, 4 and 8 connections have {}, {} and {} kb/s, against 4 they have {}, {} and {}. Equal shares of the fitted link \
-                 are 280, 560 and 672 kb/s, and 168, 420 and 560. Over the rows of table `settings` four connections have {} kb/s against 2 transfers, and eight \
-                 have {} against 4.",
-                rate("c1", mid),
-                rate("c4", mid),
-                rate("c8", mid),
-                rate("c1", late),
-                rate("c4", late),
-                rate("c8", late),
+                "With 2 transfers, 1, 4 and 8 connections have {}, {} and {} kb/s, with 4 they have \
+                 {}, {} and {}. Equal shares of the fitted link are 280, 560 and 672 kb/s, and 168, \
+                 420 and 560. Over the rows of table `settings` four connections have {} kb/s with \
+                 2 transfers, and eight have {} with 4.",
+                throughput("c1", mid),
+                throughput("c4", mid),
+                throughput("c8", mid),
+                throughput("c1", late),
+                throughput("c4", late),
+                throughput("c8", late),
                 range(others, "c4", mid),
                 range(others, "c8", late),
             ),
@@ -98,7 +99,8 @@ fn reasons(runs: &Runs, others: &Others) -> Vec<Reason> {
         Reason {
             claim: SUMS,
             text: format!(
-                "From 401 s on the sum is {} with one connection and {} with four; with eight it is {} against 2 transfers and {} against 4.",
+                "From 401 s on the sum is {} with one connection and {} with four; with eight it is \
+                 {} with 2 transfers and {} with 4.",
                 sums("c1", congested),
                 sums("c4", congested),
                 sums("c8", mid),
@@ -108,7 +110,7 @@ fn reasons(runs: &Runs, others: &Others) -> Vec<Reason> {
     ]
 }
 
-/// The least and the greatest mean throughput of a scheme over all settings.
+/// The minimum and maximum mean throughput of a scheme over all settings.
 fn range(others: &Others, scheme: &str, period: Period) -> String {
     let means = others
         .iter()

@@ -1,4 +1,4 @@
-//! A varied number of connections (Figs. 7, 8).
+//! A varying number of connections (Figs. 7, 8).
 
 use polypath_claims::{Figure, Findings, Measurement, Pending, Reason, Sample, Study};
 use polypath_report::plot::Plot;
@@ -12,13 +12,13 @@ use crate::jobs::multitcp::parameters::{adjust, chosen, table_3, varied};
 
 pub(in crate::figures::multitcp) const FIG_7: Figure = Figure {
     id: "multitcp.fig7",
-    title: "A varied number of connections towards 800 kb/s over a modelled access link",
+    title: "A varying number of connections with a target of 800 kb/s over a modelled access link",
     claims: &[VARIED],
     make: fig7,
 };
 pub(in crate::figures::multitcp) const FIG_8: Figure = Figure {
     id: "multitcp.fig8",
-    title: "A varied number of connections of at most 480 kb/s each towards 1.6 Mb/s",
+    title: "A varying number of connections of at most 480 kb/s each with a target of 1.6 Mb/s",
     claims: &[LIMITED],
     make: fig8,
 };
@@ -26,14 +26,14 @@ pub(in crate::figures::multitcp) const FIG_8: Figure = Figure {
 const VARIED: &str = "multitcp.fig7.varied_800k";
 const LIMITED: &str = "multitcp.fig8.varied_1600k";
 
-/// Fifteen transfers leave a sixteenth: 720 kb/s.
+/// The access link in kb/s: fifteen transfers leave a sixteenth of it, 720 kb/s.
 const SEVEN: Experiment = Experiment {
     target: 800,
     access: 11_520,
     transfers: [6, 9],
     ..SIX
 };
-/// Eight transfers leave a ninth: 400 kb/s.
+/// The access link in kb/s: eight transfers leave a ninth of it, 400 kb/s.
 const EIGHT: Experiment = Experiment {
     target: 1600,
     access: 3600,
@@ -43,7 +43,7 @@ const EIGHT: Experiment = Experiment {
     ..SIX
 };
 
-/// One connection under Algorithm 1, and a varied number, also with other alpha and f.
+/// One connection under Algorithm 1, and a varying number, also with other alpha and f.
 fn varied_schemes(experiment: Experiment) -> [Scheme; 5] {
     let varied = |control| experiment.stream(varied(control));
     [
@@ -62,7 +62,7 @@ const NAMES: [(&str, &str); 5] = [
     ("f10", "varied, f 10"),
     ("smooth0.f10", "varied, alpha 0, f 10"),
 ];
-/// That of [`chosen`].
+/// The name of [`chosen`].
 const CHOSEN: &str = "varied";
 
 fn fig7(study: &mut Study<'_>) -> Result<Findings, Pending> {
@@ -103,7 +103,7 @@ fn both(claim: &str, experiment: Experiment, runs: &Runs) -> Vec<Measurement> {
     ]
 }
 
-/// Connections and windows over time, position by position.
+/// Connections and windows over time.
 fn curves(runs: &Runs) -> Vec<Measurement> {
     let mut all = Vec::new();
     for from in (0..1000).step_by(STEP) {
@@ -142,12 +142,14 @@ fn varied_findings(
         }],
         caveats: vec![caveat(
             claim,
-            " Table III has a range of alpha, 0 to .9: judged is .9, which Tables I and II have. It lacks f: judged is 4, cf less 1, since with more \
-             Algorithm 2 stops connections wherever the target is missed for long; table `settings` has 0 and 10.",
+            " Table III has a range of alpha, 0 to .9: the verdict is for .9, as in Tables I and \
+             II. It lacks f: the verdict is for 4, cf less 1, since with more Algorithm 2 stops \
+             connections whenever the target is missed for long; table `settings` has 0 and 10.",
         )],
         parameters: experiment.parameters(
-            "Algorithm 3, which begins with one connection (chosen); delta 6 RTT, alpha .9 of the range 0 to .9, lambda 3000 B/s, beta 1, cf 5: \
-             stated (Table III), which lacks f: cf - 1",
+            "Algorithm 3, which starts with one connection (chosen); delta 6 RTT, alpha .9 of the \
+             range 0 to .9, lambda 3000 B/s, beta 1, cf 5: stated (Table III), which lacks f: cf - \
+             1",
         ),
         ..Findings::default()
     }
@@ -155,7 +157,7 @@ fn varied_findings(
 
 fn reason(experiment: Experiment, runs: &Runs) -> String {
     let congested = experiment.congested();
-    let rates_of = NAMES.map(|(scheme, name)| {
+    let throughputs = NAMES.map(|(scheme, name)| {
         format!(
             "{name}: {} kb/s",
             text(&runs.throughput(scheme, congested), 0)
@@ -169,12 +171,14 @@ fn reason(experiment: Experiment, runs: &Runs) -> String {
         .map(|period| text(&runs.connections(CHOSEN, period), 1));
     let transfers: u32 = experiment.transfers.iter().sum();
     format!(
-        "From {} s on {}. The varied number has {} kb/s against the first transfers and {} against all, with {} and {} connections; four equal shares \
-         of the link against all are {} kb/s. The ratio of Algorithm 2 has to rise by more than beta for each further connection and stays below cf, \
-         so that there are at most four. Where it reaches cf (f 10) all connections but one are stopped, and since the sum of windows does not fall \
-         while the target is missed, none is started again.",
+        "From {} s on {}. The varying number has {} kb/s with the first transfers and {} with all, \
+         with {} and {} connections; four equal shares of the link with all transfers are {} kb/s. \
+         The ratio of Algorithm 2 must rise by more than beta for each further connection and stays \
+         below cf, so there are at most four. If it reaches cf (f 10), all connections but one are \
+         stopped; since the sum of windows does not fall while the target is missed, none is \
+         started again.",
         congested.0,
-        rates_of.join(", "),
+        throughputs.join(", "),
         rates[0],
         rates[1],
         counts[0],

@@ -14,17 +14,17 @@ use crate::jobs::psp::trace::{RateTrace, Trace};
 
 pub(in crate::figures::psp) const FIGURE: Figure = Figure {
     id: "psp.seven_rtts",
-    title: "How many round-trip times of loss take the spacing from 0 beyond 2000 us",
+    title: "Round-trip times with loss until the spacing grows from 0 to more than 2000 us",
     claims: &[CLAIM],
     make: growth,
 };
 
 const CLAIM: &str = "psp.seven_rtts";
-/// The number of senders; that many still lose packets at a spacing of 2000 us each.
+/// A number of senders that still has losses when each has a spacing of 2000 us.
 const MANY: u32 = 64;
 /// The duration of a run.
 const SECONDS: u32 = 4;
-/// The greatest of the spacings among which the paper's ideal one lies, in microseconds.
+/// The upper end of the range of the paper's ideal spacing, in microseconds.
 const BOUND: f64 = 2000.0;
 
 fn growth(study: &mut Study<'_>) -> Result<Findings, Pending> {
@@ -56,15 +56,15 @@ fn growth(study: &mut Study<'_>) -> Result<Findings, Pending> {
     Ok(Findings {
         tables: vec![figure_table(
             "growth",
-            "Feedbacks that report loss, one each round-trip time, until the spacing is above 2000 us",
+            "Feedbacks with loss, one per round-trip time, until the spacing exceeds 2000 us",
             &[
                 "a loss belongs to",
-                "least of the senders that passed",
-                "greatest of them",
-                "all feedbacks since the first loss, greatest of them",
+                "minimum of the senders that passed",
+                "maximum of them",
+                "all feedbacks since the first loss, maximum of the senders",
                 "passed",
                 "did not pass",
-                "greatest spacing of those us",
+                "maximum spacing of those us",
             ],
             rows,
         )],
@@ -78,14 +78,16 @@ fn growth(study: &mut Study<'_>) -> Result<Findings, Pending> {
         caveats: vec![growth_caveat(&readings)],
         notes: vec![
             READINGS.to_owned(),
-            "The number is that of the slowest of the senders that passed. Where a loss belongs to the spacing that its packet was sent with, a reaction shows two round-trip times later, and it takes twice as long.".to_owned(),
+            "The number is that of the slowest of the senders that passed. If a loss is attributed \
+             to the spacing at which its packet was sent, a reaction takes effect two round-trip \
+             times later, and the growth takes twice as long.".to_owned(),
         ],
         parameters: Merge::adaptive(MANY, readings[0].protocol, span, 0).parameters("chosen"),
         ..Findings::default()
     })
 }
 
-/// The caveat: the definition of a round-trip time of loss, and the results of the other reading.
+/// The definition of a round-trip time with loss, and the result of the other interpretation.
 fn growth_caveat(readings: &[Runs]) -> Reason {
     let most = |runs: &Runs| text(&runs.samples(|c| feedbacks(c).fold(0.0, f64::max)), 1);
     let elapsed = |runs: &Runs| text(&runs.samples(longest), 1);
@@ -102,11 +104,13 @@ fn growth_caveat(readings: &[Runs]) -> Reason {
     Reason {
         claim: CLAIM,
         text: format!(
-            "The claim is arithmetic of Fig. 4, read literally (`latest`): each feedback that reports loss doubles the spacing, and \
-             50 us doubled six times exceed 2000 us, whatever the network does. The runs confirm it. A round-trip time \
-             of loss is a feedback that reports loss; including feedbacks in between that report none, the slowest sender takes {}. \
-             `when-sent`, the reading of the other figures, takes {}, and {} with those. Senders for which loss ends before they \
-             pass 2000 us have no number: {} with `latest`, {} with `when-sent`; table `growth` has the spacing at which they remain.",
+            "This follows from Fig. 4, read literally (`latest`): each feedback with loss doubles \
+             the spacing, and 50 us doubled six times exceed 2000 us, in any network. The runs show \
+             that it occurs. A round-trip time with loss is a feedback that reports loss; including \
+             those without loss in between, the slowest sender needs {}. `when-sent`, which the \
+             other figures use, needs {}, and {} including those. Senders whose losses end before \
+             they pass 2000 us have no number: {} with `latest`, {} with `when-sent`; table \
+             `growth` has their final spacings.",
             elapsed(latest),
             most(when_sent),
             elapsed(when_sent),
@@ -116,26 +120,26 @@ fn growth_caveat(readings: &[Runs]) -> Reason {
     }
 }
 
-/// The number of feedbacks of each sender that reached the bound.
+/// The number of feedbacks of each sender until it passes the bound; without those that never do.
 fn feedbacks(traces: &[RateTrace]) -> impl Iterator<Item = f64> {
     let known = traces.iter().filter_map(|trace| trace.feedbacks_to(BOUND));
     known.map(|number| number as f64)
 }
 
-/// The most feedbacks, of loss or not, that a sender took from its first loss on.
+/// The maximum number of feedbacks, with or without loss, of a sender from its first loss on.
 fn longest(traces: &[RateTrace]) -> f64 {
     let known = traces.iter().filter_map(|trace| trace.rounds_to(BOUND));
     known.map(|number| number as f64).fold(0.0, f64::max)
 }
 
-/// The numbers of senders that passed the bound in all runs, and that did not.
+/// The numbers of senders in all runs that passed the bound, and that did not.
 fn passed(runs: &Runs) -> [usize; 2] {
     let all: usize = runs.traces.iter().map(Vec::len).sum();
     let passed = runs.traces.iter().map(|c| feedbacks(c).count()).sum();
     [passed, all - passed]
 }
 
-/// The greatest spacing that a sender which did not pass came to, in microseconds.
+/// The maximum spacing of a sender that did not pass the bound, in microseconds.
 fn where_they_stay(runs: &Runs) -> Option<f64> {
     let all = runs.traces.iter().flatten();
     let others = all.filter(|trace| trace.feedbacks_to(BOUND).is_none());

@@ -18,11 +18,11 @@ pub(in crate::figures::psp) const FIGURE: Figure = Figure {
 };
 
 const CLAIM: &str = "psp.fig18.late_start";
-/// The start of the second sender in seconds.
+/// The start of the second sender, in seconds.
 const DELAY: u32 = 10;
-/// The seconds of the window over which the distance to the fairness line is averaged.
+/// The window in seconds over which the distance to the fairness line is averaged.
 const WINDOW: f64 = 10.0;
-/// The seconds at the end of a run over which means and deviations are taken.
+/// The last seconds, over which means and deviations are taken.
 const MEASURED: u32 = 40;
 
 fn late(study: &mut Study<'_>) -> Result<Findings, Pending> {
@@ -67,9 +67,10 @@ fn curve(pairs: &Pairs) -> Vec<(f64, Vec<Sample>)> {
         .collect()
 }
 
-/// The reason why the two rates do not converge.
+/// The reason for which the two rates do not converge.
 fn reason(pairs: &Pairs, curve: &[(f64, Vec<Sample>)]) -> Reason {
-    let shown = |at: Option<&(f64, Vec<Sample>)>| at.map_or("-".to_owned(), |at| text(&at.1, 3));
+    let formatted =
+        |at: Option<&(f64, Vec<Sample>)>| at.map_or("-".to_owned(), |at| text(&at.1, 3));
     let later_is_faster = pairs.samples(|traces| match traces {
         [first, second] => f64::from(u8::from(second.mean > first.mean)),
         _ => 0.0,
@@ -78,13 +79,14 @@ fn reason(pairs: &Pairs, curve: &[(f64, Vec<Sample>)]) -> Reason {
     Reason {
         claim: CLAIM,
         text: format!(
-            "It is {} in the first whole half second after the second sender's first feedback, {} over its first \
-             {WINDOW} s and {} over the last {WINDOW} s (0 on the fairness line, 1 on an axis). Both send at full rate until that \
-             feedback, so that they start alike. Over the last {MEASURED} s the later sender is the faster one in {} of {} \
-             runs. The rule's test is whether a straight line through the distances falls.",
+            "It is {} in the first full half second after the second sender's first feedback, {} \
+             over its first {WINDOW} s and {} over the last {WINDOW} s (0 on the fairness line, 1 \
+             on an axis). Both send at full rate until that feedback, so they start equal. Over the \
+             last {MEASURED} s the later sender is the faster one in {} of {} runs. The rule tests \
+             whether a straight line through the distances falls.",
             text(&pairs.known(at_first), 3),
-            shown(curve.first()),
-            shown(curve.last()),
+            formatted(curve.first()),
+            formatted(curve.last()),
             faster.count(),
             later_is_faster.len(),
         ),
@@ -123,8 +125,8 @@ fn late_merge(seed: u64) -> Merge {
     }
 }
 
-/// The distance of two rates in each bin after the first feedback of both senders, as a share of
-/// their sum: 0 on the fairness line, 1 on an axis; with the middle of the bin in
+/// The distance of the two rates in each bin after both senders' first feedback,
+/// as a share of their sum: 0 on the fairness line, 1 on an axis; with the middle of the bin in
 /// seconds.
 fn distances(traces: &[RateTrace]) -> Vec<(f64, f64)> {
     let [first, second] = traces else {
@@ -132,7 +134,7 @@ fn distances(traces: &[RateTrace]) -> Vec<(f64, f64)> {
     };
     let bin = BIN.as_secs_f64();
     let rates = first.rates.iter().zip(&second.rates).enumerate();
-    // Before the first feedback a rate is not known, and in its bin only in part.
+    // Before the first feedback a rate is unknown, and in its bin known only in part.
     let known = rates.skip_while(|(_, (a, b))| **a <= 0.0 || **b <= 0.0);
     known
         .skip(1)
@@ -145,7 +147,7 @@ fn at_first(traces: &[RateTrace]) -> Option<f64> {
     Some(distances(traces).first()?.1)
 }
 
-/// The mean distance over a window from `from` seconds on; nothing where it is not known.
+/// The mean distance over a window from `from` seconds on; `None` if unknown.
 fn distance(traces: &[RateTrace], from: f64) -> Option<f64> {
     let known = distances(traces).into_iter();
     let within = known.filter(|(at, _)| (from..from + WINDOW).contains(at));

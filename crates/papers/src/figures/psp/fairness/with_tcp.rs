@@ -11,21 +11,21 @@ use crate::jobs::psp::merge::Merge;
 
 pub(in crate::figures::psp) const FIGURE: Figure = Figure {
     id: "psp.fig19",
-    title: "Two damped senders against ten TCPs",
+    title: "Two damped senders with ten TCPs",
     claims: &[CLAIM],
-    make: beside_tcp,
+    make,
 };
 
 const CLAIM: &str = "psp.fig19.with_tcp";
-/// The transfers beside two senders (3.3.2).
+/// The TCP transfers with two senders (3.3.2).
 const TRANSFERS: u32 = 10;
 
-/// The numbers and windows of the transfers in the rows of the table.
+/// The numbers of transfers and their windows in the table.
 const OTHERS: [(u32, u32); 6] = [(10, 5), (2, 20), (5, 20), (10, 20), (20, 20), (10, 800)];
 /// The window of the claim: the default of 3.2.3.
 const WINDOW: u32 = 20;
 
-fn beside_tcp(study: &mut Study<'_>) -> Result<Findings, Pending> {
+fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
     let alone = |seed| Merge::adaptive(2, DAMPED, SPAN, seed);
     let alone_merge = alone(0);
     let asked = (
@@ -33,20 +33,20 @@ fn beside_tcp(study: &mut Study<'_>) -> Result<Findings, Pending> {
         Pairs::of(study, |seed| alone(seed).with_tcp(TRANSFERS, WINDOW)),
         rows(study, settings(&alone_merge)),
     );
-    let (alone, beside, rows) = (asked.0?, asked.1?, asked.2?);
+    let (alone, with_tcp, rows) = (asked.0?, asked.1?, asked.2?);
     let of = |quantity: &str, unit: &str, samples: &[Sample]| {
         Measurement::of(CLAIM, quantity, unit, "pairs", samples)
     };
     Ok(Findings {
-        plots: vec![picture(&beside)],
+        plots: vec![picture(&with_tcp)],
         tables: vec![fair_table(
             "tcp",
             "Two damped senders alone and among TCPs",
             &rows,
         )],
         measurements: vec![
-            of("jain.adaptive", "ratio", &beside.samples(jain)),
-            of("rate.with_tcp", "Mb/s", &beside.samples(mean)),
+            of("jain.adaptive", "ratio", &with_tcp.samples(jain)),
+            of("rate.with_tcp", "Mb/s", &with_tcp.samples(mean)),
             of("rate.alone", "Mb/s", &alone.samples(mean)),
         ],
         reasons: vec![reason(&rows)],
@@ -55,25 +55,26 @@ fn beside_tcp(study: &mut Study<'_>) -> Result<Findings, Pending> {
     })
 }
 
-/// No TCP, and some.
+/// The settings without and with TCP.
 fn settings(alone: &Merge) -> impl Iterator<Item = (String, Merge)> {
-    let beside = |(count, window)| {
+    let with_tcp = |(count, window)| {
         let name = format!("{count} TCPs, window {window}");
         (name, alone.clone().with_tcp(count, window))
     };
     [("no TCP".to_owned(), alone.clone())]
         .into_iter()
-        .chain(OTHERS.map(beside))
+        .chain(OTHERS.map(with_tcp))
 }
 
-/// The reason: the shares of both senders among TCPs.
+/// The shares of the two senders among TCPs.
 fn reason(rows: &[PairResult]) -> Reason {
     let texts: Vec<String> = rows.iter().map(PairResult::description).collect();
     Reason {
         claim: CLAIM,
         text: format!(
-            "Both yield to TCP, but unequally. Jain's index of the two, and their sending rates: {}. The two do not share without \
-             TCP either, for the reason given at psp.fig16_17.adaptive_fair.",
+            "Both yield to TCP, but not equally. Jain's index of the two, and their rates: {}. The \
+             two do not share the link without TCP either, for the reason given at \
+             psp.fig16_17.adaptive_fair.",
             texts.join("; "),
         ),
     }
