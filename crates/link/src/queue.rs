@@ -10,6 +10,7 @@
 
 mod backlog;
 mod codel;
+mod discipline;
 mod drop_tail;
 mod fq_codel;
 mod limit;
@@ -29,6 +30,7 @@ use crate::drop_reason::DropReason;
 pub(crate) use backlog::Backlog;
 use codel::CoDel;
 pub use codel::CoDelConfig;
+pub(crate) use discipline::{Arrival, ArrivalQueue, Departure, HoldingQueue, Verdict, size_of};
 use drop_tail::ByteLimited;
 pub(crate) use drop_tail::PacketLimited;
 use fq_codel::FqCoDel;
@@ -161,80 +163,6 @@ impl<P: Payload> LinkQueue<P> {
     }
 }
 
-/// What happens to a packet that arrives at a queue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
-    Accept,
-    /// It is accepted, with its ECN field set to CE.
-    Mark,
-    Drop(DropReason),
-}
-
-/// A packet that arrives at a queue.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Arrival {
-    pub(crate) at: Time,
-    pub(crate) size: u32,
-    /// When the last bit of all packets accepted before leaves.
-    pub(crate) free_at: Time,
-    pub(crate) ecn_capable: bool,
-}
-
-/// A discipline that decides when a packet arrives.
-pub(crate) trait ArrivalQueue {
-    /// Decides on a packet; times never decrease from call to call.
-    fn admit(&mut self, arrival: &Arrival) -> Verdict;
-
-    /// Adds the packet that was admitted last; its last bit leaves at `finish`, not earlier than
-    /// any before.
-    fn enqueue(&mut self, finish: Time, size: u32);
-
-    /// The packets in queue and transmission after `now`; `busy` is whether one is in transmission.
-    fn len(&self, now: Time, busy: bool) -> usize;
-
-    /// When each packet that still waits after `now` begins to leave: when the packet before it has
-    /// left.
-    fn turns_after(&self, now: Time) -> impl Iterator<Item = Time>;
-}
-
-/// A discipline that decides when a packet leaves.
-pub(crate) trait HoldingQueue<P> {
-    /// Adds a packet that arrives at `now`, or drops packets; `transmitting` counts towards the
-    /// limit.
-    fn enqueue(
-        &mut self,
-        now: Time,
-        packet: P,
-        transmitting: Occupancy,
-        dropped: &mut impl FnMut(DropReason, P),
-    );
-
-    /// Removes the packet that goes to the line at `now`, and drops packets before it.
-    fn dequeue(
-        &mut self,
-        now: Time,
-        dropped: &mut impl FnMut(DropReason, P),
-    ) -> Option<Departure<P>>;
-
-    /// Handles that the queue is empty and the line idle.
-    fn handle_idle(&mut self);
-
-    /// The packets that wait.
-    fn occupancy(&self) -> Occupancy;
-
-    /// Since when a packet waits for the line.
-    fn waiting_since(&self) -> Option<Time>;
-}
-
-/// A packet that leaves a queue for the line.
-#[derive(Clone, Debug)]
-pub(crate) struct Departure<P> {
-    pub(crate) packet: P,
-    pub(crate) size: u32,
-    pub(crate) arrived_at: Time,
-    pub(crate) marked: bool,
-}
-
 /// The disciplines that decide when a packet arrives.
 #[derive(Clone, Debug)]
 pub(crate) enum ArrivalDiscipline {
@@ -331,10 +259,4 @@ impl<P: Payload> HoldingQueue<P> for HoldingDiscipline<P> {
             Self::FqCoDel(queue) => queue.waiting_since(),
         }
     }
-}
-
-/// The size of a packet in bytes.
-#[inline]
-pub(crate) fn size_of<P: Payload>(packet: &P) -> u32 {
-    u32::try_from(packet.len()).unwrap_or(u32::MAX)
 }

@@ -207,7 +207,7 @@ fn a_saturated_link_is_never_idle() {
 
 /// Mean waiting time of M/D/1 is rho s / (2 (1 - rho)) (reference: ns-2, five seeds, within 0.3 %).
 #[test]
-fn poisson_arrivals_have_the_mean_waiting_time_of_theory() {
+fn the_wait_of_poisson_arrivals_agrees_with_theory() {
     for rho in [0.5, 0.7] {
         let config = LinkConfig::new(RATE, DELAY, QueueLimit::Packets(100_000));
         let mut link = Link::new(&config, Seed(1), "l").unwrap();

@@ -128,7 +128,7 @@ fn an_idle_age_costs_no_time_and_no_opportunities_are_saved() {
 }
 
 #[test]
-fn returns_the_mean_rate_and_rejects_other_text() {
+fn a_trace_has_a_mean_rate_and_a_malformed_one_is_refused() {
     // 3 times 1500 B in 1 s.
     assert_eq!(trace(&[1, 2, 1000]).mean_rate(), Rate(36_000));
     let new = |ms: &[u64]| Trace::new(ms.iter().map(|ms| Duration::from_millis(*ms)));

@@ -18,8 +18,8 @@ use polypath_core::frame::Payload;
 use polypath_core::time::{Duration, Time};
 use polypath_core::units::Bytes;
 
+use super::discipline::{Departure, HoldingQueue, size_of};
 use super::limit::{Occupancy, QueueLimit};
-use super::{Departure, HoldingQueue, size_of};
 use crate::config_error::{ConfigError, lasting, packet_size};
 use crate::drop_reason::DropReason;
 pub(super) use controller::Controller;

@@ -5,7 +5,8 @@ use alloc::vec::Vec;
 use polypath_core::time::Time;
 
 use super::backlog::Backlog;
-use super::{Arrival, ArrivalQueue, MAX_PACKETS, QueueLimit, Verdict};
+use super::discipline::{Arrival, ArrivalQueue, Verdict};
+use super::limit::{MAX_PACKETS, QueueLimit};
 use crate::drop_reason::DropReason;
 
 /// The number of slots that are allocated first.

@@ -28,8 +28,8 @@ use polypath_core::time::{Duration, Time};
 use polypath_core::units::Bytes;
 
 use super::codel::{CoDelConfig, Controller, Fifo, Waiting};
+use super::discipline::{Departure, HoldingQueue, size_of};
 use super::limit::{Occupancy, QueueLimit};
-use super::{Departure, HoldingQueue, size_of};
 use crate::config_error::{ConfigError, packet_size};
 use crate::drop_reason::DropReason;
 

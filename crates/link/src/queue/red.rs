@@ -28,7 +28,8 @@ use polypath_core::time::Time;
 use polypath_core::units::{Bytes, Rate};
 
 use super::backlog::Backlog;
-use super::{Arrival, ArrivalQueue, QueueLimit, Verdict};
+use super::discipline::{Arrival, ArrivalQueue, Verdict};
+use super::limit::QueueLimit;
 use crate::config::LinkConfig;
 use crate::config_error::{ConfigError, packet_size, positive, probability};
 use crate::drop_reason::DropReason;

@@ -5,7 +5,7 @@ use polypath_core::math::sqrt;
 use polypath_core::time::{Duration, Time};
 
 use super::{CoDelConfig, Fifo, Waiting};
-use crate::queue::Departure;
+use crate::queue::discipline::Departure;
 
 /// The state of the control law; the parameters are those of the queue, which may have many of
 /// these.
