@@ -3,6 +3,7 @@
 use super::{Media, Merge, Protocol, Starts, name_of};
 
 /// A flow table of adaptive senders.
+#[derive(Clone, Copy)]
 struct Senders<'a> {
     name: &'a str,
     count: u32,
