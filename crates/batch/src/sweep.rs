@@ -36,7 +36,7 @@ pub struct Sweep {
     unusable: Vec<PathBuf>,
 }
 
-/// Why a sweep cannot be run.
+/// The error of a sweep that cannot be run.
 #[derive(Debug, thiserror::Error)]
 pub enum SweepError {
     /// The folder belongs to another sweep.

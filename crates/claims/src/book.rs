@@ -15,7 +15,7 @@ use crate::study::Scale;
 /// The contents of the book.
 #[derive(Clone, Debug)]
 pub struct Book<'a> {
-    /// How much was simulated.
+    /// The scale of the simulations.
     pub scale: Scale,
     /// The root seed.
     pub seed: u64,

@@ -14,12 +14,12 @@ use crate::study::{JobError, Known, Missing, Pending, Scale, Study, Wanted};
 /// The name of the folder of job results, next to the book.
 pub const JOBS: &str = "jobs";
 
-/// How figures are made.
+/// The options of an engine that makes figures.
 #[derive(Clone, Debug)]
 pub struct MakeOptions<'a> {
     /// The ledger, for values that papers state.
     pub ledger: &'a Ledger,
-    /// How much is simulated.
+    /// The scale of the simulations.
     pub scale: Scale,
     /// The folder of job results.
     pub folder: PathBuf,

@@ -60,7 +60,7 @@ pub enum OutputError {
 /// The contents of the book apart from figures and answers.
 #[derive(Clone, Copy, Debug)]
 pub struct BookOptions<'a> {
-    /// How much was simulated.
+    /// The scale of the simulations.
     pub scale: Scale,
     /// The ledger in words, such as "its own ledger".
     pub ledger: &'a str,

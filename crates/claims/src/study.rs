@@ -47,7 +47,7 @@ pub enum JobError {
     Other(String),
 }
 
-/// How much is simulated.
+/// The scale of the simulations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Scale {
     /// A few runs of each figure: minutes for all papers.
@@ -121,7 +121,7 @@ impl<'a> Study<'a> {
         self.ledger.value(claim, index)
     }
 
-    /// How much is simulated.
+    /// The scale of the simulations.
     #[must_use]
     pub const fn scale(&self) -> Scale {
         self.scale

@@ -14,7 +14,7 @@ use polypath_live::recording::{Reader, RecordingError, RecordingHeader};
 use polypath_scenario::{Experiment, check_trace};
 use polypath_session::key::PrivateKey;
 use polypath_session::record::Replay;
-use polypath_sim::network::{Nothing, build, build_graph};
+use polypath_sim::network::{NoPayload, build, build_graph};
 use serde_json::{Value, json};
 
 use crate::failure::{Failure, without_controls};
@@ -189,7 +189,7 @@ fn check_scenario(path: &Path, text: String) -> Result<bool, String> {
     for point in &file.points {
         let seed = Seed(point.experiment.seed());
         let built = match &point.experiment {
-            Experiment::Transfers(scenario) => build::<Nothing>(scenario, seed).map(drop),
+            Experiment::Transfers(scenario) => build::<NoPayload>(scenario, seed).map(drop),
             Experiment::Network(network) => build_graph(network, seed).map(drop),
         };
         built.map_err(|error| format!("{}: {error}", path.display()))?;

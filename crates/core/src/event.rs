@@ -12,7 +12,7 @@ use crate::time::{Duration, Time};
 /// event or a kind of frame is added.
 pub const VERSION: u32 = 1;
 
-/// Why a received frame or a packet of an application was dropped.
+/// The reason why a received frame or a packet of an application was dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
@@ -38,7 +38,7 @@ pub enum DropReason {
 pub enum Event {
     /// The sender received a packet of an application.
     PacketIn {
-        /// What it is.
+        /// The kind of the packet.
         kind: Kind,
         /// Its length in bytes.
         len: u32,
@@ -73,7 +73,7 @@ pub enum Event {
     },
     /// A frame or packet was dropped.
     Dropped {
-        /// Why.
+        /// The reason.
         reason: DropReason,
         /// Its length in bytes: the packet's, without frame and outer headers.
         len: u32,

@@ -107,7 +107,7 @@ impl Epoch {
 
 /// Length of a frame's header in bytes ([`crate::wire`]).
 pub const HEADER_LEN: u32 = 22;
-/// What the session's seal adds to a frame in bytes: type, receiver index, path and counter, tag.
+/// The bytes that the session's seal adds to a frame: type, receiver index, path and counter, tag.
 pub const SEAL_LEN: u32 = 29;
 /// Length of the IP and UDP headers of an underlay over IPv4 in bytes.
 pub const OVER_IPV4: u32 = 28;

@@ -29,7 +29,7 @@ impl Deadline {
     }
 }
 
-/// Why a machine is woken.
+/// The reason for waking a machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]

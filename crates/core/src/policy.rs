@@ -80,7 +80,7 @@ pub enum PolicyConfig {
     PredictiveDelayCentric(PredictiveConfig),
 }
 
-/// Why a policy cannot be built.
+/// The error of a policy that cannot be built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PolicyError {
     /// A parameter of a delay-centric policy is out of range.

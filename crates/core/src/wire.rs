@@ -19,7 +19,7 @@ use crate::time::Time;
 /// Length of the frame header in bytes.
 pub const HEADER_LEN: usize = frame::HEADER_LEN as usize;
 
-/// Why bytes are not a frame.
+/// The error of bytes that are not a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WireError {
     /// Shorter than a header, or than its kind demands.

@@ -8,7 +8,7 @@ use serde::forward_to_deserialize_any;
 
 use crate::tree::{Entry, Node, Origin, Value};
 
-/// Why a tree cannot be deserialised.
+/// An error while a tree is deserialised.
 #[derive(Debug)]
 pub(crate) struct Failure {
     pub(crate) origin: Option<Origin>,

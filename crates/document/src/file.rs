@@ -18,7 +18,7 @@ const MAX_TEXT: u64 = 16 << 20;
 /// The number of bytes by which the kind of a longer file is recognised.
 const MAX_START: usize = 64 << 10;
 
-/// Why a file cannot be used, with the remedy.
+/// The error of a file that cannot be used, with the remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
     /// The file cannot be read.

@@ -34,7 +34,7 @@ struct Inspector<'a> {
     problems: &'a mut Vec<Problem>,
 }
 
-/// Why a value is not admitted, with the remedy.
+/// The reason why a value is not admitted, with the remedy.
 struct Refusal {
     message: String,
     remedy: String,

@@ -148,7 +148,7 @@ impl FileKind {
         }
     }
 
-    /// What to do with a file of this kind.
+    /// The command for a file of this kind.
     #[must_use]
     pub fn remedy(self, file: &str) -> String {
         match self {

@@ -148,7 +148,7 @@ pub(crate) fn apply(
     }
 }
 
-/// Why an override cannot be applied, with the remedy.
+/// The reason why an override cannot be applied, with the remedy.
 struct Refusal {
     message: String,
     remedy: String,

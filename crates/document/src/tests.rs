@@ -33,7 +33,7 @@ impl Document for Garden {}
 #[serde(deny_unknown_fields)]
 struct Bed {
     crop: Crop,
-    /// How often it is watered.
+    /// The interval of watering.
     interval: polypath_core::time::Duration,
 }
 

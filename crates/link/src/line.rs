@@ -39,7 +39,7 @@ impl LineRate {
     }
 }
 
-/// How long a packet occupies the queue after its last bit has left.
+/// The time for which a packet occupies the queue after its last bit has left.
 const TIE: Duration = Duration(1);
 
 /// A line that transmits one packet after another.

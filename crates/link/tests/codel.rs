@@ -294,7 +294,7 @@ fn a_standing_queue_is_drained_to_the_target() {
     assert!(codel > Duration::from_millis(3), "{codel:?}");
 }
 
-/// How long a packet waits for the line after 60 s.
+/// The waiting time of a packet for the line after 60 s.
 fn final_wait(queue: QueueConfig) -> Duration {
     let mut link = link(queue);
     let mut arriving = VecDeque::from([Time::ZERO; 90]);

@@ -45,7 +45,7 @@ pub enum SessionEvent {
 
 macro_rules! rejects {
     ($($(#[$doc:meta])* $variant:ident => $name:literal,)+) => {
-        /// Why a datagram was dropped.
+        /// The reason why a datagram was dropped.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
         pub enum Reject {
             $($(#[$doc])* $variant,)+

@@ -115,7 +115,7 @@ impl<A: Copy + PartialEq> Relay<A> {
         &self.peer(side).traffic
     }
 
-    /// How many datagrams were dropped for `reason` that belong to the session of neither node.
+    /// The number of datagrams dropped for `reason` that belong to the session of neither node.
     #[must_use]
     pub fn rejected(&self, reason: Reject) -> u64 {
         self.unassigned.rejected(reason)

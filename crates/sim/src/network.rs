@@ -31,7 +31,7 @@ use crate::fabric::Fabric;
 use crate::route::Terminal;
 use crate::world::{FlowName, LinkName, Names, Port, PortId, Side, World};
 pub(crate) use convert::foreground_tcp;
-pub use graph::{Nothing, build_graph};
+pub use graph::{NoPayload, build_graph};
 
 /// An error in building the network of a scenario.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

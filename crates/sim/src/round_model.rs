@@ -36,7 +36,7 @@ use polypath_core::rng::{Seed, Stream};
 pub use config::{
     Coding, Cure, Dropping, Fading, Outage, Response, RoundModelConfig, RoundModelError,
 };
-pub use cure::Looked;
+pub use cure::Observation;
 use cure::{Detectors, LinkState};
 use fading::Links;
 pub use flow::Flow;
@@ -121,7 +121,7 @@ impl RoundModel {
     }
 
     /// Simulates the next round; `look` receives the results of the signatures, if any.
-    pub fn step_with(&mut self, look: &mut impl FnMut(&Looked)) -> Round {
+    pub fn step_with(&mut self, look: &mut impl FnMut(&Observation)) -> Round {
         let round = self.round;
         for flow in &mut self.flows {
             flow.begin(round);
@@ -161,7 +161,7 @@ impl RoundModel {
     }
 
     /// The losses packet by packet, for signatures; returns the overloaded links, as bits.
-    fn lose_packets(&mut self, look: &mut impl FnMut(&Looked)) -> u8 {
+    fn lose_packets(&mut self, look: &mut impl FnMut(&Observation)) -> u8 {
         let packets = &mut self.packets;
         let full = packets.draw(&self.config, &self.links, &self.flows, &mut self.stream);
         packets.count_lost(&self.config, &self.flows, &mut self.lost);

@@ -39,7 +39,7 @@ pub enum ValidateError {
     Reference {
         /// Its name.
         file: &'static str,
-        /// Why.
+        /// The cause.
         source: csv::Error,
     },
     /// A run ended before its end.
@@ -47,7 +47,7 @@ pub enum ValidateError {
     Run {
         /// The case.
         case: String,
-        /// Why.
+        /// The cause.
         source: polypath_sim::RunError,
     },
 }

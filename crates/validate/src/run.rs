@@ -52,7 +52,7 @@ fn runs(cases: &[Case]) -> Vec<(usize, u64)> {
     (0..most).flat_map(round).collect()
 }
 
-/// What each check of the case takes from the run with this seed.
+/// The value of each check of the case in the run with this seed.
 fn values(case: &Case, seed: u64, parts: &AtomicU64) -> Result<Vec<f64>, ValidateError> {
     let outcome =
         run_counted(&case.network, seed, parts, &mut ()).map_err(|source| ValidateError::Run {

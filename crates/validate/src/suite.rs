@@ -11,7 +11,7 @@ use serde::de::DeserializeOwned;
 
 use crate::{Case, Tolerance, ValidateError};
 
-/// How much is run.
+/// The extent of a validation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
     /// Everything.

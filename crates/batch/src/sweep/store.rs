@@ -23,7 +23,7 @@ pub(super) struct PointStore {
     plan: String,
 }
 
-/// What the folder has of a point.
+/// The stored state of a point.
 pub(super) enum PointState {
     /// There is no file.
     Missing,

@@ -1,4 +1,4 @@
-//! What tshark concludes from sequence numbers, windows and marks.
+//! The analysis of sequence numbers, windows and marks by tshark.
 
 use crate::run::{Captured, captured};
 
@@ -37,7 +37,7 @@ fn sent_again(run: &Captured) -> u64 {
     flows.map(|span| span.sender.retransmitted).sum()
 }
 
-/// What nothing but a capture with errors has, where nothing is lost before the link.
+/// The flags that only a faulty capture has if nothing is lost before the link.
 const BOGUS: &str = "tcp.analysis.lost_segment || tcp.analysis.ack_lost_segment || tcp.analysis.zero_window || \
                      tcp.analysis.keep_alive || tcp.analysis.reused_ports";
 

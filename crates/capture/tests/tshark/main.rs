@@ -1,4 +1,4 @@
-//! What tshark, a program that knows nothing of ours, reads out of captures.
+//! Captures, read by tshark as an independent program.
 
 mod analysis;
 mod run;

@@ -68,7 +68,7 @@ impl Captured {
         text.lines().map(row).collect()
     }
 
-    /// How many packets match `filter`.
+    /// The number of packets that match `filter`.
     pub(crate) fn count(&self, filter: &str) -> usize {
         self.packets(filter, &["frame.number"]).len()
     }

@@ -31,12 +31,12 @@ pub struct EndpointConfig {
     /// The detector that marks packets when copies mask congestion (diversity-routing paper, VI);
     /// requires that both endpoints send every packet on every path.
     pub detector: Option<DetectorConfig>,
-    /// How paths are monitored, so that a silent path is not used; `None` uses every path always,
-    /// as in the papers.
+    /// The monitoring of paths, which avoids silent ones; `None` always uses every path, as in the
+    /// papers.
     pub liveness: Option<LivenessConfig>,
 }
 
-/// How paths are compared (PPD paper, 3.3 and 5.2).
+/// The comparison of paths (PPD paper, 3.3 and 5.2).
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(
     feature = "serde",
@@ -96,7 +96,7 @@ mod size {
 /// probe.
 pub const MIN_PAIR_LEN: u16 = 100;
 
-/// Why the configuration of an endpoint is invalid.
+/// The error of an invalid endpoint configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ConfigError {
     /// The number of paths is out of range.

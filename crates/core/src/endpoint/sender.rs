@@ -35,7 +35,7 @@ pub(super) struct Sender {
     all: PathSet,
 }
 
-/// What a policy requests for.
+/// The requests of a policy.
 #[derive(Debug, Default)]
 struct PolicyRequests {
     pairs: PathSet,

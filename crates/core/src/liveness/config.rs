@@ -57,7 +57,7 @@ impl Default for LivenessConfig {
     }
 }
 
-/// Why the configuration is invalid; each error names its key.
+/// The error of an invalid configuration; each names its key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LivenessError {
     /// Answers would arrive after their heartbeats are dropped.

@@ -1,6 +1,6 @@
 //! The states of path MTU discovery.
 
-/// How far the discovery is on a path: the states of RFC 8899 (5.2).
+/// The state of the discovery on a path (RFC 8899, 5.2).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]

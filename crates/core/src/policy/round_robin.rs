@@ -29,7 +29,7 @@ pub struct Weights {
     listed: u8,
 }
 
-/// Why weights are invalid.
+/// The error of invalid weights.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WeightsError {
     /// There are more weights than paths.
@@ -109,7 +109,7 @@ impl Weights {
 pub struct RoundRobin {
     weights: Weights,
     standby: PathSet,
-    /// How far each path is behind its share, in packets times the sum of the weights.
+    /// The deficit of each path in packets times the sum of the weights.
     credits: Vec<i32>,
 }
 

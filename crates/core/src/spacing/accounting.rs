@@ -5,7 +5,7 @@ use super::message::Feedback;
 use super::send_log::SendLog;
 use crate::time::{Duration, Time};
 
-/// How the sender counts the packets that a feedback covers.
+/// The counting of the packets that a feedback covers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(
     feature = "serde",
@@ -13,11 +13,11 @@ use crate::time::{Duration, Time};
 )]
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum Counting {
-    /// By the sequence numbers that the feedback covers.
+    /// Counts the sequence numbers that the feedback covers.
     #[default]
     Range,
-    /// By send time: packets sent early enough to have arrived without queueing. A packet in a
-    /// queue counts as lost.
+    /// Counts packets sent early enough to have arrived without queueing. A packet in a queue
+    /// counts as lost.
     Clock,
 }
 
@@ -31,7 +31,7 @@ pub struct FeedbackCounts {
     pub clock: PacketCounts,
 }
 
-/// Why a feedback had no effect.
+/// The reason why a feedback had no effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]

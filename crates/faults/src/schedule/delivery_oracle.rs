@@ -47,7 +47,7 @@ const ROUND_TRIPS: Duration = Duration::from_secs(2);
 /// The number of losses that cannot make a probed packet size fail.
 const MAX_HARMLESS_LOSSES: usize = pmtu::MAX_PROBES as usize - 1;
 
-/// What is known of a path while a packet is in flight.
+/// The known state of a path while a packet is in flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Expectation {
     /// It delivers the packet.

@@ -22,7 +22,7 @@ use crate::session::reply_path::ReplyPath;
 /// works.
 const PRECEDENCE_ATTEMPTS: u32 = 2;
 
-/// Why an initiation was not decrypted.
+/// The reason why an initiation was not decrypted.
 pub(crate) enum InitiationError {
     Rejected(Reject),
     NoEntropy,

@@ -20,16 +20,19 @@ use crate::world::{FlowName, LinkName, World};
 
 /// The input of a network without ports, which has no values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Nothing {}
+pub enum NoPayload {}
 
-impl Payload for Nothing {
+impl Payload for NoPayload {
     fn len(&self) -> usize {
         match *self {}
     }
 }
 
 /// The network of a graph, without ports, and its flows before their start.
-pub fn build_graph(network: &scenario::Network, seed: Seed) -> Result<World<Nothing>, BuildError> {
+pub fn build_graph(
+    network: &scenario::Network,
+    seed: Seed,
+) -> Result<World<NoPayload>, BuildError> {
     let graph = network.graph();
     let mut built = Network::new(seed);
     for link in &graph.links {

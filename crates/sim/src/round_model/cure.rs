@@ -5,9 +5,9 @@ use polypath_core::combine::signature::{LinkWindow, Marks, Reading, Signature};
 use super::config::{Cure, RoundModelConfig, uses};
 use super::flow::Flow;
 
-/// The result of a flow's signature for a round.
+/// The observation of a flow in a round, and the result of its signature.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Looked {
+pub struct Observation {
     /// The flow, by its number.
     pub flow: u32,
     /// Its window, in packets.
@@ -63,7 +63,7 @@ impl Detectors {
         state: LinkState,
         flows: &mut [Flow],
         lost: &[u32],
-        look: &mut impl FnMut(&Looked),
+        look: &mut impl FnMut(&Observation),
     ) {
         let lost = lost.chunks_exact(self.links as usize);
         let flows = (0..).zip(flows).zip(lost).zip(&self.sets);
@@ -83,7 +83,7 @@ impl Detectors {
             }));
             let reading = signature.on_window(&self.window);
             let mut up = (0..self.links).filter(|&link| uses(set & !state.down, link));
-            look(&Looked {
+            look(&Observation {
                 flow: number,
                 window: flow.window(),
                 congested: state.full & set != 0,

@@ -10,7 +10,7 @@ use polypath_scenario::Network;
 
 use crate::error::RunError;
 use crate::flow::{FlowCounters, SpanFiles};
-use crate::network::{Nothing, build_graph};
+use crate::network::{NoPayload, build_graph};
 use crate::percentiles::DelayPercentiles;
 use crate::world::{Detail, NetworkEvent, Overflow, Watch, World};
 use samples::{SAMPLES, Sampled};
@@ -152,12 +152,12 @@ pub fn run_network(
 
 /// A running network, and its observer.
 struct Driven {
-    world: World<Nothing>,
+    world: World<NoPayload>,
     watch: Option<Watch>,
 }
 
 impl Driven {
-    fn new(mut world: World<Nothing>, detail: Detail) -> Self {
+    fn new(mut world: World<NoPayload>, detail: Detail) -> Self {
         let watch = world.watch(detail);
         Self { world, watch }
     }
@@ -202,7 +202,7 @@ struct Totals {
 }
 
 impl Totals {
-    fn at(world: &World<Nothing>, now: Time) -> Self {
+    fn at(world: &World<NoPayload>, now: Time) -> Self {
         Self {
             flows: world.flows().map(|flow| flow.counters).collect(),
             links: world.links_at(now).map(|link| link.counters).collect(),

@@ -34,7 +34,7 @@ pub struct ReactiveConfig {
     pub hysteresis: Duration,
     /// The time between the decision to switch and the switch.
     pub guard: Guard,
-    /// How paths without data are measured.
+    /// The measurement of paths without data.
     pub heartbeats: Heartbeats,
 }
 
@@ -53,7 +53,7 @@ pub struct PredictiveConfig {
     pub trend: TrendRule,
     /// The time between the decision to switch and the switch.
     pub guard: Guard,
-    /// How paths without data are measured.
+    /// The measurement of paths without data.
     pub heartbeats: Heartbeats,
 }
 
@@ -128,7 +128,7 @@ pub enum GuardKind {
     Hold,
 }
 
-/// How paths that carry no data are measured.
+/// The measurement of paths that carry no data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[cfg_attr(
     feature = "serde",
@@ -190,7 +190,7 @@ impl Heartbeats {
     }
 }
 
-/// Why the parameters of a delay-centric policy are invalid.
+/// The error of invalid parameters of a delay-centric policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DelayCentricError {
     /// Time would not advance.

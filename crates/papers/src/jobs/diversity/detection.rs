@@ -6,7 +6,7 @@ use polypath_batch::replica_seeds;
 use polypath_claims::{Job, JobError, Pending, SEED, Study};
 use polypath_core::combine::signature::Sign;
 use polypath_core::rng::Seed;
-use polypath_sim::round_model::{Looked, RoundModel, RoundModelConfig};
+use polypath_sim::round_model::{Observation, RoundModel, RoundModelConfig};
 use serde::{Deserialize, Serialize};
 
 use super::run::cost_of_round;
@@ -83,7 +83,7 @@ impl Job for Detection {
         let mut rounds = rounds.map_err(|error| JobError::Other(error.to_string()))?;
         let mut seen = Seen::new(self.config.flows);
         for _ in 0..self.rounds {
-            rounds.step_with(&mut |looked| seen.add(looked));
+            rounds.step_with(&mut |observation| seen.add(observation));
         }
         let mean = |is_alone: bool| {
             let sets = self.config.sets.as_ref();
@@ -131,20 +131,20 @@ impl Seen {
         }
     }
 
-    fn add(&mut self, looked: &Looked) {
-        let Looked {
+    fn add(&mut self, observation: &Observation) {
+        let Observation {
             congested,
             dropped,
             reading,
             ..
-        } = *looked;
+        } = *observation;
         let is_called = reading.sign == Sign::Congestion;
         if reading.sign != Sign::Nothing {
             self.scores.push((reading.score, congested));
             self.of_losses.push((reading.score, dropped));
             self.called[usize::from(congested)] += u64::from(is_called);
         }
-        let flow = looked.flow as usize;
+        let flow = observation.flow as usize;
         let waiting = &mut self.waiting[flow];
         *waiting = match (congested, *waiting) {
             (true, Some(rounds)) => Some(rounds + 1),

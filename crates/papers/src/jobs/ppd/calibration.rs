@@ -12,7 +12,7 @@ use polypath_core::frame::PathId;
 use polypath_core::rng::Seed;
 use polypath_core::time::{Duration, Time};
 use polypath_scenario::Scenario;
-use polypath_sim::network::{Nothing, build};
+use polypath_sim::network::{NoPayload, build};
 use polypath_sim::world::path_load;
 use polypath_sim::{RunError, Side, World};
 use serde::{Deserialize, Serialize};
@@ -164,7 +164,7 @@ fn mean_of(loads: &[Loads], way: usize) -> f64 {
 
 /// The loads of a scenario's background alone, over `span` after the warm-up.
 pub(crate) fn measure(scenario: &Scenario, seed: Seed, span: Duration) -> Result<Loads, JobError> {
-    let mut world = build::<Nothing>(scenario, seed).map_err(RunError::from)?;
+    let mut world = build::<NoPayload>(scenario, seed).map_err(RunError::from)?;
     let (start, end) = (Time::ZERO + WARM_UP, Time::ZERO + WARM_UP + span);
     world.run_until(start, &mut |_| {});
     let before: Vec<_> = world.links_at(start).map(|link| link.counters).collect();
@@ -182,7 +182,7 @@ pub(crate) fn measure(scenario: &Scenario, seed: Seed, span: Duration) -> Result
 }
 
 fn loads(
-    world: &World<Nothing>,
+    world: &World<NoPayload>,
     now: Time,
     load: impl Fn(usize, &polypath_sim::world::LinkReport<'_>) -> f64,
 ) -> Result<Loads, JobError> {

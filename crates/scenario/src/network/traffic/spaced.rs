@@ -30,7 +30,7 @@ pub struct Spaced {
     /// The spacing after a loss at 0; the paper's is 50 us.
     #[serde(default = "default_first")]
     pub first: Duration,
-    /// How much smaller the spacing becomes in a round-trip time without loss; the paper's is 2 us.
+    /// The decrease of the spacing in a round-trip time without loss; the paper's is 2 us.
     #[serde(default = "default_step")]
     pub step: Duration,
     /// The rate from which a packet's own time follows; else that of the flow's first link.
