@@ -65,7 +65,8 @@ pub type Attempt = Result<Findings, String>;
 /// figures that need it. `on_progress` is called at least every 100 ms while jobs run.
 ///
 /// # Errors
-/// If the folder cannot be read or written. Finished results stay stored.
+/// If the folder cannot be read or written, or a result does not have the expected type. Finished
+/// results stay stored.
 pub fn make(
     figures: &[&Figure],
     options: &MakeOptions<'_>,

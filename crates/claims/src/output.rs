@@ -17,11 +17,11 @@ use crate::study::{SEED, Scale};
 /// The name of the file with the measurements of a figure.
 pub(crate) const MEASUREMENTS: &str = "measurements";
 
-/// An error of writing files.
+/// An error of the files of a reproduction.
 #[derive(Debug, thiserror::Error)]
 pub enum OutputError {
     /// A file cannot be written or read.
-    #[error("cannot write {}: {error}", .path.display())]
+    #[error("cannot read or write {}: {error}", .path.display())]
     File {
         /// The file.
         path: PathBuf,

@@ -1,7 +1,8 @@
-//! Receiver-side combining: duplicate elimination, probe comparison and loss signatures.
+//! Receiver-side combining: comparison of probes with data, switch requests, and loss signatures.
 //!
 //! Copies are matched by the data sequence inside the encrypted frame, never by packet content. The
-//! first copy is delivered, others are dropped, using a bounded [`crate::window::SlidingWindow`].
+//! first copy is delivered, others are dropped by the endpoint's receiver, with a bounded
+//! [`crate::window::SlidingWindow`].
 //! Three duplicate ACKs that TCP sends are three packets with three sequence numbers and arrive as
 //! three.
 

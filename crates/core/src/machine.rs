@@ -1,9 +1,8 @@
 //! The interface between mechanisms and their drivers.
 //!
 //! A [`Machine`] has no I/O, clock or entropy. A driver wakes it with an input or at its deadline,
-//! passes a closure that receives the outputs, and reads the next deadline. The event loop of a
-//! node and the replay of a recorded run do all three with [`step`]. A machine that is composed of
-//! others, such as an endpoint or the simulated network, calls the methods of its parts itself.
+//! passes a closure that receives the outputs, and reads the next deadline; [`step`] does all three.
+//! A machine that is composed of others may call the methods of its parts directly.
 
 use crate::time::Time;
 

@@ -1,9 +1,9 @@
 //! The drive loop: it connects machines with descriptors and the real clock.
 //!
-//! A [`EventHandler`] owns machines and the descriptors that feed them. The loop wakes it when a
+//! An [`EventHandler`] owns machines and the descriptors that feed them. The loop wakes it when a
 //! descriptor is readable and when its deadline has passed, and guarantees what the machines rely
 //! on: time never runs backwards, deadlines are handled before an input of the same or a later
-//! time, and a flood of input delays a deadline by at most one budget.
+//! time, and a flood of input delays a deadline by about one budget.
 //!
 //! It sleeps in `epoll` until [`SPIN`] before the deadline, by a `timerfd` with a timer slack of 1
 //! ns, and polls the descriptors without sleeping for the rest, so that its lateness is that of a
@@ -78,8 +78,8 @@ pub trait EventHandler {
     /// Handles the deadlines up to `now`.
     fn handle_timeout(&mut self, now: Time) -> io::Result<()>;
 
-    /// Handles at most `budget` inputs from the readable descriptor `token` and returns their
-    /// number.
+    /// Handles about `budget` inputs from the readable descriptor `token` and returns their number:
+    /// inputs that one system call returned together are all handled.
     ///
     /// All deadlines up to `now` have been handled.
     fn handle_readable(&mut self, token: Token, now: Time, budget: usize) -> io::Result<usize>;
@@ -94,11 +94,11 @@ pub struct DriveReport {
     pub stuck: u64,
     /// The number of inputs handled.
     pub inputs: u64,
-    /// The number of rests of a loop with real-time priority, each 0.1 ms or longer.
+    /// The number of pauses of a loop with real-time priority, each 0.1 ms or longer.
     pub rests: u64,
 }
 
-/// Waits for descriptors and deadlines and wakes a [`EventHandler`].
+/// Waits for descriptors and deadlines and wakes an [`EventHandler`].
 #[derive(Debug)]
 pub struct Driver {
     clock: Clock,

@@ -1,8 +1,9 @@
 //! A node: a TUN device, a [`Tunnel`](polypath_session::tunnel::Tunnel) and a UDP socket for each
 //! path, driven by the real clock.
 //!
-//! Decisions are made in `polypath-core` and `polypath-session`; this module only moves bytes. A
-//! packet is sent before the next one is read. Machines receive the datagrams of all paths in the
+//! Decisions are made in `polypath-core` and `polypath-session`; this module only moves bytes.
+//! Without offload a packet is sent before the next one is read; with offload several are read in
+//! one call, and sent at the end of the turn. Machines receive the datagrams of all paths in the
 //! order and with the times in which the kernel received them, with deadlines in between at their
 //! own time (`driver`): a node that is woken late decides as one that is woken in time.
 //!
@@ -18,6 +19,8 @@
 //! | `driver` | the machine: wakes in order of time |
 //! | `io` | TUN device, sockets, ICMP replies, event stream |
 //! | `paths` | the sockets of the paths, peer addresses, path MTUs |
+//! | `setup` | opening the device, the sockets and the tunnel from the configuration |
+//! | `management`, `control` | commands of the control thread: reload, status |
 //! | `statistics` | counters |
 //! | `path_log`, `session_log` | log lines |
 

@@ -1,5 +1,8 @@
 //! Experiments as plain validated data.
 //!
+//! An [`Experiment`] is a [`Scenario`] (transfers over given paths, by several schemes) or a
+//! [`Network`] (any graph with any flows).
+//!
 //! A [`Scenario`] names the paths between a server and a client, the traffic that loads them, the
 //! measured transfer and the schemes that carry it. The simulator and the lab build their parts
 //! from the same scenario. Nothing here reads a file, a clock or a random source.

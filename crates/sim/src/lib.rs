@@ -1,9 +1,9 @@
 //! Packet-level simulation of paths, their background traffic and the transfers over them.
 //!
-//! [`run`] is the whole interface: it takes a scenario and a seed, and reports events to an
-//! [`Observer`]. It starts no thread, reads no clock and has no global state. The same scenario and
-//! seed give the same events in the same order on every platform; the crate builds for
-//! `wasm32-unknown-unknown`.
+//! [`run`] simulates transfers over paths, [`run_network`] a network of flows. Both take the
+//! description and a seed, and report events to an observer. They start no thread, read no clock
+//! and have no global state. The same description and seed give the same events in the same order
+//! on every platform; the crate builds for `wasm32-unknown-unknown`.
 //!
 //! A simulated network is a machine of its own, a [`World`] with ports. Its driver decides what
 //! crosses it: the frames of two overlay endpoints with simulated TCP behind them in a simulation,

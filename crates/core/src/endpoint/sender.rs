@@ -35,7 +35,7 @@ pub(super) struct Sender {
     all: PathSet,
 }
 
-/// The requests of a policy.
+/// The actions that a policy requested in one call.
 #[derive(Debug, Default)]
 struct PolicyRequests {
     pairs: PathSet,

@@ -1,9 +1,9 @@
 //! Paths that fall silent while the peer's datagrams arrive on others.
 //!
-//! Used only without heartbeats ([`polypath_core::liveness`]) and under a policy that sends
-//! something of each packet on every path; the peer is assumed to use the same policy. A path that
-//! may be idle is not silent, nor is any while the peer sends nothing at all, which the session
-//! notices when an answer is due.
+//! Reports silences only without heartbeats ([`polypath_core::liveness`]) and under a policy that
+//! sends something of each packet on every path; the peer is assumed to use the same policy. A path
+//! that may be idle is not silent, nor is any while the peer sends nothing at all, which the
+//! session notices when an answer is due.
 
 use polypath_core::frame::PathId;
 use polypath_core::policy::PolicyConfig;
