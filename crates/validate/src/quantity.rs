@@ -128,6 +128,7 @@ impl FromStr for Quantity {
         let kind = match kind {
             "goodput" => Kind::Goodput,
             "retransmissions" => Kind::Retransmissions,
+            "delay" => Kind::Delay,
             "drops" => Kind::Drops,
             "loss" => Kind::Loss,
             "queue" => Kind::Queue,

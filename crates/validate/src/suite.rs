@@ -1,6 +1,7 @@
 //! The cases, suite by suite.
 
 mod fq_codel;
+mod linux;
 mod ns2;
 mod random_loss;
 mod single_flow;
@@ -45,6 +46,7 @@ pub fn cases(scope: Scope) -> Result<Vec<Case>, ValidateError> {
     let suites = [
         theory::cases(scope)?,
         fq_codel::cases(scope)?,
+        linux::cases(scope)?,
         single_flow::cases(scope)?,
         random_loss::cases(scope)?,
         spacing::cases(scope)?,
