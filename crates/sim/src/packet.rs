@@ -50,35 +50,7 @@ pub(crate) struct Packet {
     pub(crate) size: u32,
     /// The time at which it left its sender.
     pub(crate) sent: Time,
-    pub(crate) flow: FlowLabel,
     pub(crate) kind: PacketKind,
-}
-
-/// The flow of a packet for links: a number that its route and its connection determine, in the
-/// bits that [`LinkPacket`] has for it.
-///
-/// Two flows have the same number with a probability of 2^-29.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct FlowLabel(u32);
-
-impl FlowLabel {
-    /// Odd, so that each connection of a route has a label of its own (2^32 / golden ratio).
-    const SPREAD: u32 = 0x9e37_79b1;
-
-    /// The label of a TCP connection, or of 0 for datagrams, over a route.
-    #[inline]
-    pub(crate) const fn new(route: Cursor, connection: u32) -> Self {
-        let number = route
-            .place()
-            .wrapping_add(connection.wrapping_mul(Self::SPREAD));
-        Self(number << LinkPacket::FLAG_BITS)
-    }
-
-    /// The label of a flow from outside over a route.
-    #[expect(clippy::cast_possible_truncation, reason = "both halves count")]
-    pub(crate) const fn external(route: Cursor, flow: FlowId) -> Self {
-        Self::new(route, (flow.0 ^ flow.0 >> 32) as u32)
-    }
 }
 
 /// A packet as links see it.
@@ -89,7 +61,8 @@ impl FlowLabel {
 pub(crate) struct LinkPacket {
     number: u32,
     size: u32,
-    /// Three flags, and above them the label of the flow.
+    /// Three flags, and above them the label of the flow ([`Cursor::label`]): two flows have the
+    /// same one with a probability of 2^-29.
     flags: u32,
 }
 
@@ -102,7 +75,7 @@ impl LinkPacket {
 
     #[inline]
     pub(crate) fn new(number: u32, packet: &Packet) -> Self {
-        let mut flags = packet.flow.0;
+        let mut flags = packet.cursor.label() << Self::FLAG_BITS;
         if packet.kind.ecn().is_capable() {
             flags |= Self::CAPABLE;
         }
@@ -174,28 +147,29 @@ mod tests {
     fn links_see_a_flow_for_each_route_and_connection_whatever_the_flags() {
         let mut routes = Routes::default();
         let [one, other] = [0, 1].map(|link| routes.add([link], Terminal::Sink(0)));
-        let packet = |flow| Packet {
-            cursor: one,
+        let packet = |cursor| Packet {
+            cursor,
             size: 1000,
             sent: Time::ZERO,
-            flow,
             kind: PacketKind::External(0, Ecn::Ect0),
         };
-        let flow = |label| LinkPacket::new(7, &packet(label)).flow();
-        let far = FlowId(1 << 40);
-        let labels = [
-            FlowLabel::new(one, 0),
-            FlowLabel::new(one, 1),
-            FlowLabel::new(one, 2),
-            FlowLabel::new(other, 1),
-            FlowLabel::external(one, far),
+        let flow = |cursor| LinkPacket::new(7, &packet(cursor)).flow();
+        let cursors = [
+            one,
+            one.of_connection(1),
+            one.of_connection(2),
+            other.of_connection(1),
+            one.of_flow(FlowId(1 << 40)),
         ];
-        let mut flows = labels.map(flow).to_vec();
+        let mut flows = cursors.map(flow).to_vec();
         flows.sort_unstable();
         flows.dedup();
-        assert_eq!(flows.len(), labels.len());
-        let mut marked = LinkPacket::new(7, &packet(labels[3]));
+        assert_eq!(flows.len(), cursors.len());
+        let mut marked = LinkPacket::new(7, &packet(cursors[3]));
         marked.mark_ce();
-        assert_eq!((marked.flow(), marked.ecn()), (flow(labels[3]), Ecn::Ce));
+        assert_eq!((marked.flow(), marked.ecn()), (flow(cursors[3]), Ecn::Ce));
+        let mut advanced = cursors[3];
+        routes.advance(&mut advanced);
+        assert_eq!(flow(advanced), flow(cursors[3]));
     }
 }

@@ -1,6 +1,8 @@
 //! Source routes: every packet carries its position in a list of hops that all packets of a flow
 //! share.
 
+use polypath_core::packet::FlowId;
+
 /// One end of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FlowEnd {
@@ -64,14 +66,36 @@ pub(crate) enum Hop {
 pub(crate) struct Cursor {
     next: Hop,
     place: u32,
+    label: u32,
 }
 
 impl Cursor {
-    /// The position in the arena; at the start of a route it names the route.
+    /// The label of the flow: the number of its route, spread by that of its connection.
+    ///
+    /// It is here, and not in the packet, since a cursor of 16 bytes is copied at once.
     #[inline]
-    pub(crate) const fn place(&self) -> u32 {
-        self.place
+    pub(crate) const fn label(&self) -> u32 {
+        self.label
     }
+
+    /// The start of the route for one of several connections at the same time.
+    #[inline]
+    pub(crate) const fn of_connection(self, connection: u32) -> Self {
+        let spread = connection.wrapping_mul(Self::SPREAD);
+        Self {
+            label: self.place.wrapping_add(spread),
+            ..self
+        }
+    }
+
+    /// The start of the route for a flow from outside.
+    #[expect(clippy::cast_possible_truncation, reason = "both halves count")]
+    pub(crate) const fn of_flow(self, flow: FlowId) -> Self {
+        self.of_connection((flow.0 ^ flow.0 >> 32) as u32)
+    }
+
+    /// Odd, so that each connection of a route has a label of its own (2^32 / golden ratio).
+    const SPREAD: u32 = 0x9e37_79b1;
 
     /// True if no link is left.
     #[inline]
@@ -95,6 +119,7 @@ impl Routes {
         Cursor {
             next: self.hops[start as usize],
             place: start,
+            label: start,
         }
     }
 

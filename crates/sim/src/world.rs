@@ -30,7 +30,7 @@ use crate::agents::Agents;
 use crate::event::Event;
 use crate::fabric::{Fabric, Lost};
 pub use crate::flow::BackgroundBytes;
-use crate::packet::{FlowLabel, Packet, PacketKind};
+use crate::packet::{Packet, PacketKind};
 use crate::route::{Cursor, Terminal};
 use crate::slab::Slab;
 pub(crate) use flow::FlowName;
@@ -310,12 +310,10 @@ impl<X: Payload> Machine for World<X> {
         };
         let size = u32::try_from(input.payload.len()).unwrap_or(u32::MAX);
         let ecn = input.payload.ecn();
-        let flow = input.payload.flow();
         let packet = Packet {
-            cursor: port.route,
+            cursor: port.route.of_flow(input.payload.flow()),
             size,
             sent: now,
-            flow: FlowLabel::external(port.route, flow),
             kind: PacketKind::External(self.external.put(Some(input.payload)), ecn),
         };
         self.fabric.send(now, packet);

@@ -11,7 +11,7 @@ use super::striped::StreamState;
 use crate::event::Event;
 use crate::fabric::Fabric;
 use crate::flow::FlowCounters;
-use crate::packet::{FlowLabel, Packet, PacketKind};
+use crate::packet::{Packet, PacketKind};
 use crate::percentiles::DelayHistograms;
 use crate::route::{AgentEnd, Cursor, FlowEnd};
 use crate::tcp::{Segment, TcpEvent};
@@ -114,15 +114,14 @@ impl Context<'_> {
     }
 
     fn send_packet(&mut self, cursor: Cursor, size: u32, kind: PacketKind) {
-        let connection = match &kind {
-            PacketKind::Segment(segment) => segment.connection,
-            _ => 0,
+        let cursor = match &kind {
+            PacketKind::Segment(segment) => cursor.of_connection(segment.connection),
+            _ => cursor,
         };
         let packet = Packet {
             cursor,
             size,
             sent: self.now,
-            flow: FlowLabel::new(cursor, connection),
             kind,
         };
         self.fabric.send(self.now, packet);

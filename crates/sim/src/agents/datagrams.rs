@@ -16,7 +16,7 @@ use super::host::FlowHost;
 use crate::event::Event;
 use crate::fabric::Fabric;
 use crate::flow::FlowCounters;
-use crate::packet::{FlowLabel, Packet, PacketKind};
+use crate::packet::{Packet, PacketKind};
 use crate::percentiles::{DelayHistograms, NO_GROUP};
 use crate::route::Cursor;
 pub use cbr::{Cbr, CbrConfig};
@@ -103,7 +103,6 @@ impl DatagramFlows {
                 cursor: route,
                 size: datagram.size,
                 sent: at,
-                flow: FlowLabel::new(route, 0),
                 kind: PacketKind::Datagram(u32::try_from(*sent).unwrap_or(u32::MAX)),
             };
             fabric.send(at, packet);

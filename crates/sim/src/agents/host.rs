@@ -5,7 +5,7 @@ use polypath_core::time::Time;
 
 use crate::event::Event;
 use crate::fabric::Fabric;
-use crate::packet::{FlowLabel, Packet, PacketKind};
+use crate::packet::{Packet, PacketKind};
 use crate::route::Cursor;
 use crate::tcp::Segment;
 use crate::timer::Timer;
@@ -57,7 +57,6 @@ pub(super) fn send_segment(at: Time, route: Cursor, segment: Segment, fabric: &m
         cursor: route,
         size: segment.size,
         sent: at,
-        flow: FlowLabel::new(route, segment.connection),
         kind: PacketKind::Segment(segment),
     };
     fabric.send(at, packet);
