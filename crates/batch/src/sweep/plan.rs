@@ -11,7 +11,7 @@ use crate::digest::digest;
 
 /// The version of the set of keys in a report. It increases with each new key, so that no sweep
 /// mixes points with and without it. The meaning of the keys is versioned by the report itself.
-pub(super) const FORM: u32 = 2;
+pub(super) const FORM: u32 = 3;
 
 /// The identity of a sweep apart from its points: sweeps with equal plans share their finished
 /// points.
