@@ -64,6 +64,7 @@ if [ "$(id -u)" -ne 0 ] || [ ! -e /dev/net/tun ]; then
 else
   start_background 0 soak MINUTES="$1"
 fi
+step structure STRUCTURE=--check || exit 1
 step clippy doc wasm licences golden instructions || exit 1
 start_background 19 reproduce
 start_background 19 fuzz-build
