@@ -3,14 +3,14 @@
 //! Smooth weighted round robin: with each packet every usable path gains its weight in credits, the
 //! path with the most credits carries the packet and pays the weights of all of them. In each cycle
 //! of as many packets as the sum of the weights, each path carries as many as its weight, spread
-//! evenly: weights 5, 1 and 1 give 0 0 1 0 2 0 0, not five packets in a row. A path that is not usable
-//! keeps its credits, so that it returns without a burst, and packets that are too long for some
-//! paths count on the others.
+//! evenly: weights 5, 1 and 1 give 0 0 1 0 2 0 0, not five packets in a row. A path that is not
+//! usable keeps its credits, counted in packets whatever the weights of the usable paths, so that
+//! it returns without a burst, and packets that are too long for some paths count on the others.
 //!
-//! All packets take their turns: pure ACKs and control segments, too, of all flows together. Packets
-//! overtake each other by the difference of the paths' delays. TCP takes that for loss if three
-//! later segments arrive first, and halves its window; an ACK that arrives late is redundant, as
-//! ACKs are cumulative. The policy is a baseline for those that avoid this.
+//! All packets take their turns: pure ACKs and control segments, too, of all flows together.
+//! Packets overtake each other by the difference of the paths' delays. TCP takes that for loss if
+//! three later segments arrive first, and halves its window; an ACK that arrives late is redundant,
+//! as ACKs are cumulative. The policy is a baseline for those that avoid this.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -97,6 +97,11 @@ impl Weights {
         Ok(())
     }
 
+    /// The weight of a path in turns; standby paths share equally.
+    fn share(&self, path: PathId) -> i64 {
+        i64::from(self.of[path.index()].max(1))
+    }
+
     /// The paths of weight zero.
     fn standby(&self) -> PathSet {
         let zero = (0..).zip(self.of).filter(|(_, weight)| *weight == 0);
@@ -109,9 +114,14 @@ impl Weights {
 pub struct RoundRobin {
     weights: Weights,
     standby: PathSet,
-    /// The deficit of each path in packets times the sum of the weights.
-    credits: Vec<i32>,
+    /// The deficit of each path, in units of 1 / (`sum` * [`SCALE`]) packets.
+    credits: Vec<i64>,
+    /// The sum of the weights of the paths that were usable last.
+    sum: i64,
 }
+
+/// The parts of a credit, so that conversions between sums round off next to nothing.
+const SCALE: i64 = 1 << 20;
 
 impl RoundRobin {
     /// The properties of the policy.
@@ -130,6 +140,7 @@ impl RoundRobin {
             weights,
             standby: weights.standby(),
             credits: vec![0; usize::from(context.paths)],
+            sum: 1,
         }
     }
 
@@ -137,21 +148,31 @@ impl RoundRobin {
     fn next(&mut self, usable: PathSet) -> Option<PathId> {
         let regular = usable.without(self.standby);
         let paths = if regular.is_empty() { usable } else { regular };
-        let mut sum = 0;
-        let mut next: Option<(PathId, i32)> = None;
+        let sum = paths.into_iter().map(|path| self.weights.share(path)).sum();
+        self.convert(sum);
+        let mut next: Option<(PathId, i64)> = None;
         for path in paths {
-            // Standby paths share equally.
-            let weight = i32::from(self.weights.of[path.index()].max(1));
             let credits = self.credits.get_mut(path.index())?;
-            *credits += weight;
-            sum += weight;
+            *credits += self.weights.share(path) * SCALE;
             if next.is_none_or(|(_, most)| *credits > most) {
                 next = Some((path, *credits));
             }
         }
         let (path, _) = next?;
-        self.credits[path.index()] -= sum;
+        self.credits[path.index()] -= sum * SCALE;
         Some(path)
+    }
+
+    /// Converts the credits to those of another sum of weights, for the same number of packets.
+    fn convert(&mut self, sum: i64) {
+        if sum == 0 || sum == self.sum {
+            return;
+        }
+        let half = self.sum / 2;
+        for credits in &mut self.credits {
+            *credits = (*credits * sum + half).div_euclid(self.sum);
+        }
+        self.sum = sum;
     }
 }
 
