@@ -91,7 +91,9 @@ fn applications_learn_the_path_mtu_without_icmp_from_the_path() {
     let limit = cached_mtu(&testbed).unwrap();
     assert_eq!(ping(&testbed, 1400, "do"), 0, "longer than the cached MTU");
     assert_eq!(ping(&testbed, limit, "do"), 3);
-    assert_eq!(ping(&testbed, 1400, "dont"), 3, "in fragments");
+    // Under load the replies of one ping can miss its time.
+    let in_fragments = (0..MAX_PINGS).any(|_| ping(&testbed, 1400, "dont") == 3);
+    assert!(in_fragments, "longer packets pass in fragments");
     check_minimum_ipv6_mtu(&testbed);
     let [a, b] = overlay.finish();
     let path = &a.paths[0];
