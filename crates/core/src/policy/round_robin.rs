@@ -1,11 +1,19 @@
 //! Each packet on the next path, in proportion to weights.
 //!
-//! Smooth weighted round robin: with each packet every usable path gains its weight in credits, the
-//! path with the most credits carries the packet and pays the weights of all of them. In each cycle
-//! of as many packets as the sum of the weights, each path carries as many as its weight, spread
+//! Smooth weighted round robin: with each packet every usable path gains credits for its share of
+//! one packet, and the path with the most credits carries the packet and pays one. In each cycle of
+//! as many packets as the sum of the weights, each path carries as many as its weight, spread
 //! evenly: weights 5, 1 and 1 give 0 0 1 0 2 0 0, not five packets in a row. A path that is not
-//! usable keeps its credits, counted in packets whatever the weights of the usable paths, so that
-//! it returns without a burst, and packets that are too long for some paths count on the others.
+//! usable keeps its credits, counted in packets whatever the weights of the usable paths, and
+//! packets that are too long for some paths count on the others.
+//!
+//! The credits of n paths add up to zero, and those of one path stay within (n - 1) / 2 packets of
+//! zero, however the set of usable paths changes: no path gets more than that ahead of its share or
+//! behind it; with two paths, half a packet. In proof, the credits of any k
+//! paths add up to at least -k (n - k) / 2. Only the path j that carries a packet can lower such a
+//! sum, and only if m > 0 usable paths are not among the k. As j had at least the credits of each
+//! of those, the sum before it pays is at least 1 / (m + 1) of the credits of the k + m paths and
+//! m / (m + 1) of those of the k without j; with the bounds of both, the bound of k follows.
 //!
 //! All packets take their turns: pure ACKs and control segments, too, of all flows together.
 //! Packets overtake each other by the difference of the paths' delays. TCP takes that for loss if
@@ -114,14 +122,16 @@ impl Weights {
 pub struct RoundRobin {
     weights: Weights,
     standby: PathSet,
-    /// The deficit of each path, in units of 1 / (`sum` * [`SCALE`]) packets.
+    /// The packets that each path is behind its share, in units of 1 / (`sum` * [`SCALE`]) packets.
+    /// They add up to zero.
     credits: Vec<i64>,
     /// The sum of the weights of the paths that were usable last.
     sum: i64,
 }
 
-/// The parts of a credit, so that conversions between sums round off next to nothing.
-const SCALE: i64 = 1 << 20;
+/// The parts of a credit: a conversion between sums rounds each path's credits by less than one
+/// part. Within the bound above, credits times a sum of weights fit in 62 bits.
+const SCALE: i64 = 1 << 28;
 
 impl RoundRobin {
     /// The properties of the policy.
@@ -164,14 +174,18 @@ impl RoundRobin {
     }
 
     /// Converts the credits to those of another sum of weights, for the same number of packets.
+    /// Each path's remainder goes to the next path, so that the credits still add up to zero.
     fn convert(&mut self, sum: i64) {
         if sum == 0 || sum == self.sum {
             return;
         }
-        let half = self.sum / 2;
+        let mut remainder = 0;
         for credits in &mut self.credits {
-            *credits = (*credits * sum + half).div_euclid(self.sum);
+            let exact = *credits * sum + remainder;
+            *credits = exact.div_euclid(self.sum);
+            remainder = exact.rem_euclid(self.sum);
         }
+        debug_assert_eq!(remainder, 0, "the credits add up to zero");
         self.sum = sum;
     }
 }
