@@ -33,9 +33,16 @@ const STATES: [(PathState, &str); 4] = [
 ];
 
 impl Format {
-    /// The best format for a client with this `Accept` field.
+    /// The best format for a client with this `Accept` field (RFC 9110, section 12.5.1):
+    /// `OpenMetrics` unless the client does not list it or refuses it with a weight of zero.
     pub(super) fn accepted_by(accept: &str) -> Self {
-        if accept.contains("application/openmetrics-text") {
+        let accepts_open_metrics = accept.split(',').any(|range| {
+            let mut parts = range.split(';').map(str::trim);
+            let media_type = parts.next().unwrap_or_default();
+            let weight = parts.find_map(|part| part.strip_prefix("q=")?.parse::<f32>().ok());
+            media_type.eq_ignore_ascii_case("application/openmetrics-text") && weight != Some(0.0)
+        });
+        if accepts_open_metrics {
             Self::OpenMetrics
         } else {
             Self::Text

@@ -140,6 +140,15 @@ fn the_client_chooses_the_format() {
     let prometheus = "application/openmetrics-text;version=1.0.0;q=0.5,text/plain;q=0.2,*/*;q=0.1";
     for (accept, format) in [
         (prometheus, Format::OpenMetrics),
+        (
+            "text/plain, application/openmetrics-text",
+            Format::OpenMetrics,
+        ),
+        (
+            "application/openmetrics-text;version=1.0.0;q=0, text/plain",
+            Format::Text,
+        ),
+        ("application/openmetrics-text; q=0.000", Format::Text),
         ("*/*", Format::Text),
         ("", Format::Text),
     ] {
