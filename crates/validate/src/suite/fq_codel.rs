@@ -14,6 +14,13 @@ const SCENARIO: Scenario = Scenario {
 const SHARE: f64 = 5.0;
 /// The rate of the bottleneck in Mbit/s.
 const RATE: f64 = 10.0;
+/// The default target of the control law in ms.
+const TARGET: f64 = 5.0;
+/// The round-trip time without waiting in ms: propagation, and the transmission of 1000 and 40 B.
+const ROUND_TRIP: f64 = 6.0 + 0.96 + 0.04;
+/// What SACK leaves of a window that it reduces, and what CUBIC leaves (RFC 9438, section 4.6).
+const HALF: f64 = 0.5;
+const CUBIC: f64 = 0.7;
 /// The bound on shares.
 const BOUND: Tolerance = Tolerance::share(0.01);
 /// A flow at twice the rate of the bottleneck.
@@ -47,6 +54,19 @@ fn traffic(flow: &str, traffic: &str) -> String {
     format!("flow.{flow}.traffic={traffic}")
 }
 
+/// The mean wait at the bottleneck, of flows that reduce their windows to these shares.
+///
+/// The control law keeps the minimum of the wait at its target (RFC 8289, section 3.2), so a window
+/// varies between that of the target and the one that a reduction takes there; the mean wait is the
+/// middle of both. Without control the windows of both flows, 2000 packets, would wait for 1.6 s.
+fn waiting(reductions: [f64; 2]) -> Check {
+    let peak = |reduction| (ROUND_TRIP + TARGET) / reduction - ROUND_TRIP;
+    let mean = reductions.map(|reduction| f64::midpoint(TARGET, peak(reduction)));
+    let reference = f64::midpoint(mean[0], mean[1]);
+    let quantity = Quantity::new(Kind::Waiting, "bottleneck");
+    Check::new("waiting", quantity, reference, Tolerance::share(0.2))
+}
+
 fn goodput(name: &'static str, of: &str, reference: f64, bound: Tolerance) -> Check {
     Check::new(name, Quantity::new(Kind::Goodput, of), reference, bound)
 }
@@ -66,7 +86,7 @@ fn sizes(scope: Scope) -> Result<Case, ValidateError> {
         .with(goodput("goodput-150", "udp", SHARE, BOUND)))
 }
 
-/// A flood at twice the rate of the bottleneck beside TCP.
+/// TCP and a flood at twice the rate of the bottleneck.
 fn flood(scope: Scope) -> Result<Case, ValidateError> {
     Ok(case("flood", scope, &[traffic("udp", FLOOD)])?
         .with(goodput("goodput-tcp", "tcp", SHARE, BOUND))
@@ -81,10 +101,11 @@ fn variants(scope: Scope) -> Result<Case, ValidateError> {
     ];
     Ok(case("cubic-beside-sack", scope, &sets)?
         .with(goodput("goodput-sack", "tcp", SHARE, BOUND))
-        .with(goodput("goodput-cubic", "udp", SHARE, BOUND)))
+        .with(goodput("goodput-cubic", "udp", SHARE, BOUND))
+        .with(waiting([HALF, CUBIC])))
 }
 
-/// Packets at random times beside a flood: each waits for the rest of the packet on the line (sparse
+/// Packets at random times and a flood: each waits for the rest of the packet on the line (sparse
 /// flows, RFC 8290, section 1.3), half a transmission time in the mean.
 fn sparse(scope: Scope) -> Result<Case, ValidateError> {
     let sparse = "{ kind = \"poisson\", packet = \"100 B\", rate = \"20 kbit/s\" }";
@@ -98,7 +119,7 @@ fn sparse(scope: Scope) -> Result<Case, ValidateError> {
         .with(goodput("goodput-all", "", RATE, BOUND)))
 }
 
-/// Two ECN-capable flows lose nothing, and share.
+/// Two ECN-capable flows lose nothing, wait for no more than others, and share.
 fn marks(scope: Scope) -> Result<Case, ValidateError> {
     let sets = [
         traffic("udp", "{ kind = \"ftp\" }"),
@@ -108,5 +129,6 @@ fn marks(scope: Scope) -> Result<Case, ValidateError> {
     Ok(case("ecn", scope, &sets)?
         .with(Check::new("drops", drops, 0.0, Tolerance::share(0.0)))
         .with(goodput("goodput-one", "tcp", SHARE, BOUND))
-        .with(goodput("goodput-other", "udp", SHARE, BOUND)))
+        .with(goodput("goodput-other", "udp", SHARE, BOUND))
+        .with(waiting([HALF, HALF])))
 }
