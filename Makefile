@@ -3,6 +3,8 @@
 SCENARIO ?= scenarios/demo.toml
 OUT ?= out/demo
 CLIP ?=
+# Transfers by each scheme in the demo: fewer than the scenario's, to take two minutes; an empty value leaves the scenario's.
+ROUNDS ?= $(if $(filter scenarios/demo.toml,$(SCENARIO)),20)
 REPRODUCTION ?= out/reproduce-check
 SEEDS ?= 12000
 SEED ?=
@@ -23,7 +25,7 @@ DEB ?= out/deb
 .PHONY: demo test check reproduce bench race tunnel-race failover soak faults fuzz fuzz-build deb deploy-check instructions golden structure setup build fmt clippy doc wasm licences clean
 
 demo: setup build ## carry a media file over two bad paths by four schemes, and report the gain
-	@scripts/demo.sh "$(POLYPATH)" "$(SCENARIO)" "$(OUT)" "$(CLIP)"
+	@scripts/demo.sh "$(POLYPATH)" "$(SCENARIO)" "$(OUT)" "$(CLIP)" "$(ROUNDS)"
 
 test: setup ## all tests; those that lack privileges skip and print the reason
 	@scripts/setup.sh tshark:tshark \

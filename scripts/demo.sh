@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # The main job: a media file crosses two bad paths by four schemes, between unmodified programs over the kernel's TCP.
-# usage: demo.sh POLYPATH SCENARIO OUT [CLIP]
+# usage: demo.sh POLYPATH SCENARIO OUT [CLIP [ROUNDS]]
 set -euo pipefail
 
-polypath=$1 scenario=$2 out=$3 clip=${4:-}
+polypath=$1 scenario=$2 out=$3 clip=${4:-} rounds=${5:-}
 mkdir -p "$out"
 
 if [ -z "$clip" ]; then
@@ -18,7 +18,7 @@ elif [ ! -r "$clip" ]; then
   exit 2
 fi
 
-"$polypath" lab "$scenario" --out "$out" --clip "$clip"
+"$polypath" lab "$scenario" --out "$out" --clip "$clip" ${rounds:+--set "transfer.count=$rounds"}
 
 # The results that the demo promises; other results do not make it fail.
 verdict=$(jq -r '
