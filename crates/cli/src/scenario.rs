@@ -4,11 +4,10 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process;
 
 use clap::ValueEnum;
 use polypath_core::time::Duration;
-use polypath_document::{FileKind, Override, WrongKind, file, grid};
+use polypath_document::{FileKind, Override, WrongKind, create_draft, file, grid};
 use polypath_report::legend;
 use polypath_scenario::{Experiment, Scenario};
 
@@ -257,10 +256,9 @@ impl OutputFolder {
             path: path.to_owned(),
             created: created.map(Path::to_owned).collect(),
         };
-        let probe = path.join(format!(".writable.{}", process::id()));
         let writable = fs::create_dir_all(path)
-            .and_then(|()| fs::write(&probe, []))
-            .and_then(|()| fs::remove_file(&probe));
+            .and_then(|()| create_draft(&path.join(".writable")))
+            .and_then(|(probe, _)| fs::remove_file(&probe));
         if writable.is_err() {
             folder.discard();
         }

@@ -9,9 +9,10 @@
 //!    stand-in is dropped.
 //!
 //! [`mod@file`] reads the files, and [`FileKind`] is their kind, so that each command can name a
-//! file of another kind.
+//! file of another kind. [`create_draft`] creates the files that replace others.
 
 mod deserialize;
+mod draft;
 #[cfg(unix)]
 pub mod file;
 mod grid;
@@ -36,6 +37,7 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
 
+pub use draft::create_draft;
 pub use grid::grid;
 pub use kind::{FileKind, WrongKind, check_kind, kinds_of};
 pub use limits::{MAX_DURATION, MAX_RATE, MAX_SIZE, at_least, at_most, at_most_a_day, last_part};

@@ -1,8 +1,11 @@
 //! The report's folder, and files that are written whole or not at all: the one place here that
 //! touches files.
 
+use std::fs;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::{fs, io, process};
+
+use polypath_document::create_draft;
 
 use crate::figures::Figures;
 use crate::record::Experiment;
@@ -69,9 +72,10 @@ pub fn replace_file(path: &Path, content: &[u8]) -> io::Result<()> {
     if fs::metadata(path).is_ok_and(|of| !of.is_file()) {
         return fs::write(path, content);
     }
-    // Another process may write the same file meanwhile.
-    let draft = path.with_added_extension(format!("{}.draft", process::id()));
-    let moved = fs::write(&draft, content).and_then(|()| fs::rename(&draft, path));
+    let (draft, mut file) = create_draft(path)?;
+    let moved = file
+        .write_all(content)
+        .and_then(|()| fs::rename(&draft, path));
     if moved.is_err() {
         // Where it cannot be removed either, the first error is the cause.
         let _ = fs::remove_file(&draft);

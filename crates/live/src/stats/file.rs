@@ -6,7 +6,7 @@ use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use nix::libc::O_NONBLOCK;
-
+use polypath_document::create_draft;
 use serde::Serialize;
 
 /// Most symbolic links followed, as in the kernel.
@@ -58,11 +58,8 @@ pub struct StatsFile {
 
 #[derive(Clone, Debug)]
 enum Target {
-    /// A regular file, and the draft in the same directory that replaces it.
-    Replaced {
-        file: PathBuf,
-        draft: PathBuf,
-    },
+    /// A regular file, which a draft in the same directory replaces.
+    Replaced(PathBuf),
     Device,
 }
 
@@ -95,9 +92,15 @@ impl StatsFile {
         let mut text = serde_json::to_vec_pretty(stats)?;
         text.push(b'\n');
         match &self.target {
-            Target::Replaced { file, draft } => {
-                File::create(draft)?.write_all(&text)?;
-                fs::rename(draft, file)
+            Target::Replaced(file) => {
+                let (draft, mut new) = create_draft(file)?;
+                let written = new.write_all(&text);
+                let moved = written.and_then(|()| fs::rename(&draft, file));
+                if moved.is_err() {
+                    // The first error is the cause, as a full disk.
+                    let _ = fs::remove_file(&draft);
+                }
+                moved
             }
             Target::Device => open_device(&self.path)?.write_all(&text),
         }
@@ -107,12 +110,9 @@ impl StatsFile {
 impl Target {
     fn replacing(path: &Path) -> io::Result<Self> {
         let file = follow_links(path)?;
-        let mut draft = file.as_os_str().to_owned();
-        draft.push(".new");
-        let draft = PathBuf::from(draft);
-        File::create(&draft)?;
+        let (draft, _) = create_draft(&file)?;
         fs::remove_file(&draft)?;
-        Ok(Self::Replaced { file, draft })
+        Ok(Self::Replaced(file))
     }
 }
 
@@ -186,6 +186,16 @@ mod tests {
         assert_eq!(read["session"]["rejected"]["replayed"], 0);
         assert_eq!(read["dropped"]["behind-window"], 3);
         assert!(read["paths"][0]["last_received_s"].is_null());
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_document_that_cannot_be_written_leaves_no_draft() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("stats.json");
+        let file = StatsFile::new(&path).unwrap();
+        fs::create_dir(&path).unwrap();
+        assert!(file.write(&stats()).is_err());
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
     }
 
