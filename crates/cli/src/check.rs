@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use polypath_core::rng::Seed;
-use polypath_document::FileKind;
 use polypath_document::file::InputFile;
+use polypath_document::{FileKind, shell_word};
 use polypath_live::config::NodeConfig;
 use polypath_live::config::relay::RelayFile;
 use polypath_live::keys;
@@ -130,11 +130,18 @@ fn check(path: &Path) -> CheckedFile {
 
 /// The message about a file without characteristic content.
 fn unknown(name: &str, file: &InputFile) -> String {
-    if file
-        .bytes()
-        .is_some_and(|bytes| bytes.trim_ascii().is_empty())
-    {
+    let Some(bytes) = file.bytes() else {
+        return format!(
+            "{name} is too long for a text file, and is neither a recording nor a packet capture"
+        );
+    };
+    if bytes.trim_ascii().is_empty() {
         return format!("{name} is empty; `polypath init` writes the files of two nodes");
+    }
+    if bytes.contains(&0) {
+        return format!(
+            "{name} is binary or not UTF-8 text, and is no packet capture; save text in this encoding"
+        );
     }
     format!(
         "{name} has no key of a scenario, network, node, relay or ledger, and is no recording, key or trace; \
@@ -149,7 +156,7 @@ fn check_as(kind: FileKind, path: &Path, file: InputFile) -> Result<Usage, Strin
     match kind {
         FileKind::Recording => check_recording(path, &file)?,
         FileKind::Key => check_key(path, &file)?,
-        FileKind::Capture | FileKind::Json => {
+        FileKind::Capture | FileKind::Json | FileKind::Html | FileKind::Csv => {
             return Err(format!("no command reads {name}; {}", kind.remedy(&name)));
         }
         _ => {
@@ -166,17 +173,13 @@ fn check_as(kind: FileKind, path: &Path, file: InputFile) -> Result<Usage, Strin
             }
         }
     }
-    let others = commands
-        .iter()
-        .skip(1)
-        .map(|command| format!(", or {command} {name}"));
-    Ok(Usage {
-        commands: commands
-            .iter()
-            .map(|command| format!("{command} {name}"))
-            .collect(),
-        text: kind.remedy(&name) + &others.collect::<String>(),
-    })
+    let word = shell_word(&name);
+    let commands = commands.iter().map(|command| format!("{command} {word}"));
+    let commands: Vec<String> = commands.collect();
+    let others = commands.iter().skip(1);
+    let others = others.map(|command| format!(", or {command}"));
+    let text = kind.remedy(&name) + &others.collect::<String>();
+    Ok(Usage { commands, text })
 }
 
 /// Parses a scenario and builds what `polypath sim` runs, for every point of a sweep; returns

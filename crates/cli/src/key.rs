@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use polypath_live::keys;
 
 use crate::failure::Failure;
+use crate::output::print;
 
 /// Arguments of `polypath key`.
 #[derive(Debug, clap::Args)]
@@ -23,6 +24,5 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     } else {
         keys::generate(&args.file)
     };
-    println!("{}", public.map_err(Failure::input)?);
-    Ok(())
+    print(&format!("{}\n", public.map_err(Failure::input)?))
 }

@@ -9,7 +9,7 @@ use std::thread::sleep;
 use clap::ValueEnum;
 use polypath_core::time::Duration;
 use polypath_document::file::FileError;
-use polypath_document::{FileKind, WrongKind};
+use polypath_document::{FileKind, WrongKind, shell_word};
 use polypath_live::config::{ControlAddress, LoadError};
 use polypath_live::control::{self, AskError};
 use serde_json::Value;
@@ -165,7 +165,11 @@ fn only(sockets: &[PathBuf], directories: &[PathBuf]) -> Result<PathBuf, Failure
             let mut message = "several nodes are running; choose one:".to_owned();
             for socket in several {
                 // Writing to a string cannot fail.
-                let _ = write!(message, "\n  polypath status {}", socket.display());
+                let _ = write!(
+                    message,
+                    "\n  polypath status {}",
+                    shell_word(&socket.display().to_string())
+                );
             }
             Err(Failure::input(message))
         }

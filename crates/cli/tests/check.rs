@@ -83,14 +83,18 @@ fn invalid_files_have_all_problems_and_exit_code_2() {
         (
             "binary",
             "unknown kind",
-            &["no key of a scenario, network, node"],
+            &["binary is binary or not UTF-8 text"],
         ),
         (
             "none.toml",
             "unknown kind",
             &["cannot read none.toml: No such file"],
         ),
-        (".", "unknown kind", &["cannot read .: is a directory"]),
+        (
+            ".",
+            "unknown kind",
+            &["cannot read .: it is a directory; name a file"],
+        ),
         ("cut.recording", "a recording of a node", &["line 1: "]),
         (
             "both.toml",
@@ -117,6 +121,59 @@ fn invalid_files_have_all_problems_and_exit_code_2() {
 }
 
 #[test]
+fn files_that_no_command_reads_are_named_as_what_they_are() {
+    let directory = tempfile::tempdir().unwrap();
+    for (name, content, kind, problem) in [
+        (
+            "foreign.toml",
+            &b"[package]\nname = \"x\"\n"[..],
+            "unknown kind",
+            "no key of a scenario, network, node",
+        ),
+        (
+            "latin.toml",
+            b"[node]\n# Z\xe4hler\n[peer]\n",
+            "a node file",
+            "latin.toml is not UTF-8 text: line 2 has the byte 0xe4; save it",
+        ),
+        (
+            "utf16.toml",
+            b"\xff\xfe[\0n\0o\0d\0e\0]\0",
+            "unknown kind",
+            "utf16.toml is binary or not UTF-8 text",
+        ),
+        (
+            "long",
+            &vec![b'x'; 17 << 20],
+            "unknown kind",
+            "long is too long for a text file",
+        ),
+        (
+            "report.html",
+            b"<!DOCTYPE html>\n",
+            "an HTML page",
+            "no command reads report.html; open it in a browser",
+        ),
+        (
+            "flows.csv",
+            b"seed,flow\n1,2\n",
+            "a CSV table",
+            "no command reads flows.csv; polypath writes such files",
+        ),
+    ] {
+        fs::write(directory.path().join(name), content).unwrap();
+        let output = check(directory.path(), &[name]);
+        assert_eq!(output.status.code(), Some(2), "{output:?}");
+        let text = stdout(&output);
+        let start = format!("{name}: {kind}: invalid\n");
+        assert!(
+            text.starts_with(&start) && text.contains(problem),
+            "{problem}: {text}"
+        );
+    }
+}
+
+#[test]
 fn valid_files_have_their_commands() {
     let directory = tempfile::tempdir().unwrap();
     let write =
@@ -124,6 +181,11 @@ fn valid_files_have_their_commands() {
     let demo = fs::read_to_string(format!("{ROOT}/scenarios/demo.toml")).unwrap();
     write("sweep.toml", &format!("{demo}\n[sweep]\nseed = [1, 2]\n"));
     write("packets", "0.001 1200 # first\n0.5 40\n");
+    write(
+        "my sweep.toml",
+        &format!("{demo}\n[sweep]\nseed = [1, 2]\n"),
+    );
+    write("-.toml", &demo);
     write("empty.toml", "");
     let valid = printed(&check(directory.path(), &["sweep.toml", "packets"]));
     let sweep =
@@ -132,6 +194,14 @@ fn valid_files_have_their_commands() {
         valid,
         format!("{sweep}packets: a trace: valid; name it in a scenario: trace = \"packets\"\n")
     );
+    // The commands are safe to paste.
+    let quoted = printed(&check(directory.path(), &["my sweep.toml", "--", "-.toml"]));
+    for command in [
+        ": valid; run it with: polypath sim 'my sweep.toml'\n",
+        ": valid; run it with: polypath sim ./-.toml, or polypath lab ./-.toml\n",
+    ] {
+        assert!(quoted.contains(command), "{quoted}");
+    }
     let both = check(
         directory.path(),
         &["sweep.toml", "empty.toml", "--format", "json"],

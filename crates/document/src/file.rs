@@ -36,7 +36,7 @@ pub enum FileError {
     #[error("{path} is longer than {most} MiB, the limit for text files", path = .0.display(), most = MAX_TEXT >> 20)]
     TooLong(PathBuf),
     /// The file is binary, or has another encoding.
-    #[error("{path} is not UTF-8 text: {reason}", path = path.display())]
+    #[error("{path} is not UTF-8 text: {reason}; save it in this encoding, or name another file", path = path.display())]
     NotText {
         /// The file.
         path: PathBuf,
@@ -140,7 +140,8 @@ pub fn open(path: &Path) -> io::Result<File> {
         .open(path)?;
     let kind = file.metadata()?.file_type();
     if kind.is_dir() {
-        return Err(io::ErrorKind::IsADirectory.into());
+        let words = "it is a directory; name a file in it";
+        return Err(io::Error::new(io::ErrorKind::IsADirectory, words));
     }
     if !kind.is_file() {
         let words =
@@ -229,7 +230,7 @@ mod tests {
         fs::write(&path, b"a = 1\nb = \"\xff\"\n").unwrap();
         let error = text(&path).unwrap_err();
         assert!(
-            error.ends_with("a.toml is not UTF-8 text: line 2 has the byte 0xff"),
+            error.contains("a.toml is not UTF-8 text: line 2 has the byte 0xff; save it"),
             "{error}"
         );
     }

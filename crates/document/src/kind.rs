@@ -3,12 +3,14 @@
 //! A file without an error is of the kind whose keys it has. A file with errors is of the kind with
 //! the most characteristic keys; a misspelt one counts half.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::problem::nearest;
+use crate::shell::shell_word;
 
 /// A kind of file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,6 +35,10 @@ pub enum FileKind {
     Trace,
     /// A report or event stream.
     Json,
+    /// A report for browsers.
+    Html,
+    /// A sheet of a report.
+    Csv,
 }
 
 /// A file of another kind than the command reads.
@@ -89,6 +95,12 @@ const TELLING: [TellingKeys; 5] = [
 /// Keys that several kinds have, and that are no misspelling of a telling key.
 const COMMON: [&str; 7] = ["name", "path", "schema", "seed", "sweep", "tcp", "title"];
 
+/// The number of unknown keys that may be misspelt; a foreign file can have any number.
+const MAX_FOREIGN: usize = 1000;
+
+/// The start of HTML pages.
+const DOCTYPE: &str = "<!doctype html";
+
 /// The first bytes of captures: pcapng, and pcap of either byte order and resolution.
 const CAPTURES: [[u8; 4]; 5] = [
     [0x0a, 0x0d, 0x0d, 0x0a],
@@ -113,6 +125,8 @@ impl FileKind {
             Self::Capture => "a packet capture",
             Self::Trace => "a trace",
             Self::Json => "a JSON document",
+            Self::Html => "an HTML page",
+            Self::Csv => "a CSV table",
         }
     }
 
@@ -130,6 +144,8 @@ impl FileKind {
             Self::Capture => "capture",
             Self::Trace => "trace",
             Self::Json => "json",
+            Self::Html => "html",
+            Self::Csv => "csv",
         }
     }
 
@@ -144,22 +160,27 @@ impl FileKind {
             Self::Claims => &["polypath reproduce --ledger"],
             Self::Recording => &["polypath replay"],
             Self::Key => &["polypath key --public"],
-            Self::Capture | Self::Trace | Self::Json => &[],
+            Self::Capture | Self::Trace | Self::Json | Self::Html | Self::Csv => &[],
         }
     }
 
     /// The command for a file of this kind.
     #[must_use]
     pub fn remedy(self, file: &str) -> String {
-        match self {
-            Self::Capture => "read it with Wireshark or tshark".to_owned(),
-            Self::Trace => format!("name it in a scenario: trace = \"{file}\""),
-            Self::Json => "polypath writes such files, and reads none".to_owned(),
-            Self::Key => format!("print its public key with: {} {file}", self.commands()[0]),
-            Self::Recording => format!("replay it with: {} {file}", self.commands()[0]),
-            Self::Claims => format!("answer it with: {} {file}", self.commands()[0]),
-            _ => format!("run it with: {} {file}", self.commands()[0]),
-        }
+        let purpose = match self {
+            Self::Capture => return "read it with Wireshark or tshark".to_owned(),
+            Self::Trace => return format!("name it in a scenario: trace = {file:?}"),
+            Self::Html => return "open it in a browser".to_owned(),
+            Self::Json | Self::Csv => {
+                return "polypath writes such files, and reads none".to_owned();
+            }
+            Self::Key => "print its public key",
+            Self::Recording => "replay it",
+            Self::Claims => "answer it",
+            _ => "run it",
+        };
+        let (command, file) = (self.commands()[0], shell_word(file));
+        format!("{purpose} with: {command} {file}")
     }
 }
 
@@ -211,6 +232,13 @@ pub fn kinds_of(content: &[u8]) -> Vec<FileKind> {
     if text.starts_with('{') {
         return vec![FileKind::Json];
     }
+    let start = text.get(..DOCTYPE.len()).unwrap_or_default();
+    if start.eq_ignore_ascii_case(DOCTYPE) {
+        return vec![FileKind::Html];
+    }
+    if has_csv_header(text) {
+        return vec![FileKind::Csv];
+    }
     if is_key(text) {
         return vec![FileKind::Key];
     }
@@ -225,6 +253,16 @@ fn is_key(text: &str) -> bool {
     let is_digit = |b: u8| b.is_ascii_alphanumeric() || b == b'+' || b == b'/';
     text.strip_suffix('=')
         .is_some_and(|digits| digits.len() == 43 && digits.bytes().all(is_digit))
+}
+
+/// Whether the first line is a list of plain names, separated by commas.
+fn has_csv_header(text: &str) -> bool {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    let header = text.lines().next().unwrap_or_default();
+    let is_name = |name: &str| {
+        name.starts_with(|c: char| c.is_ascii_alphabetic()) && name.chars().all(is_plain)
+    };
+    header.contains(',') && header.split(',').all(is_name)
 }
 
 /// Whether the first line with content is one or two numbers.
@@ -251,9 +289,11 @@ fn kinds_of_toml(text: &str) -> Vec<FileKind> {
     };
     let tables = paths.iter().filter_map(|path| path.get_ref().as_table());
     let of_paths: Vec<&str> = tables.flat_map(keys).collect();
-    let scores = TELLING.each_ref().map(|telling| {
-        score(&top, telling.top, |all| all.top) + score(&of_paths, telling.path, |all| all.path)
-    });
+    let top = FoundKeys::new(&top, |telling| telling.top);
+    let of_paths = FoundKeys::new(&of_paths, |telling| telling.path);
+    let scores = TELLING
+        .each_ref()
+        .map(|telling| top.score(telling.top) + of_paths.score(telling.path));
     let most = scores.into_iter().max().unwrap_or_default();
     let kinds = TELLING.iter().zip(scores);
     let best = kinds.filter(|(_, score)| *score == most && most > 0);
@@ -264,23 +304,35 @@ fn keys<'a>(table: &'a DeTable<'_>) -> impl Iterator<Item = &'a str> {
     table.keys().map(|key| key.get_ref().as_ref())
 }
 
-/// The number of telling keys in `own` that a table has, twice; a misspelt one counts once.
-fn score(
-    found: &[&str],
-    own: &'static [&'static str],
-    of: impl Fn(&TellingKeys) -> &'static [&'static str],
-) -> usize {
-    let points = own.iter().map(|telling| {
-        if found.contains(telling) {
-            return 2;
-        }
-        let is_known =
-            |key: &str| COMMON.contains(&key) || TELLING.iter().any(|all| of(all).contains(&key));
+/// The telling keys of a table of a document.
+struct FoundKeys {
+    written: BTreeSet<&'static str>,
+    misspelt: BTreeSet<&'static str>,
+}
+
+impl FoundKeys {
+    /// Finds the telling keys `of` a table with the keys `found`.
+    fn new(found: &[&str], of: impl Fn(&TellingKeys) -> &'static [&'static str]) -> Self {
         let all = || TELLING.iter().flat_map(|each| of(each).iter().copied());
-        let is_misspelt = |key: &&&str| !is_known(key) && nearest(key, all()) == Some(telling);
-        usize::from(found.iter().any(|key| is_misspelt(&key)))
-    });
-    points.sum()
+        let is_foreign = |key: &&&str| !COMMON.contains(*key) && !all().any(|own| own == **key);
+        let foreign = found.iter().filter(is_foreign).take(MAX_FOREIGN);
+        Self {
+            written: all().filter(|key| found.contains(key)).collect(),
+            misspelt: foreign.filter_map(|key| nearest(key, all())).collect(),
+        }
+    }
+
+    /// The number of keys of `own` that the table has, twice; a misspelt one counts once.
+    fn score(&self, own: &[&str]) -> usize {
+        let points = own.iter().map(|key| {
+            if self.written.contains(key) {
+                2
+            } else {
+                usize::from(self.misspelt.contains(key))
+            }
+        });
+        points.sum()
+    }
 }
 
 #[cfg(test)]
@@ -339,16 +391,21 @@ mod tests {
 
     #[test]
     fn other_content_is_recognised_by_its_start() {
+        let foreign: Vec<String> = (0..100_000).map(|n| format!("k{n} = {n}")).collect();
         for (content, kinds) in [
             (&b"{\"recording\":4,"[..], &[FileKind::Recording][..]),
             (b"\x0a\x0d\x0d\x0a\x1c\0\0\0", &[FileKind::Capture]),
             (b"\xd4\xc3\xb2\xa1\x02\0\x04\0", &[FileKind::Capture]),
             (b"{ \"schema\": 3 }", &[FileKind::Json]),
+            (b"<!DOCTYPE html>\n<html>", &[FileKind::Html]),
+            (b"group,flow,source\n1,2,3\n", &[FileKind::Csv]),
+            (b"a, b and c\n", &[]),
             (b"# s B\n0.001 1200\n0.002 x\n", &[FileKind::Trace]),
             (b"3\n7\n", &[FileKind::Trace]),
             (format!("{KEY}\n").as_bytes(), &[FileKind::Key]),
             (&KEY.as_bytes()[1..], &[]),
             (b"[package]\nname = \"x\"\n[dependencies]\n[lints]\n", &[]),
+            (foreign.join("\n").as_bytes(), &[]),
             (b"", &[]),
             (b"\xff\xfe\x00", &[]),
             (b"[node]\n[relay]\n", &[FileKind::Node, FileKind::Relay]),

@@ -24,6 +24,7 @@ mod notation;
 mod overrides;
 mod problem;
 mod schema;
+mod shell;
 mod tree;
 
 #[cfg(test)]
@@ -45,6 +46,7 @@ pub use locator::Locator;
 pub use notation::{Notation, check_notation};
 pub use overrides::{Override, ParseOverrideError};
 pub use problem::{Errors, FilePosition, Location, NamedFile, Problem, Problems, nearest};
+pub use shell::shell_word;
 
 /// A type that a whole document describes.
 pub trait Document: DeserializeOwned + JsonSchema {

@@ -8,7 +8,7 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use polypath_document::{FileKind, WrongKind, check_kind, file};
+use polypath_document::{FileKind, WrongKind, check_kind, file, shell_word};
 use polypath_session::entropy::{Entropy, EntropyError};
 use polypath_session::key::{ParseKeyError, PrivateKey, PublicKey};
 
@@ -32,13 +32,13 @@ pub enum KeyError {
     #[error("{path}: exists and is not overwritten; choose another name or remove it first", path = .0.display())]
     Exists(PathBuf),
     /// The file does not exist.
-    #[error("{path}: there is no such key file; make one with `polypath key {path}`", path = .0.display())]
+    #[error("{path}: there is no such key file; make one with `polypath key {word}`", path = .0.display(), word = word(.0))]
     Missing(PathBuf),
     /// The path names a directory.
     #[error("{path}: is a directory; name the key file in it", path = .0.display())]
     Directory(PathBuf),
     /// Others may read the private key.
-    #[error("{path}: others may read this private key; run `chmod 600 {path}`", path = .0.display())]
+    #[error("{path}: others may read this private key; run `chmod 600 {word}`", path = .0.display(), word = word(.0))]
     Exposed(PathBuf),
     /// The file does not hold a key.
     #[error("{path}: {1}", path = .0.display())]
@@ -102,6 +102,11 @@ pub fn load(path: &Path) -> Result<PrivateKey, KeyError> {
         return Err(KeyError::Exposed(path.to_owned()));
     }
     Ok(key)
+}
+
+/// The file as a word of a shell command.
+fn word(path: &Path) -> String {
+    shell_word(&path.display().to_string())
 }
 
 fn io_error(path: &Path, source: io::Error) -> KeyError {
