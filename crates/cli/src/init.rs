@@ -8,12 +8,14 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use ipnet::IpNet;
+use polypath_core::policy::PathSet;
 use polypath_core::units::Rate;
 use polypath_live::config::NodeConfig;
 use polypath_live::config::relay::RelayFile;
 use serde_json::json;
 
 use crate::failure::Failure;
+use crate::number::whole;
 use crate::output::print;
 use crate::scenario::Format;
 
@@ -28,8 +30,13 @@ use plan::{Plan, Side};
 )]
 pub(crate) struct Args {
     /// The folder for the files; it is created if it does not exist.
-    #[arg(value_name = "DIR", default_value = "nodes")]
+    #[arg(value_name = "DIR", default_value = "nodes", value_parser = folder)]
     folder: PathBuf,
+    /// The number of paths, that through a relay included [default: one for each address, or 2 if
+    /// node a finds its uplinks itself]. Paths beyond the addresses of a node use its last one, each
+    /// at a port of its own.
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole(1..=PathSet::CAPACITY))]
+    paths: Option<u8>,
     /// The addresses of node a's machine, each optionally with a port: one for each path. Without
     /// any, node a finds its uplinks itself, and follows those that change.
     #[arg(long, value_name = "ADDRESS", value_delimiter = ',', value_parser = endpoint)]
@@ -101,6 +108,14 @@ fn endpoint(text: &str) -> Result<Endpoint, String> {
         })
 }
 
+/// Parses the name of the folder, which the printed commands contain.
+fn folder(text: &str) -> Result<PathBuf, String> {
+    if text.is_empty() || text.contains(char::is_control) {
+        return Err("use a name without control characters; `.` is the current folder".to_owned());
+    }
+    Ok(text.into())
+}
+
 /// Parses the name of a node, which is also that of its files.
 fn name(text: &str) -> Result<String, String> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
@@ -131,6 +146,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
             let document = json!({
                 "folder": args.folder,
                 "files": plan.names(),
+                "paths": plan.path_names(),
                 "public_keys": keys.json(&plan),
                 "tunnel": plan.tunnel(),
                 "commands": commands,
@@ -140,8 +156,9 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         }
         Format::Table => plan.text(&args.folder),
     };
+    print(&text)?;
     files.keep();
-    print(&text)
+    Ok(())
 }
 
 /// The failure of options that give an invalid file.

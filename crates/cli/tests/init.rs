@@ -136,6 +136,13 @@ fn nothing_is_overwritten_and_no_half_set_is_left() {
         ))
         .contains("`duplicate-all`")
     );
+    let unprinted = polypath()
+        .current_dir(root)
+        .args(["init", "x", "--b-address", "::1"])
+        .stdout(File::options().write(true).open("/dev/full").unwrap())
+        .output()
+        .unwrap();
+    assert_eq!(unprinted.status.code(), Some(1), "{unprinted:?}");
     let file = init(root, &["b.key/x", "--b-address", "203.0.113.7"]);
     assert!(
         stderr(&file).contains("cannot write to the folder b.key/x"),
@@ -200,18 +207,53 @@ fn two_nodes_of_the_written_files_form_a_tunnel() {
         let log = fs::read_to_string(folder.join("a.log")).unwrap();
         assert!(replied, "no reply from {address}: {log}");
     }
+    assert!(both_paths_carry(&folder));
+}
+
+/// Whether node a of the files in `folder` has two paths, on each of which datagrams arrive.
+fn both_paths_carry(folder: &Path) -> bool {
     let mut status = polypath();
     status
         .arg("status")
         .arg(folder.join("run-a/pp0.sock"))
         .args(["--format", "json"]);
-    let status: Value = serde_json::from_str(&printed(&status.output().unwrap())).unwrap();
+    let output = status.output().unwrap();
+    let Ok(status) = serde_json::from_slice::<Value>(&output.stdout) else {
+        return false;
+    };
     let paths = status["paths"].as_array().unwrap();
-    assert_eq!(paths.len(), 2);
-    assert!(
-        paths
-            .iter()
-            .all(|path| path["authentic"].as_u64() > Some(0)),
-        "{status}"
-    );
+    let carries = |path: &Value| path["authentic"].as_u64() > Some(0);
+    paths.len() == 2 && paths.iter().all(carries)
+}
+
+#[test]
+fn each_default_path_takes_an_uplink_of_its_own() {
+    if !can_test() {
+        return;
+    }
+    let (a, b) = (Namespace::new().unwrap(), Namespace::new().unwrap());
+    let run = |namespace: &Namespace, line: &str| {
+        let arguments: Vec<&str> = line.split(' ').collect();
+        namespace.ip(&arguments).unwrap();
+    };
+    run(&b, "address add 10.9.9.9/32 dev lo");
+    for (link, metric) in [(1, 100), (2, 200)] {
+        let ends = [1, 2].map(|end| format!("10.1.{link}.{end}/24"));
+        a.join(&b, &format!("p{link}"), [&ends[0], &ends[1]])
+            .unwrap();
+        run(
+            &a,
+            &format!("route add 10.9.9.9 via 10.1.{link}.2 dev p{link} metric {metric}"),
+        );
+    }
+    let directory = tempfile::tempdir().unwrap();
+    printed(&init(directory.path(), &["--b-address", "10.9.9.9"]));
+    let folder = directory.path().join("nodes");
+    let _nodes = [start(&a, &folder, "a"), start(&b, &folder, "b")];
+    let carried = (0..100).any(|_| {
+        std::thread::sleep(Duration::from_millis(100));
+        both_paths_carry(&folder)
+    });
+    let log = fs::read_to_string(folder.join("a.log")).unwrap();
+    assert!(carried, "{log}");
 }

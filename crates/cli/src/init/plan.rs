@@ -7,7 +7,9 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::Path;
 
 use ipnet::IpNet;
+use polypath_core::policy::PathSet;
 use polypath_core::units::Rate;
+use polypath_document::shell_word;
 use serde_json::{Value, json};
 
 use super::files::PublicKeys;
@@ -16,6 +18,8 @@ use crate::failure::Failure;
 
 /// The port of the first path.
 const FIRST_PORT: u16 = 7001;
+/// The number of paths where node a finds its uplinks itself.
+const DEFAULT_PATHS: usize = 2;
 /// The port of a relay.
 const RELAY_PORT: u16 = 7101;
 /// The directory of the files on each machine: that of the system's services.
@@ -116,6 +120,11 @@ impl Plan {
         format!("{}.key", self.name(side))
     }
 
+    /// The names of the paths.
+    pub(super) fn path_names(&self) -> Vec<&str> {
+        self.paths.iter().map(|path| path.name.as_str()).collect()
+    }
+
     pub(super) fn has_relay(&self) -> bool {
         self.paths.iter().any(|path| path.relay.is_some())
     }
@@ -181,17 +190,14 @@ impl Plan {
         if let Some(relay) = self.paths.iter().find_map(|path| path.relay) {
             owners.push(("relay", "relay", of_scp(relay.ip())));
         }
-        let folder = folder.display();
         let on = |machine: &str, command: String| NextCommand {
             machine: machine.to_owned(),
             command,
         };
         let copy = |(name, _, machine): &(&str, &str, String)| {
-            let files = format!("{folder}/{name}.toml {folder}/{name}.key");
-            on(
-                "here",
-                format!("scp -p {files} root@{machine}:{DIRECTORY}/"),
-            )
+            let files = ["toml", "key"].map(|ending| local(folder, &format!("{name}.{ending}")));
+            let target = shell_word(&format!("root@{machine}:{DIRECTORY}/"));
+            on("here", format!("scp -p {} {target}", files.join(" ")))
         };
         let start = |(name, command, _): &(&str, &str, String)| {
             let file = format!("{DIRECTORY}/{name}.toml");
@@ -204,7 +210,10 @@ impl Plan {
         commands.extend(owners.iter().map(start));
         let (a, peer) = (self.name(Side::A), self.tunnel.b[0].addr());
         commands.push(on(a, format!("ping -c 3 {peer}")));
-        commands.push(on(a, format!("polypath status {}", self.device)));
+        commands.push(on(
+            a,
+            format!("polypath status {}", shell_word(&self.device)),
+        ));
         commands
     }
 
@@ -212,6 +221,17 @@ impl Plan {
     pub(super) fn text(&self, folder: &Path) -> String {
         text::summary(self, folder)
     }
+}
+
+/// A file in the folder as a word of a command. `scp` takes the text before a colon for the name of
+/// a machine, unless a slash precedes it.
+fn local(folder: &Path, name: &str) -> String {
+    let file = folder.join(name).display().to_string();
+    let first = file.split('/').next().unwrap_or_default();
+    if first.contains(':') {
+        return shell_word(&format!("./{file}"));
+    }
+    shell_word(&file)
 }
 
 /// An IP address in the argument of scp.
@@ -232,25 +252,51 @@ fn paths(args: &Args) -> Result<Vec<PathPlan>, Failure> {
             b.len()
         )));
     }
-    let count = a.len().max(b.len());
-    let mut paths = Vec::new();
-    for index in 0..count {
-        paths.push(PathPlan {
-            name: format!("path{}", index + 1),
-            a: local("--a-address", a, index)?,
-            b: local("--b-address", b, index)?.unwrap_or_else(unspecified),
-            relay: None,
-        });
+    let relay = args
+        .relay
+        .map(|relay| SocketAddr::new(relay.address, relay.port.unwrap_or(RELAY_PORT)));
+    let count = path_count(args)?;
+    let plan = |index| {
+        let relay = relay.filter(|_| index + 1 == count);
+        Ok(PathPlan {
+            name: match relay {
+                Some(_) => "relayed".to_owned(),
+                None => format!("path{}", index + 1),
+            },
+            a: endpoint("--a-address", a, index)?,
+            b: endpoint("--b-address", b, index)?.unwrap_or_else(unspecified),
+            relay,
+        })
+    };
+    (0..count).map(plan).collect()
+}
+
+/// The number of paths, that through the relay included.
+fn path_count(args: &Args) -> Result<usize, Failure> {
+    let (a, b) = (args.a_address.len(), args.b_address.len());
+    let most = usize::from(PathSet::CAPACITY);
+    let (option, addresses) = if a > b {
+        ("--a-address", a)
+    } else {
+        ("--b-address", b)
+    };
+    let count = match args.paths {
+        Some(count) => usize::from(count),
+        None if args.relay.is_some() => addresses + 1,
+        None if a == 0 => addresses.max(DEFAULT_PATHS),
+        None => addresses,
+    };
+    if addresses > count {
+        return Err(Failure::input(format!(
+            "{option} has {addresses} addresses for --paths {count}; give at most one address for each path"
+        )));
     }
-    if let Some(Endpoint { address, port }) = args.relay {
-        paths.push(PathPlan {
-            name: "relayed".to_owned(),
-            a: local("--a-address", a, count)?,
-            b: local("--b-address", b, count)?.unwrap_or_else(unspecified),
-            relay: Some((address, port.unwrap_or(RELAY_PORT)).into()),
-        });
+    if count > most {
+        return Err(Failure::input(format!(
+            "there are {count} paths, and a node has at most {most}; give fewer addresses with {option}"
+        )));
     }
-    Ok(paths)
+    Ok(count)
 }
 
 fn unspecified() -> SocketAddr {
@@ -259,7 +305,7 @@ fn unspecified() -> SocketAddr {
 
 /// The local address of a path: paths without an address of their own use the last one, at the
 /// following ports.
-fn local(option: &str, all: &[Endpoint], index: usize) -> Result<Option<SocketAddr>, Failure> {
+fn endpoint(option: &str, all: &[Endpoint], index: usize) -> Result<Option<SocketAddr>, Failure> {
     let Some((number, last)) = all.iter().enumerate().take(index + 1).next_back() else {
         return Ok(None);
     };

@@ -101,6 +101,88 @@ fn each_path_has_an_address_and_port_at_both_nodes() {
 }
 
 #[test]
+fn both_nodes_have_the_paths_of_the_option() {
+    for (options, wanted) in [
+        ("--b-address 192.0.2.2", &["path1", "path2"][..]),
+        ("--b-address 192.0.2.2 --paths 1", &["path1"]),
+        (
+            "--b-address 192.0.2.2 --paths 3",
+            &["path1", "path2", "path3"],
+        ),
+        ("--b-address ::1,::2,::3", &["path1", "path2", "path3"]),
+        ("--a-address ::3 --b-address ::1", &["path1"]),
+        (
+            "--a-address ::3 --b-address ::1 --paths 2",
+            &["path1", "path2"],
+        ),
+        ("--b-address ::1 --relay ::9", &["path1", "relayed"]),
+        (
+            "--b-address ::1 --relay ::9 --paths 3",
+            &["path1", "path2", "relayed"],
+        ),
+        ("--b-address ::1 --relay ::9 --paths 1", &["relayed"]),
+    ] {
+        let options: Vec<&str> = options.split(' ').collect();
+        let plan = plan(&options).unwrap();
+        for config in configs(&plan) {
+            let names = config.paths.iter().map(|path| path.name.as_str());
+            assert_eq!(names.collect::<Vec<_>>(), wanted, "{options:?}");
+        }
+    }
+    let most = plan(&["--b-address", "192.0.2.2", "--paths", "64"]).unwrap();
+    let ports = ports(&configs(&most));
+    assert_eq!(ports.last(), Some(&[0, 7064, 7064]));
+    let many = ["::1"; 65].join(",");
+    let refused = plan(&["--b-address", &many]).err().unwrap();
+    assert!(
+        refused.contains("65 paths, and a node has at most 64"),
+        "{refused}"
+    );
+}
+
+#[test]
+fn commands_are_safe_to_paste() {
+    let plan = plan(&["--b-address", "2001:db8::1", "--device", "pp;x"]).unwrap();
+    for (folder, wanted) in [
+        ("nodes", "scp -p nodes/b.toml nodes/b.key "),
+        (
+            "my 'nodes'",
+            "scp -p \"my 'nodes'/b.toml\" \"my 'nodes'/b.key\" ",
+        ),
+        ("a:b", "scp -p ./a:b/b.toml ./a:b/b.key "),
+        ("-f", "scp -p ./-f/b.toml ./-f/b.key "),
+        ("/$x", "scp -p '/$x/b.toml' '/$x/b.key' "),
+    ] {
+        let folder = Path::new(folder);
+        let commands = plan.commands(folder);
+        let all: Vec<&str> = commands
+            .iter()
+            .map(|next| next["command"].as_str().unwrap())
+            .collect();
+        let copy = format!("{wanted}'root@[2001:db8::1]:/etc/polypath/'");
+        assert!(all.contains(&&*copy), "{copy}: {all:?}");
+        assert!(all.contains(&"polypath status 'pp;x'"), "{all:?}");
+        let text = plan.text(folder);
+        let (_, remove) = text
+            .trim_end()
+            .rsplit_once("remove the private keys here: rm ")
+            .unwrap();
+        assert_eq!(
+            remove,
+            wanted["scp -p ".len()..].trim().replace("b.toml", "a.key"),
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn options_are_strings_in_the_files() {
+    let plan = plan(&["--b-address", "::1", "--device", "p\"\\"]).unwrap();
+    let [a, _] = configs(&plan);
+    assert_eq!(a.node.tun.name, "p\"\\");
+}
+
+#[test]
 fn the_relay_forwards_between_both_nodes() {
     let options = [
         "--b-address",
@@ -155,6 +237,26 @@ fn inconsistent_options_are_refused_with_their_name() {
             "letters, digits",
         ),
         (&["--a-address", "192.0.2.1"], "--b-address"),
+        (
+            &["--b-address", "::1,::2,::3", "--paths", "2"],
+            "--b-address has 3 addresses for --paths 2; give at most one",
+        ),
+        (
+            &["--b-address", "::1", "--paths", "0"],
+            "use a whole number from 1 to 64",
+        ),
+        (
+            &["--b-address", "::1", "--paths", "65"],
+            "use a whole number from 1 to 64",
+        ),
+        (
+            &["--b-address", "::1", "--paths", "-2"],
+            "use a whole number from 1 to 64",
+        ),
+        (
+            &["--b-address", "::1", "--paths", "two"],
+            "use a whole number from 1 to 64",
+        ),
     ] {
         match plan(options) {
             Err(error) => assert!(!wanted.is_empty() && error.contains(wanted), "{error}"),

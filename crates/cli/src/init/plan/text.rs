@@ -3,7 +3,7 @@
 use std::fmt::{Display, Write as _};
 use std::path::Path;
 
-use super::{NextCommand, PathPlan, Plan, PublicKeys, Side, any_of};
+use super::{NextCommand, PathPlan, Plan, PublicKeys, Side, any_of, local};
 
 /// The column of comments.
 const COMMENTS: usize = 34;
@@ -23,7 +23,9 @@ impl Lines {
     }
 
     fn string(&mut self, key: &str, value: impl Display, comment: &str) {
-        self.line(&format!("{key} = \"{value}\""), comment);
+        // A string in JSON is one in TOML, too.
+        let value = serde_json::Value::String(value.to_string());
+        self.line(&format!("{key} = {value}"), comment);
     }
 
     /// A line with its comment, or below it if the line is long.
@@ -165,6 +167,13 @@ pub(super) fn summary(plan: &Plan, folder: &Path) -> String {
         folder.display(),
         plan.names().join(", ")
     );
+    let paths = plan.path_names();
+    let _ = writeln!(text, "paths: {}", paths.join(", "));
+    if let [_] = paths[..] {
+        text.push_str(
+            "  a single path cannot fail over: give an address of another uplink of either machine, or --relay\n",
+        );
+    }
     for side in [Side::A, Side::B] {
         let addresses = plan.tunnel.of(side).iter();
         let addresses: Vec<String> = addresses.map(|net| net.addr().to_string()).collect();
@@ -194,10 +203,7 @@ pub(super) fn summary(plan: &Plan, folder: &Path) -> String {
     if plan.has_relay() {
         keys.push("relay.key".to_owned());
     }
-    let keys = keys
-        .iter()
-        .map(|key| folder.join(key).display().to_string());
-    let keys: Vec<String> = keys.collect();
+    let keys: Vec<String> = keys.iter().map(|key| local(folder, key)).collect();
     let _ = writeln!(
         text,
         "\nOnce they are copied, remove the private keys here: rm {}",
