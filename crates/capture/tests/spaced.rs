@@ -1,4 +1,4 @@
-//! Feedback of spaced packets in a capture: it goes from the receiver's address and port to the
+//! Feedback of spaced packets in a capture: it is sent from the receiver's address and port to the
 //! sender's.
 
 use std::collections::BTreeMap;
@@ -52,7 +52,8 @@ fn feedback_goes_the_other_way() {
             .map(|(key, count)| (*key, *count))
             .collect::<Vec<_>>()
     });
-    // A ping of their size, then packets; its answer, then one feedback in 41 ms.
+    // Forward: a ping of the packets' size, then packets. Back: its answer, then one feedback in 41
+    // ms.
     let ((_, source, sink), _) = there[0].0;
     assert_eq!(there.len(), 1, "{counts:?}");
     assert_eq!(there[0].0, ((0, source, sink), 1000));

@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::book::ClaimRow;
-use crate::figure::{FailedFigure, Figure, MadeFigure, Reason};
-use crate::judge::{Ours, PartJudgement, Verdict, judge};
+use crate::figure::{ClaimRemark, FailedFigure, Figure, MadeFigure};
+use crate::judge::{MeasuredQuantity, PartJudgement, Verdict, judge};
 use crate::ledger::{CLAIMS, Claim, Ledger};
 use crate::study::SEED;
 
@@ -25,7 +25,7 @@ pub struct Answer {
     /// The verdict.
     pub verdict: Verdict,
     /// The measured quantities.
-    pub ours: Vec<Ours>,
+    pub ours: Vec<MeasuredQuantity>,
     /// The judgements of the rule's parts.
     pub parts: Vec<PartJudgement>,
     /// The reason why the claim differs or was not run; empty if it holds.
@@ -234,7 +234,7 @@ fn qualified(answer: &Answer, caveat: String, own: Option<&Ledger>) -> String {
 }
 
 /// The texts about a claim.
-fn texts<'a>(claim: &Claim, reasons: impl Iterator<Item = &'a Reason>) -> String {
+fn texts<'a>(claim: &Claim, reasons: impl Iterator<Item = &'a ClaimRemark>) -> String {
     let of_claim = reasons.filter(|reason| reason.claim == claim.id);
     let texts: Vec<&str> = of_claim.map(|reason| reason.text.as_str()).collect();
     texts.join(" ")

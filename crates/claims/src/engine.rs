@@ -67,7 +67,7 @@ pub type Attempt = Result<Findings, String>;
 /// # Errors
 /// If the folder cannot be read or written, or a result does not have the expected type. Finished
 /// results stay stored.
-pub fn make(
+pub fn make_figures(
     figures: &[&Figure],
     options: &MakeOptions<'_>,
     on_progress: &mut impl FnMut(Progress),

@@ -29,9 +29,9 @@ pub struct Findings {
     /// The measurements that judge the claims.
     pub measurements: Vec<Measurement>,
     /// The reasons why claims differ, as far as they are known.
-    pub reasons: Vec<Reason>,
+    pub reasons: Vec<ClaimRemark>,
     /// Qualifications of verdicts: what was fitted, and which of several interpretations is judged.
-    pub caveats: Vec<Reason>,
+    pub caveats: Vec<ClaimRemark>,
     /// Parameters by name, with their value and source: stated in the paper, or chosen.
     pub parameters: Vec<[String; 2]>,
     /// Other remarks for the reader, in sentences.
@@ -40,7 +40,7 @@ pub struct Findings {
 
 /// The reason why a claim differs, with the evidence, or a qualification of its verdict.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Reason {
+pub struct ClaimRemark {
     /// The claim.
     pub claim: &'static str,
     /// The reason in sentences.

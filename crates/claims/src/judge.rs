@@ -41,14 +41,14 @@ pub struct Judgement {
     /// The verdict.
     pub verdict: Verdict,
     /// The measured quantities.
-    pub ours: Vec<Ours>,
+    pub ours: Vec<MeasuredQuantity>,
     /// The judgements of the rule's parts, in their order; empty for a claim with values.
     pub parts: Vec<PartJudgement>,
 }
 
 /// A measured quantity.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Ours {
+pub struct MeasuredQuantity {
     /// The name.
     pub quantity: String,
     /// The position, for a point of a curve.
@@ -194,11 +194,11 @@ pub fn judge(claim: &Claim, all: &[Measurement]) -> Result<Judgement, JudgeError
     })
 }
 
-fn ours(measurement: &Measurement) -> Result<Ours, JudgeError> {
+fn ours(measurement: &Measurement) -> Result<MeasuredQuantity, JudgeError> {
     let values: Vec<f64> = measurement.samples.iter().map(|s| s.value).collect();
     let missing = || JudgeError::Missing(measurement.quantity.clone());
     let estimate = Estimate::of(&values).ok_or_else(missing)?;
-    Ok(Ours {
+    Ok(MeasuredQuantity {
         quantity: measurement.quantity.clone(),
         at: measurement.at.clone(),
         unit: measurement.unit.clone(),
@@ -210,7 +210,7 @@ fn ours(measurement: &Measurement) -> Result<Ours, JudgeError> {
 }
 
 /// Whether each measured value is in the allowed range.
-fn agree(claim: &Claim, ours: &[Ours]) -> Result<bool, JudgeError> {
+fn agree(claim: &Claim, ours: &[MeasuredQuantity]) -> Result<bool, JudgeError> {
     if ours.len() != claim.value.len() {
         return Err(JudgeError::Count {
             ours: ours.len(),
@@ -226,7 +226,7 @@ fn agree(claim: &Claim, ours: &[Ours]) -> Result<bool, JudgeError> {
             });
         }
     }
-    let allowed = |(index, ours): (usize, &Ours)| claim.allows(index, ours.value);
+    let allowed = |(index, ours): (usize, &MeasuredQuantity)| claim.allows(index, ours.value);
     Ok(ours.iter().enumerate().all(allowed))
 }
 

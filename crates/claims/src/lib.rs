@@ -1,10 +1,10 @@
 //! Claims of papers: a ledger that states them, figures that measure them, and verdicts.
 //!
 //! A [`Figure`] is a function from a [`Study`] to [`Findings`]. It requests [`Job`]s from the
-//! study: simulations that are pure functions of their parameters. The engine ([`make`]) runs the
-//! jobs without a stored result on several threads and calls the function again until nothing is
-//! missing. The findings are plots, tables and [`Measurement`]s under the names that the ledger's
-//! rules use. [`judge`] compares a claim with its measurements, and [`write_book`] writes
+//! study: simulations that are pure functions of their parameters. The engine ([`make_figures`])
+//! runs the jobs without a stored result on several threads and calls the function again until
+//! nothing is missing. The findings are plots, tables and [`Measurement`]s under the names that the
+//! ledger's rules use. [`judge`] compares a claim with its measurements, and [`write_book`] writes
 //! everything on one page.
 
 mod answer;
@@ -19,9 +19,9 @@ mod paper;
 mod study;
 
 pub use answer::{Answer, Outcome, answer, json, render, summary};
-pub use engine::{Attempt, JOBS, MakeError, MakeOptions, Progress, make, select};
-pub use figure::{FailedFigure, Figure, FigureTable, Findings, MadeFigure, Reason};
-pub use judge::{JudgeError, Judgement, Ours, PartJudgement, Test, Verdict, judge};
+pub use engine::{Attempt, JOBS, MakeError, MakeOptions, Progress, make_figures, select};
+pub use figure::{ClaimRemark, FailedFigure, Figure, FigureTable, Findings, MadeFigure};
+pub use judge::{JudgeError, Judgement, MeasuredQuantity, PartJudgement, Test, Verdict, judge};
 pub use measurement::{Measurement, Position, Sample, from_csv, to_csv};
 pub use output::{BookOptions, OutputError, put, write, write_book};
 pub use paper::Paper;

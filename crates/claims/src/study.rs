@@ -137,7 +137,7 @@ impl<'a> Study<'a> {
     ///
     /// # Errors
     /// If the result is not known yet, or the job failed.
-    pub fn ask<J: Job>(&mut self, job: &J) -> Result<J::Output, Pending> {
+    pub fn request<J: Job>(&mut self, job: &J) -> Result<J::Output, Pending> {
         let key = key(job);
         match self.known.get(&key) {
             Some(Ok(text)) => {
@@ -164,12 +164,12 @@ impl<'a> Study<'a> {
     /// Returns the results of several jobs, which run in parallel.
     ///
     /// # Errors
-    /// If one of the results is not known yet, as in [`ask`](Self::ask).
-    pub fn ask_all<J: Job>(
+    /// If one of the results is not known yet, as in [`request`](Self::request).
+    pub fn request_all<J: Job>(
         &mut self,
         jobs: impl IntoIterator<Item = J>,
     ) -> Result<Vec<J::Output>, Pending> {
-        let results: Vec<_> = jobs.into_iter().map(|job| self.ask(&job)).collect();
+        let results: Vec<_> = jobs.into_iter().map(|job| self.request(&job)).collect();
         results.into_iter().collect()
     }
 

@@ -26,7 +26,7 @@ const STEPS: &str = "{msg} {wide_bar} {pos}/{len}, {elapsed} elapsed{left}";
 pub(crate) struct Indicator {
     bar: ProgressBar,
     steps: u64,
-    /// Whether to show progress at once rather than after [`MIN_SHOWN`].
+    /// Whether to show progress immediately rather than after [`MIN_SHOWN`].
     is_long: bool,
     /// The writer of lines, if standard error is not a terminal.
     lines: Option<Box<dyn Write + Send>>,
@@ -37,7 +37,7 @@ pub(crate) struct Indicator {
 }
 
 impl Indicator {
-    /// An indicator of `steps` long steps, shown at once.
+    /// An indicator of `steps` long steps, shown immediately.
     pub(crate) fn long(steps: u64) -> Self {
         Self::new(steps, true, STEPS)
     }

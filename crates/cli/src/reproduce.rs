@@ -7,7 +7,7 @@ use anyhow::Context;
 use polypath_claims::ledger::{CLAIMS, Ledger};
 use polypath_claims::{
     Answer, Attempt, BookOptions, FailedFigure, Figure, JOBS, MadeFigure, MakeError, MakeOptions,
-    Outcome, OutputError, Scale, answer, json, make, put, render, select, summary, write,
+    Outcome, OutputError, Scale, answer, json, make_figures, put, render, select, summary, write,
     write_book,
 };
 use polypath_document::{FileKind, file, nearest};
@@ -257,7 +257,7 @@ fn folder(scale: Scale, names: &[String]) -> PathBuf {
 fn make_all(figures: &[&Figure], options: &MakeOptions<'_>) -> Result<Vec<Attempt>, Failure> {
     let mut bar = Indicator::of_jobs();
     let interrupts = Interrupts::register().context("installing signal handlers")?;
-    let attempts = make(figures, options, &mut |progress| {
+    let attempts = make_figures(figures, options, &mut |progress| {
         interrupts.exit_with_message(&bar, INTERRUPTED);
         bar.advance_jobs(progress);
     });

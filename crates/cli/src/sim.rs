@@ -15,7 +15,7 @@ use crate::outcome;
 use crate::recording;
 use crate::scenario::{self, OutputFolder, ParsedFile, SweptExperiment};
 use crate::sweep;
-use crate::watch::Watch;
+use crate::watch::ProgressThread;
 
 /// Arguments of `polypath sim`.
 #[derive(Debug, clap::Args)]
@@ -95,28 +95,29 @@ fn run_transfers(scenario: &Scenario, out: &OutputFolder, args: &Args) -> Result
     let transfers = u64::from(scenario.transfer.count) * scenario.schemes.len() as u64;
     let mut watched = Watched {
         observer: Simulated::new(scenario),
-        watch: Watch::start(transfers, out.clone()).context("starting the progress thread")?,
+        progress: ProgressThread::start(transfers, out.clone())
+            .context("starting the progress thread")?,
     };
     let outcome = polypath_sim::run(scenario, Seed(scenario.seed), &mut watched);
-    let Watched { observer, watch } = watched;
+    let Watched { observer, progress } = watched;
     let experiment = observer.finish(scenario, &outcome.map_err(Failure::input)?);
     let report = outcome::write(&experiment, out.path());
     // Until the report is written, an interrupt ends the program.
-    drop(watch);
+    drop(progress);
     outcome::print(&experiment, report, args.scenario.format)
 }
 
 /// The report's observer with the progress and interrupts of its run.
 struct Watched {
     observer: Simulated,
-    watch: Watch,
+    progress: ProgressThread,
 }
 
 impl Observer for Watched {
     fn on_event(&mut self, scheme: usize, at: Time, event: &SimEvent) {
-        self.watch.advance_to(at);
+        self.progress.advance_to(at);
         if matches!(event, SimEvent::TransferFinished { .. }) {
-            self.watch.finish_transfer();
+            self.progress.finish_transfer();
         }
         self.observer.on_event(scheme, at, event);
     }

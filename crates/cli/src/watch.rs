@@ -20,7 +20,7 @@ const INTERVAL: Duration = Duration::from_millis(50);
 /// A thread that shows the progress of a simulation and ends the program on `SIGINT`, `SIGTERM` or
 /// `SIGHUP`, until this is dropped.
 #[derive(Debug)]
-pub(crate) struct Watch {
+pub(crate) struct ProgressThread {
     state: Arc<State>,
     thread: Option<JoinHandle<()>>,
 }
@@ -75,7 +75,7 @@ struct State {
     transfers: AtomicU64,
 }
 
-impl Watch {
+impl ProgressThread {
     /// Starts the thread for a simulation of `transfers` transfers with its report in `folder`.
     pub(crate) fn start(transfers: u64, folder: OutputFolder) -> std::io::Result<Self> {
         let state = Arc::new(State::default());
@@ -101,7 +101,7 @@ impl Watch {
     }
 }
 
-impl Drop for Watch {
+impl Drop for ProgressThread {
     fn drop(&mut self) {
         self.state.finished.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {

@@ -129,8 +129,8 @@ fn edit(file: &Path, old: &str, new: &str) {
     fs::write(file, edited).unwrap();
 }
 
-/// Creates keys, and writes the files of docs/two-nodes to `directory`, each with its peer's key and
-/// the policy `probe-and-switch`.
+/// Creates keys, and writes the files of docs/two-nodes to `directory`, each with its peer's key
+/// and the policy `probe-and-switch`.
 fn configure(directory: &Path) {
     let create_key = |name: &str| {
         let file = directory.join(name).with_extension("key");
@@ -141,7 +141,7 @@ fn configure(directory: &Path) {
     for name in ["a.toml", "b.toml"] {
         let text = fs::read_to_string(Path::new(FILES).join(name)).unwrap();
         let text = text.replace("@a@", &a).replace("@b@", &b);
-        // The tests need one active path, which a policy that copies everything has not.
+        // The tests need one active path, which a policy that copies everything does not have.
         let text = text.replace("\"duplicate-all\"", "\"probe-and-switch\"");
         fs::write(directory.join(name), text).unwrap();
     }

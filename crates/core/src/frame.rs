@@ -240,7 +240,7 @@ pub struct Frame<P> {
     /// for. Pair: the number of the pair on its path. Switch: the number of the repetition.
     /// Heartbeat: its number among those of its path and purpose; its answer repeats it.
     pub sequence: u64,
-    /// When the sender sent it, by the sender's clock.
+    /// The time at which it was sent, by the sender's clock.
     pub sent: Time,
     /// The body.
     pub body: Body<P>,

@@ -1,9 +1,9 @@
 //! The liveness of paths: a silent path is no longer used, and a path that answers again is used
 //! again without flapping.
 //!
-//! Each endpoint sends numbered heartbeats on every path, and the peer answers each at once on the
-//! path that it arrived on, so an answer proves both directions. No other frame counts as a sign of
-//! life, because a path may work in one direction only.
+//! Each endpoint sends numbered heartbeats on every path, and the peer answers each immediately on
+//! the path that it arrived on, so an answer proves both directions. No other frame counts as a
+//! sign of life, because a path may work in one direction only.
 //!
 //! **States.** A path is *unproven* until its first answer, then *live*. It is *silent* when more
 //! consecutive heartbeats are overdue than its losses make plausible, at least
@@ -112,7 +112,7 @@ pub(crate) struct LivenessSnapshot {
     pub(crate) timeout: Duration,
     /// The number of consecutive misses that the losses of the path do not explain.
     pub(crate) needed: u32,
-    /// When the newest answered plain heartbeat was sent.
+    /// The time at which the newest answered plain heartbeat was sent.
     pub(crate) answered: Option<Time>,
 }
 
@@ -207,7 +207,7 @@ impl Liveness {
     }
 
     /// Notes that frames on `paths` can reach the peer from now on, as after a handshake: those
-    /// that are not live are probed at once.
+    /// that are not live are probed immediately.
     pub fn on_reachable(&mut self, now: Time, paths: PathSet) {
         self.now = now;
         for path in paths {

@@ -1,8 +1,8 @@
 //! The interface between mechanisms and their drivers.
 //!
 //! A [`Machine`] has no I/O, clock or entropy. A driver wakes it with an input or at its deadline,
-//! passes a closure that receives the outputs, and reads the next deadline; [`step`] does all three.
-//! A machine that is composed of others may call the methods of its parts directly.
+//! passes a closure that receives the outputs, and reads the next deadline; [`step`] does all
+//! three. A machine that is composed of others may call the methods of its parts directly.
 
 use crate::time::Time;
 

@@ -92,7 +92,7 @@ const TELLING: [TellingKeys; 5] = [
     },
 ];
 
-/// Keys that several kinds have, and that are no misspelling of a telling key.
+/// Keys that several kinds have, and that are not misspellings of a distinctive key.
 const COMMON: [&str; 7] = ["name", "path", "schema", "seed", "sweep", "tcp", "title"];
 
 /// The number of unknown keys that may be misspelt; a foreign file can have any number.

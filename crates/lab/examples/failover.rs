@@ -1,4 +1,4 @@
-//! Measures the outages of a flow of 50 packets per second when the path that carries it goes
+//! Measures the outages of a flow of 50 packets per second when the path that carries it becomes
 //! silent, over two nodes and over kernel MPTCP in the same run: `make failover`, or `cargo run
 //! --release -p polypath-lab --example failover -- [--count N] [--seed S] [--rtt MS] [--format
 //! json]`, as root.

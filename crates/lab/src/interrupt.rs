@@ -14,7 +14,7 @@ const INTERVAL: std::time::Duration = std::time::Duration::from_millis(20);
 
 /// Catches `SIGINT`, `SIGTERM` and `SIGHUP` until it is dropped.
 ///
-/// The second signal ends the process at once.
+/// The second signal ends the process immediately.
 #[derive(Debug)]
 pub struct Interrupt {
     interrupted: Arc<AtomicBool>,

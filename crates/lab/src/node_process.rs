@@ -13,7 +13,7 @@ use polypath_core::endpoint::ProbingConfig;
 use polypath_core::frame::PathId;
 use polypath_core::policy::PolicyConfig;
 use polypath_core::time::Duration;
-use polypath_live::config::{Control, Off, Watch};
+use polypath_live::config::{Control, LivenessSetting, Off};
 use polypath_sim::Side;
 use serde::Serialize;
 
@@ -36,7 +36,7 @@ pub(crate) struct OverlayConfig<'a> {
     /// The probing of paths.
     pub(crate) probing: ProbingConfig,
     /// The liveness detection of paths.
-    pub(crate) liveness: Watch,
+    pub(crate) liveness: LivenessSetting,
 }
 
 /// The paths of a node's files.
@@ -177,7 +177,7 @@ impl Drop for NodeProcess {
 struct Configuration<'a> {
     // TOML requires plain values before tables.
     control: Control,
-    liveness: Watch,
+    liveness: LivenessSetting,
     node: NodeTable,
     peer: PeerTable<'a>,
     policy: PolicyConfig,

@@ -27,8 +27,8 @@ fn link(queue: QueueLimit) -> Link<Packet> {
     Link::new(&config, Seed(1), "bench").expect("a possible link")
 }
 
-/// Offers packets at `load` times the rate of the link, ahead of each other by turns: every second
-/// pair comes as a burst, so that there are idle times, queueing and, above a load of 1, drops.
+/// Offers packets at `load` times the rate of the link. Every second pair arrives as a burst, so
+/// that there are idle times, queueing and, above a load of 1, drops.
 #[inline(never)]
 fn offer(link: &mut Link<Packet>, now: &mut Time, load: f64) -> u64 {
     let gap = RATE.transmission_time(Bytes(1000)).as_secs_f64() / load;

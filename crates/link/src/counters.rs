@@ -28,8 +28,8 @@ pub struct Counters {
     /// The sum of the times that transmitted packets waited before their first bit left. Divided by
     /// a span of time it is the mean number of packets that wait (Little's law). The whole wait of
     /// a packet counts when its fate is decided. Totals [at a time](crate::Link::counters_at)
-    /// exclude, except where the queue holds packets, the wait after that time; with a recorded rate
-    /// to within an opportunity.
+    /// exclude, except where the queue holds packets, the wait after that time; with a recorded
+    /// rate to within an opportunity.
     pub waited: Duration,
     /// Packets that do not reach the far end, by the reason.
     pub drops: Drops,

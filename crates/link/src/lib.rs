@@ -9,8 +9,8 @@
 //!
 //! *Limit.* As in ns-2 (`queue-limit L`) the packet in transmission counts: L packets means at most
 //! L - 1 waiting and 1 in transmission, and likewise for bytes. A packet that finds the queue full
-//! is dropped. No queue holds more than
-//! [`MAX_PACKETS`]: packets beyond that are dropped with [`DropReason::Overflow`], at which a run should stop.
+//! is dropped. No queue holds more than [`MAX_PACKETS`]: packets beyond that are dropped with
+//! [`DropReason::Overflow`], at which a run should stop.
 //!
 //! *Discipline* ([`QueueConfig`]). Drop-tail, or one that drops before the queue is full. With ECN
 //! such a discipline marks an ECN-capable packet instead of dropping it
@@ -35,8 +35,8 @@
 //!
 //! *One wake per hop.* With drop-tail and RED the fate of a packet is known when it arrives: FIFO
 //! order makes the instant of its last bit a function of the packets before it. The link holds no
-//! packet. It reports at once when the packet arrives ([`Output::Deliver`] with its time) or that
-//! it is dropped, and has no deadline. With other disciplines the fate of a packet depends on
+//! packet. It reports the arrival of the packet in advance ([`Output::Deliver`] with its time), or
+//! that it is dropped, and has no deadline. With other disciplines the fate of a packet depends on
 //! arrivals until the packet leaves: such a link holds its packets and has a deadline while any
 //! waits.
 //!

@@ -49,7 +49,7 @@ pub(crate) enum Line {
     Trace(Box<Opportunities>),
 }
 
-/// When the first and the last bit of a packet leave.
+/// The times at which the first and the last bit of a packet leave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Sent {
     pub(crate) begin: Time,
@@ -64,7 +64,7 @@ impl Line {
         }
     }
 
-    /// When the last bit of all packets sent so far leaves.
+    /// The time at which the last bit of all packets sent so far leaves.
     #[inline]
     pub(crate) fn free_at(&self) -> Time {
         match self {
@@ -73,9 +73,9 @@ impl Line {
         }
     }
 
-    /// When a packet whose last bit leaves at `finish` no longer occupies the queue. At a constant
-    /// rate a packet that arrives at `finish` precedes the departure; with a trace the departure is
-    /// first, as in Mahimahi.
+    /// The time from which a packet whose last bit leaves at `finish` no longer occupies the queue.
+    /// At a constant rate a packet that arrives at `finish` precedes the departure; with a trace
+    /// the departure is first, as in Mahimahi.
     #[inline]
     pub(crate) fn vacates(&self, finish: Time) -> Time {
         match self {
@@ -102,7 +102,7 @@ impl Line {
         }
     }
 
-    /// When a packet that waits since `ready` begins to leave, if it is the next.
+    /// The time at which a packet that has waited since `ready` begins to leave, if it is the next.
     #[inline]
     pub(crate) fn begin(&self, ready: Time) -> Time {
         match self {

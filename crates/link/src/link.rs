@@ -28,7 +28,7 @@ use holding::HoldingBuffer;
 pub enum Output<P> {
     /// It is delivered at the far end.
     Deliver {
-        /// When its last bit arrives there; never earlier than that of the packet before.
+        /// The time at which its last bit arrives there; never before that of the previous packet.
         at: Time,
         /// The packet, with its ECN field set if the queue marked it.
         packet: P,
@@ -75,8 +75,8 @@ struct Wire {
 }
 
 impl<P: Payload> Link<P> {
-    /// A link; its queue and each of its error models draw from streams `link/NAME/...` of `seed` of
-    /// their own.
+    /// A link; its queue and each of its error models draw from streams `link/NAME/...` of `seed`
+    /// of their own.
     pub fn new(config: &LinkConfig, seed: Seed, name: &str) -> Result<Self, ConfigError> {
         config.validate()?;
         let buffer = match LinkQueue::new(config, seed, name) {
@@ -166,7 +166,7 @@ impl<P: Payload> Link<P> {
         }
     }
 
-    /// When the last bit of all packets whose fate is decided leaves.
+    /// The time at which the last bit of all packets whose fate is decided leaves.
     #[must_use]
     pub fn busy_until(&self) -> Time {
         self.wire.line.free_at()
@@ -220,7 +220,7 @@ impl<P: Payload> Link<P> {
 }
 
 impl Wire {
-    /// Handles a packet whose fate `queue` decides at once.
+    /// Handles a packet whose fate `queue` decides on arrival.
     #[inline]
     fn handle_packet<P: Payload>(
         &mut self,

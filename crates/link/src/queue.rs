@@ -4,7 +4,7 @@
 //! one of two enums:
 //!
 //! - [`ArrivalDiscipline`], if it decides when a packet arrives ([`ArrivalQueue`]). FIFO order then
-//!   determines at once when the packet leaves.
+//!   also determines the time at which the packet leaves.
 //! - [`HoldingDiscipline`], if it decides when a packet leaves ([`HoldingQueue`]): it holds packets
 //!   until then.
 

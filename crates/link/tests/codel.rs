@@ -20,7 +20,7 @@ const RATE: Rate = Rate::from_mbits(10);
 const DELAY: Duration = Duration::from_millis(20);
 const UNIT: Duration = Duration::from_micros(100);
 
-/// Small times, so that few packets lead through all states.
+/// Short times, so that few packets reach all states.
 fn config(ecn: bool) -> CoDelConfig {
     CoDelConfig {
         target: Duration::from_millis(2),
@@ -95,7 +95,8 @@ impl Rfc {
             .push((number, Fate::Dropped(DropReason::Sojourn)));
     }
 
-    /// The packet to send, and whether it is marked; without ECN line by line the RFC's `dequeue`.
+    /// The packet to send, and whether it is marked. Without ECN this is the RFC's `dequeue`, line
+    /// by line.
     fn dequeue(&mut self, now: u64) -> (Option<Packet>, bool) {
         let may_mark = |p: Option<Packet>, ecn| ecn && p.is_some_and(|p| p.capable);
         let ecn = self.config.ecn;
@@ -138,8 +139,8 @@ impl Rfc {
         (packet, false)
     }
 
-    /// A line that asks for a packet whenever it is free; all that is free at the time of an
-    /// arrival asks first.
+    /// A line that takes a packet whenever it is free; at the time of an arrival it takes a packet
+    /// first.
     fn drive(mut self, arrivals: &Arrivals) -> Vec<(usize, Fate)> {
         let mut busy_until = None;
         let mut left_at = None;
@@ -148,7 +149,7 @@ impl Rfc {
                 busy_until = self.send(free);
                 left_at = Some(free);
             }
-            // A packet still has its place at the instant of its last bit.
+            // A packet still occupies the queue at the instant of its last bit.
             let on_line = [busy_until.is_some(), left_at == Some(at.0)];
             let on_line = on_line.into_iter().filter(|is_there| *is_there).count();
             let in_system = self.queue.len() + on_line;
@@ -190,7 +191,7 @@ impl Rfc {
     }
 }
 
-/// Times of overload and of rest by turns.
+/// Alternating times of overload and of low load.
 fn steps() -> impl Strategy<Value = Vec<(u64, u32)>> {
     let phase = (0_u64..14, 1_usize..150)
         .prop_flat_map(|(most, count)| proptest::collection::vec((0..=most, 1_u32..7), count));
@@ -282,8 +283,8 @@ fn every_state_is_reached() {
     );
 }
 
-/// Ninety packets, of which each comes back as soon as it arrives: with drop-tail the queue stands
-/// for ever. `CoDel` takes packets away until the wait is below target, and then lets the rest be.
+/// Ninety packets, each of which returns as soon as it arrives: with drop-tail they form a standing
+/// queue. `CoDel` drops packets until the wait is below target, and then keeps the others.
 #[test]
 fn a_standing_queue_is_drained_to_the_target() {
     let limit = QueueLimit::Packets(100);

@@ -34,7 +34,7 @@ fn offer(link: &mut Link<Numbered>, at: Time, number: usize, size: u32) -> Outpu
     output.remove(0)
 }
 
-/// Finishing times of the accepted packets, and who was refused, with every packet held in a list.
+/// The finishing times of the accepted packets, and the refused ones, with all packets in a list.
 fn brute_force(limit: QueueLimit, arrivals: &[(Time, u32)]) -> Vec<Option<Time>> {
     let mut held: Vec<(Time, u32)> = Vec::new();
     let mut free_at = Time::ZERO;
@@ -179,7 +179,7 @@ fn a_packet_has_its_place_up_to_the_instant_of_its_last_bit() {
     }
 }
 
-/// One place behind the packet that leaves is enough for the next.
+/// One slot behind the packet in transmission is enough for the next.
 #[test]
 fn a_source_at_the_rate_of_the_link_loses_nothing() {
     let config = LinkConfig::new(RATE, DELAY, QueueLimit::Packets(2));

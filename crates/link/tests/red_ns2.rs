@@ -1,10 +1,10 @@
 //! RED against ns-2 2.35: the same load gives the same share of drops and the same mean queue.
 //!
-//! Packets of 1000 B come to 10 Mbit/s, 20 ms and a queue that is never full: at exponential
-//! intervals, one by one or in batches whose sizes are geometric with mean 10. The reference
-//! figures are means over five seeds of 500 s, the runs differ from them by 1.8 % at the most.
-//! `limit_` 1000; in packets with `bytes_` and `queue_in_bytes_` false and `mean_pktsize_` 1000;
-//! what a case does not name is ns-2's default.
+//! Packets of 1000 B arrive at a link of 10 Mbit/s and 20 ms, whose queue is never full: at
+//! exponential intervals, one by one or in batches whose sizes are geometric with mean 10. The
+//! reference figures are means over five seeds of 500 s; the runs differ from them by at most 1.8
+//! %. ns-2 has `limit_` 1000, in packets with `bytes_` and `queue_in_bytes_` false, and
+//! `mean_pktsize_` 1000; parameters that a case does not name have ns-2's defaults.
 
 use polypath_core::frame::Payload;
 use polypath_core::machine::Machine;

@@ -1,4 +1,4 @@
-//! A link with a recorded rate, against opportunities that are used one by one.
+//! A link with a recorded rate, compared with opportunities that are used one by one.
 
 mod common;
 

@@ -49,7 +49,7 @@ fn main() -> Outcome<()> {
     compare("split into 45 TCP segments", clock, splits())
 }
 
-/// Two ways to do the same work; each returns the bytes that it has passed on.
+/// Two implementations of the same work; each returns the bytes that it has passed on.
 struct Candidates<A, B> {
     ours: A,
     library: B,
@@ -172,7 +172,7 @@ fn gso_batches(
     let target = to.socket.local_addr()?;
     let (mut contents, mut chunk) = (Vec::with_capacity(BUFFER), BytesMut::new());
     let library = move || {
-        // The library sends from one buffer; sealed datagrams are apart.
+        // The library sends from one buffer; sealed datagrams are in separate ones.
         contents.clear();
         for datagram in &datagrams {
             contents.extend_from_slice(datagram);
@@ -251,7 +251,7 @@ fn segments() -> Vec<Bytes> {
     (0..).map(segment).take(COUNT).collect()
 }
 
-/// A TUN device that accepts every packet: the kernel copies what it is given.
+/// A TUN device that accepts every packet: the kernel copies all data.
 struct Sink(Vec<u8>);
 
 impl Sink {

@@ -50,7 +50,7 @@ pub struct NodeConfig {
     pub probing: ProbingConfig,
     /// Liveness detection of paths by heartbeats. With `"off"` every path is always used.
     #[serde(default)]
-    pub liveness: Watch,
+    pub liveness: LivenessSetting,
     /// Path MTU discovery (RFC 8899), which needs liveness detection. With `"off"` the kernel
     /// fragments datagrams that exceed the path MTU.
     #[serde(default)]
@@ -77,7 +77,7 @@ pub struct NodeConfig {
 /// Liveness detection of paths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
-pub enum Watch {
+pub enum LivenessSetting {
     /// By heartbeats; a silent path carries no data.
     Heartbeats(LivenessConfig),
     /// None.
@@ -92,19 +92,19 @@ pub enum Off {
     Off,
 }
 
-impl Default for Watch {
+impl Default for LivenessSetting {
     fn default() -> Self {
         Self::Heartbeats(LivenessConfig::default())
     }
 }
 
-impl From<Option<LivenessConfig>> for Watch {
+impl From<Option<LivenessConfig>> for LivenessSetting {
     fn from(config: Option<LivenessConfig>) -> Self {
         config.map_or(Self::Off(Off::Off), Self::Heartbeats)
     }
 }
 
-impl Watch {
+impl LivenessSetting {
     /// The parameters of the heartbeats, if there are any.
     #[must_use]
     pub fn config(self) -> Option<LivenessConfig> {
@@ -235,7 +235,7 @@ pub struct PathRelay {
     pub address: SocketAddr,
 }
 
-/// Why a configuration could not be loaded.
+/// An error in loading a configuration.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
     /// The file cannot be read, or is of another kind.

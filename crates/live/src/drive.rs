@@ -69,8 +69,8 @@ pub trait EventHandler {
     /// The next deadline.
     fn deadline(&self) -> Option<Deadline>;
 
-    /// Whether inputs were read and are not yet handled: the handler is then woken at once, as for
-    /// a deadline, and no lateness is counted.
+    /// Whether inputs were read and are not yet handled: the handler is then woken immediately, as
+    /// for a deadline, and no lateness is counted.
     fn has_backlog(&self) -> bool {
         false
     }

@@ -25,7 +25,7 @@ impl Entropy for SystemEntropy {
     }
 }
 
-/// Why a key file could not be written or read.
+/// An error in writing or reading a key file.
 #[derive(Debug, thiserror::Error)]
 pub enum KeyError {
     /// The file exists: a key is not overwritten, since the peer has its public key.

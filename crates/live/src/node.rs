@@ -10,7 +10,7 @@
 //! The price of that order: a flood on one path that is faster than the node reads delays the
 //! datagrams of all paths by the time it takes to read that path's receive buffer (4 MB). A junk
 //! datagram costs a read and a look at its header or one hash; the session bounds the number of
-//! handshake initiations that it processes. While there is a lot of junk, the kernel drops it
+//! handshake initiations that it processes. In a flood of junk the kernel drops it
 //! (`paths::flood_guard`).
 //!
 //! | module | |

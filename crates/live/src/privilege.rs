@@ -7,7 +7,7 @@ use nix::errno::Errno;
 use nix::libc;
 use nix::unistd::{Uid, User, chown, setgroups, setresgid, setresuid};
 
-/// Why privileges could not be dropped.
+/// An error in dropping privileges.
 #[derive(Debug, thiserror::Error)]
 pub enum PrivilegeError {
     /// The user does not exist.

@@ -27,7 +27,7 @@ use event_handler::RelayEventHandler;
 use path::RelayPath;
 pub use stats::{NodeStats, PathStats, Stats, VERSION};
 
-/// Why a relay could not be set up, or why it stopped.
+/// An error that prevents the start of a relay, or that stops it.
 #[derive(Debug, thiserror::Error)]
 pub enum RelayError {
     /// The key file.

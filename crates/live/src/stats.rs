@@ -143,7 +143,7 @@ pub struct PolicyStats {
     pub kind: String,
     /// The path that carries data now; absent where several do.
     pub active: Option<String>,
-    /// How often the policy has switched data to another path.
+    /// The number of times the policy has switched data to another path.
     pub switches: u64,
 }
 
@@ -169,7 +169,7 @@ pub struct LivenessStats {
     pub rttvar_ms: Option<f64>,
     /// The share of heartbeats lost while the path was live, 0 to 1; absent before the first.
     pub loss: Option<f64>,
-    /// How often the path fell silent.
+    /// The number of times the path became silent.
     pub silences: u64,
     /// The number of heartbeats answered.
     pub answered: u64,

@@ -30,7 +30,7 @@ pub struct TunConfig {
     pub offload: bool,
 }
 
-/// Why a TUN device could not be opened.
+/// An error in opening a TUN device.
 #[derive(Debug, thiserror::Error)]
 pub enum TunError {
     /// The kernel has no TUN driver, or the container hides it.

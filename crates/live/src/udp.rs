@@ -35,9 +35,9 @@ const RECEIVE_BUFFER: usize = 4 << 20;
 const SEND_BUFFER: usize = 1 << 20;
 
 /// The index of an interface that never exists: the kernel counts from 1.
-pub(crate) const NOWHERE: u32 = i32::MAX.cast_unsigned();
+pub(crate) const NO_INTERFACE: u32 = i32::MAX.cast_unsigned();
 
-/// Why a path could not be opened.
+/// An error in opening the socket of a path.
 #[derive(Debug, thiserror::Error)]
 pub enum UdpError {
     /// Another program uses the address.
@@ -121,7 +121,7 @@ impl PathSocket {
     /// Opens the socket of a `path` whose address no interface has yet: it carries nothing until
     /// one has it.
     pub fn open_early(path: &PathConfig) -> Result<Self, UdpError> {
-        if strays(path) {
+        if may_use_other_uplink(path) {
             return Self::nowhere(path);
         }
         Self::open_bound(path, |socket, path| {
@@ -142,7 +142,7 @@ impl PathSocket {
     /// interface that never exists, and carries nothing.
     pub(crate) fn nowhere(path: &PathConfig) -> Result<Self, UdpError> {
         Self::open_bound(path, |socket, path| {
-            interface::bind_to(socket, NOWHERE).map_err(|source| UdpError::Other {
+            interface::bind_to(socket, NO_INTERFACE).map_err(|source| UdpError::Other {
                 path: path.name.clone(),
                 local: path.local(),
                 source,
@@ -312,7 +312,7 @@ impl AsFd for PathSocket {
 
 /// Whether datagrams of a `path` would leave on another uplink while no interface has its address:
 /// over IPv6 the kernel chooses a route without regard to the source address.
-pub(crate) fn strays(path: &PathConfig) -> bool {
+pub(crate) fn may_use_other_uplink(path: &PathConfig) -> bool {
     path.local().is_ipv6() && path.interface.is_none()
 }
 
@@ -460,7 +460,7 @@ mod tests {
         let held = UdpSocket::bind("127.0.0.1:0").unwrap();
         // Over IPv6 it would leave by any uplink.
         if let Ok(socket) = PathSocket::open_early(&PathConfig::at("[2001:db8::1]:0", None)) {
-            assert_eq!(socket.device(), Some(NOWHERE));
+            assert_eq!(socket.device(), Some(NO_INTERFACE));
             let error = socket.send(&[1], "[::1]:9".parse().unwrap()).unwrap_err();
             assert_ne!(error.raw_os_error(), None, "{error}");
         }
@@ -473,7 +473,10 @@ mod tests {
     fn a_path_without_its_interface_carries_nothing() {
         let path = PathConfig::at("127.0.0.1:0", Some("no-such-if"));
         let mut socket = PathSocket::nowhere(&path).unwrap();
-        assert_eq!((socket.device(), socket.bound()), (Some(NOWHERE), None));
+        assert_eq!(
+            (socket.device(), socket.bound()),
+            (Some(NO_INTERFACE), None)
+        );
         let held = UdpSocket::bind("127.0.0.1:0").unwrap();
         let error = socket.send(&[1], held.local_addr().unwrap()).unwrap_err();
         assert_eq!(error.raw_os_error(), Some(nix::libc::ENODEV), "{error}");

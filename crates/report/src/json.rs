@@ -9,7 +9,8 @@
 //! states what the difference is (`exact`, `at-least`, `at-most`, `neither`), and `prebuffer_s` is
 //! neither. `difference_to_tcp_includes_zero` and `harm_includes_one` state whether the interval
 //! includes "no difference"; they are null without an interval. `conclusion` has the sentences of
-//! the other reports. `intact` is null where no transfer completed. [`crate::legend`] explains each figure.
+//! the other reports. `intact` is null where no transfer completed. [`crate::legend`] explains each
+//! figure.
 
 use polypath_core::time::Duration;
 use serde::Serialize;
@@ -57,7 +58,7 @@ struct Report<'a> {
     parameters: serde_json::Map<String, serde_json::Value>,
 }
 
-/// What was run.
+/// The identity of the run.
 #[derive(Serialize)]
 struct About<'a> {
     name: &'a str,

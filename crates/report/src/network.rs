@@ -29,7 +29,7 @@ use crate::write::replace_file;
 /// A network and its results.
 #[derive(Clone, Copy, Debug)]
 pub struct NetworkRecord<'a> {
-    /// What was run.
+    /// The network that was run.
     pub network: &'a Network,
     /// The outcome of each replica, by its seed.
     pub replicas: &'a [(u64, NetworkOutcome)],
@@ -52,7 +52,8 @@ pub fn json(record: NetworkRecord<'_>, figures: &NetworkFigures) -> serde_json::
     json::render(record, figures)
 }
 
-/// Writes `report.json`, `report.html`, `flows.csv` and `links.csv` into `dir`, which is made where it is missing.
+/// Writes `report.json`, `report.html`, `flows.csv` and `links.csv` into `dir`, which is made where
+/// it is missing.
 ///
 /// # Errors
 /// Where `dir` or a file in it cannot be written; see [`replace_file`].

@@ -22,7 +22,7 @@ use crate::table::{PATH_COLUMNS, SCHEME_COLUMNS, heading, lateness_line, path_ro
 /// The style of polypath's pages, as CSS.
 pub const STYLE: &str = include_str!("page/style.css");
 
-/// Why a page could not be made.
+/// An error in making a page.
 #[derive(Debug, thiserror::Error)]
 pub enum PageError {
     /// The template does not accept its input.

@@ -17,7 +17,7 @@ use crate::chart::DrawingError;
 pub struct Plot {
     /// Its name in files, such as `fig3`.
     pub id: String,
-    /// What it shows.
+    /// The title.
     pub title: String,
     /// The horizontal axis.
     pub x: Axis,
@@ -35,7 +35,7 @@ pub struct Plot {
 /// An axis.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Axis {
-    /// What is measured.
+    /// The measured quantity.
     pub label: String,
     /// Its unit; empty for a share or a count.
     pub unit: String,
@@ -54,7 +54,7 @@ pub struct Series {
     pub name: String,
     /// Its points, in the order in which they are joined.
     pub points: Vec<Point>,
-    /// How it is drawn.
+    /// The style in which it is drawn.
     pub look: Look,
 }
 
@@ -69,7 +69,7 @@ pub struct Point {
     pub ci95: Option<f64>,
 }
 
-/// How a curve is drawn.
+/// The style of a curve.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Look {
     /// A line through marked points, in a band of its 95 % intervals.
@@ -94,7 +94,7 @@ pub struct Stated {
     pub y: f64,
 }
 
-/// Why a picture could not be made.
+/// An error in drawing a picture.
 #[derive(Debug, thiserror::Error)]
 pub enum PlotError {
     /// The given range of an axis is empty.

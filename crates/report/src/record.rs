@@ -88,7 +88,7 @@ pub struct SchemeRecord {
     pub name: String,
     /// The transfers, in the order of their rounds.
     pub transfers: Vec<Transfer>,
-    /// What the endpoints of the overlay did, as a [`Recorder`](crate::Recorder) folds it.
+    /// The events of the overlay's endpoints, as collected by a [`Recorder`](crate::Recorder).
     pub overlay: OverlayRecord,
     /// The goodput of all background sources together; `None` without background.
     pub background_goodput: Option<Rate>,
@@ -198,7 +198,7 @@ pub struct DelayQuantiles {
 /// A change of an endpoint's active path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Switch {
-    /// When.
+    /// The time.
     pub at: Time,
     /// The endpoint whose data changed its path.
     pub end: Side,

@@ -24,7 +24,7 @@ pub struct Recorder {
     delays: Vec<[Histogram<u64>; 2]>,
 }
 
-/// Why an event stream could not be read.
+/// An error in reading an event stream.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadEventsError {
     /// A line is not an event of this version.
@@ -32,7 +32,7 @@ pub enum ReadEventsError {
     NotAnEvent {
         /// The line, from 1.
         line: usize,
-        /// What is wrong with it.
+        /// The cause.
         source: serde_json::Error,
     },
     /// The stream is of a version that this program does not read.

@@ -330,7 +330,7 @@ fn check_line(key: &str, link: &Link, problems: &mut Problems) {
         }
     }
     if link.trace.is_none() && link.trace_back.is_some() {
-        let message = "`trace_back` is the way back of a `trace`";
+        let message = "`trace_back` is the return direction of a `trace`";
         problems.report(&at("trace_back"), message, "call it `trace`");
     }
 }

@@ -62,7 +62,7 @@ pub struct Scenario {
     pub sweep: Sweep,
 }
 
-/// The way in which the transfer is carried, with the names of the PPD paper (section 3).
+/// The scheme that carries the transfer, with the names of the PPD paper (section 3).
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]

@@ -48,13 +48,13 @@ pub struct Tcp {
     /// The receiver window, in segments.
     #[schemars(range(min = 1, max = 1_000_000))]
     pub receiver_window: u32,
-    /// Whether a connection starts with a SYN; otherwise the initial window is sent at once (ns-2's
-    /// `syn_` and `delay_growth_`).
+    /// Whether a connection starts with a SYN; otherwise the initial window is sent immediately
+    /// (ns-2's `syn_` and `delay_growth_`).
     pub set_up: bool,
     /// Whether the first duplicate ACKs may send new segments (RFC 3042).
     pub limited_transmit: bool,
     /// The longest delay of an ACK that waits for a second segment in order (RFC 5681); by default
-    /// every segment is acknowledged at once.
+    /// every segment is acknowledged immediately.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delayed_ack: Option<Duration>,
     /// Whether the hosts use ECN (RFC 3168).

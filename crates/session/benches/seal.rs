@@ -24,8 +24,8 @@ fn session(own: &str, peer: &str) -> Session {
     Session::new(config, Box::new(Seed(2).stream(own)))
 }
 
-/// Wakes `ends[who]` and delivers its datagrams to the other node at once; returns the number of
-/// opened frames.
+/// Wakes `ends[who]` and delivers its datagrams to the other node immediately; returns the number
+/// of opened frames.
 fn exchange(ends: &mut [Session; 2], who: usize, wake: Wake<Input>) -> usize {
     let mut datagrams = Vec::new();
     let mut opened = 0;

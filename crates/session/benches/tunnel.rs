@@ -41,8 +41,8 @@ fn tunnel(own: &str, peer: &str) -> Tunnel {
     Tunnel::new(&endpoint, session, entropy).expect("the configuration is sound")
 }
 
-/// Wakes `ends[who]` and delivers its datagrams to the other node at once; returns the number of
-/// delivered packets.
+/// Wakes `ends[who]` and delivers its datagrams to the other node immediately; returns the number
+/// of delivered packets.
 fn exchange(ends: &mut [Tunnel; 2], who: usize, wake: Wake<Input>) -> usize {
     let mut datagrams = Vec::new();
     let mut packets = 0;

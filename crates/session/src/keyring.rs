@@ -1,10 +1,10 @@
 //! The keys of a session: those that seal, those that await confirmation, and retired ones.
 //!
-//! The initiator of a handshake seals with the new keys at once. The responder keeps them as `next`
-//! until a datagram proves that the initiator has them, since it may have answered a replay. The
-//! keys that were in use before are retired to `previous` and still open datagrams in flight. So
-//! are keys that await confirmation when a handshake of this node's own completes, because the peer
-//! may have used them; they never seal, otherwise the two nodes could settle on the keys of
+//! The initiator of a handshake seals with the new keys immediately. The responder keeps them as
+//! `next` until a datagram proves that the initiator has them, since it may have answered a replay.
+//! The keys that were in use before are retired to `previous` and still open datagrams in flight.
+//! So are keys that await confirmation when a handshake of this node's own completes, because the
+//! peer may have used them; they never seal, otherwise the two nodes could settle on the keys of
 //! different handshakes.
 //!
 //! All keys that open belong to one instance of the peer, except those that await confirmation.

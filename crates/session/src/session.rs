@@ -143,7 +143,7 @@ impl Session {
     }
 
     /// Records that the peer's address on `path` is known; if it is the first, a handshake is due
-    /// at once.
+    /// immediately.
     pub(crate) fn set_reachable(&mut self, now: Time, path: PathId) {
         let first = !self.reachable.contains(&true);
         if let Some(reachable) = self.reachable.get_mut(path.index()) {
@@ -154,7 +154,7 @@ impl Session {
         }
     }
 
-    /// Renews the keys at once, because the peer does not answer and may have lost them in a
+    /// Renews the keys immediately, because the peer does not answer and may have lost them in a
     /// restart. The current keys stay in use until then.
     pub(crate) fn request_rekey(&mut self, now: Time) {
         if self.is_established() {
@@ -168,8 +168,8 @@ impl Session {
         self.attempts.set_wall_clock(at_zero);
     }
 
-    /// Whether a frame for `path` would be sent at once: there are keys, and the peer's address is
-    /// known.
+    /// Whether a frame for `path` would be sent immediately: there are keys, and the peer's address
+    /// is known.
     pub(crate) fn can_send(&self, path: PathId) -> bool {
         let reachable = self.reachable.get(path.index());
         self.is_established() && reachable.is_some_and(|reachable| *reachable)

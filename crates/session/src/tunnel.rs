@@ -6,7 +6,7 @@
 //!
 //! Heartbeats are sent only when they can reach the peer: they are neither queued for a session nor
 //! counted as sent. When the session is established, the endpoint is notified and probes all paths
-//! at once.
+//! immediately.
 //!
 //! A packet that exceeds the MTU of every path ([`polypath_core::pmtu`]) is fragmented, if its
 //! sender permits that, as by a router (RFC 791, section 2.3). The application's host reassembles
@@ -419,7 +419,8 @@ impl Machine for Tunnel {
 
     fn handle_timeout(&mut self, now: Time, out: &mut impl FnMut(Output)) {
         let due = |deadline: Option<Deadline>| deadline.is_some_and(|d| d.at <= now);
-        // The endpoint first: its frames may exhaust the keys, which makes a handshake due at once.
+        // The endpoint first: its frames may exhaust the keys, which makes a handshake due
+        // immediately.
         if due(self.endpoint.deadline()) {
             self.wake_endpoint(now, Wake::Timeout, out);
         }

@@ -2,7 +2,7 @@
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use polypath_core::rng::Seed;
-use polypath_sim::round_model::{Cure, Fading, RoundModel, RoundModelConfig};
+use polypath_sim::round_model::{Fading, RoundModel, RoundModelConfig, SignatureResponse};
 
 const ROUNDS: u32 = 10_000;
 const FLOWS: u32 = 100;
@@ -29,7 +29,7 @@ fn rounds(c: &mut Criterion) {
     group.throughput(Throughput::Elements(u64::from(ROUNDS * FLOWS)));
     group.bench_function("100 flows, 4 links", |b| b.iter(|| run(&naive, ROUNDS)));
     let cured = RoundModelConfig {
-        cure: Some(Cure {
+        cure: Some(SignatureResponse {
             signature: polypath_core::combine::signature::SignatureConfig::default(),
             acts: true,
         }),

@@ -10,7 +10,8 @@ use polypath_sim::tcp::{Receiver, Rto, Segment, Sender, TcpConfig, TcpOutput, Va
 const SEGMENTS: u64 = 100_000;
 const HOP: Duration = Duration::from_micros(80);
 
-/// Carries data of `config` until `SEGMENTS` have left, of which one in `lost_every` is lost.
+/// Transfers data under `config` until `SEGMENTS` have been sent, of which one in `lost_every` is
+/// lost.
 fn carry(config: TcpConfig, lost_every: u64) -> u32 {
     let mut sender = Sender::new(1, u32::MAX, config, Rto::new(config.rto));
     let mut receiver = Receiver::new(&config);

@@ -1,4 +1,5 @@
-//! Runs a network file and prints what its first flow and its bottleneck did: for trials of speed.
+//! Runs a network file and prints the results of its first flow and its bottleneck, to measure
+//! speed.
 
 use polypath_core::rng::Seed;
 use polypath_link::Counters;

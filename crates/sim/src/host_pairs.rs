@@ -2,7 +2,7 @@
 //!
 //! *Order at equal times.* First everything that is due in the network, then the deadlines of the
 //! pairs, in their order and of each the server's first. Frames that leave the network reach their
-//! host at once, in the order in which they left.
+//! host immediately, in the order in which they left.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -22,13 +22,13 @@ use crate::world::{Overflow, PortId, PortInput, Side, World, WorldOutput};
 ///
 /// Its outer header has the ECN field of the inner packet, which receives its marks (RFC 6040).
 #[derive(Clone, Debug)]
-pub(crate) struct Carried {
+pub(crate) struct LinkFrame {
     frame: Frame<Segment>,
     size: u32,
     pair: u32,
 }
 
-impl Payload for Carried {
+impl Payload for LinkFrame {
     fn len(&self) -> usize {
         self.size as usize
     }
@@ -119,7 +119,7 @@ type Arrival = (u32, Side, Frame<Segment>);
 /// Hosts and the network between them.
 #[derive(Debug)]
 pub(crate) struct HostPairs {
-    network: World<Carried>,
+    network: World<LinkFrame>,
     pairs: Vec<Pair>,
     deadlines: Deadlines,
     encapsulation: Encapsulation,
@@ -129,7 +129,7 @@ pub(crate) struct HostPairs {
 }
 
 /// The frame that leaves the network with an output, and where it does.
-fn exit(output: WorldOutput<Carried>) -> Option<Arrival> {
+fn exit(output: WorldOutput<LinkFrame>) -> Option<Arrival> {
     match output {
         WorldOutput::Deliver { port, payload } => {
             let mut frame = payload.frame;
@@ -141,7 +141,7 @@ fn exit(output: WorldOutput<Carried>) -> Option<Arrival> {
 }
 
 impl HostPairs {
-    pub(crate) fn new(network: World<Carried>, endpoint: &EndpointConfig) -> Self {
+    pub(crate) fn new(network: World<LinkFrame>, endpoint: &EndpointConfig) -> Self {
         Self {
             network,
             pairs: Vec::new(),
@@ -175,7 +175,7 @@ impl HostPairs {
         Ok(())
     }
 
-    pub(crate) const fn network(&self) -> &World<Carried> {
+    pub(crate) const fn network(&self) -> &World<LinkFrame> {
         &self.network
     }
 
@@ -293,7 +293,7 @@ impl HostPairs {
                     listener.on_event(now, pair, &SimEvent::Overlay { side, event });
                 }
                 HostOutput::Transmit(frame) => {
-                    let payload = Carried {
+                    let payload = LinkFrame {
                         size: self.encapsulation.size(&frame.body),
                         frame,
                         pair,

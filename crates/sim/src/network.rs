@@ -65,7 +65,7 @@ pub enum BuildError {
 
 /// The network of a scenario, with a port at each end of every path and idle background sources.
 pub fn build<X: Payload>(scenario: &Scenario, seed: Seed) -> Result<World<X>, BuildError> {
-    let mut network = Network::new(seed);
+    let mut network = NetworkBuilder::new(seed);
     for (index, path) in scenario.paths.iter().enumerate() {
         let id = u8::try_from(index)
             .ok()
@@ -77,7 +77,7 @@ pub fn build<X: Payload>(scenario: &Scenario, seed: Seed) -> Result<World<X>, Bu
 }
 
 /// A network under construction.
-struct Network {
+struct NetworkBuilder {
     seed: Seed,
     fabric: Fabric,
     agents: Agents,
@@ -95,7 +95,7 @@ struct Chain {
     to_server: Vec<u32>,
 }
 
-impl Network {
+impl NetworkBuilder {
     fn new(seed: Seed) -> Self {
         Self {
             seed,

@@ -23,7 +23,7 @@
 //! further ones how many of them belong to each flow. Both methods draw from the same distribution.
 
 mod config;
-mod cure;
+mod detection;
 mod fading;
 mod flow;
 mod packets;
@@ -34,10 +34,11 @@ mod tests;
 use polypath_core::rng::{Seed, Stream};
 
 pub use config::{
-    Coding, Cure, Dropping, Fading, Outage, Response, RoundModelConfig, RoundModelError,
+    Coding, Dropping, Fading, Outage, Response, RoundModelConfig, RoundModelError,
+    SignatureResponse,
 };
-pub use cure::Observation;
-use cure::{Detectors, LinkState};
+pub use detection::Observation;
+use detection::{Detectors, LinkState};
 use fading::Links;
 pub use flow::Flow;
 use packets::Packets;

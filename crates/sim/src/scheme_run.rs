@@ -7,7 +7,7 @@ use polypath_scenario::{Scenario, Scheme};
 
 use crate::error::RunError;
 use crate::flow::BackgroundBytes;
-use crate::host_pairs::{Carried, HostPairs, Listener};
+use crate::host_pairs::{HostPairs, LinkFrame, Listener};
 use crate::network::{build, foreground_tcp};
 use crate::observer::SimEvent;
 use crate::tcp::{Client, ClientInput, Server};
@@ -99,7 +99,7 @@ impl SchemeRun {
         })
     }
 
-    pub(crate) const fn network(&self) -> &World<Carried> {
+    pub(crate) const fn network(&self) -> &World<LinkFrame> {
         self.pairs.network()
     }
 

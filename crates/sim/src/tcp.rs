@@ -2,10 +2,10 @@
 //!
 //! # Model
 //!
-//! A connection carries data one way, in segments of a fixed size on the wire. The whole size
-//! counts as data, as in ns-2 with `useHeaders_ false`, and a file is a whole number of segments.
-//! Sequence numbers count segments from 0. There is no FIN: a connection ends when its data is
-//! acknowledged.
+//! A connection carries data in one direction, in segments of a fixed size on the wire. The whole
+//! size counts as data, as in ns-2 with `useHeaders_ false`, and a file is a whole number of
+//! segments. Sequence numbers count segments from 0. There is no FIN: a connection ends when its
+//! data is acknowledged.
 //!
 //! *Variants.* A [`Variant`] selects both loss recovery and window growth:
 //!
@@ -46,8 +46,8 @@
 //! transfers ([`Client`], [`Server`]) have a SYN, a SYN-ACK and a request, each with its own timer
 //! and exponential back-off; both ends use the round-trip time of the set-up as their first
 //! measurement. In both cases the set-up takes one round-trip time. Without set-up (`syn_` and
-//! `delay_growth_` false in ns-2) segment 0 is data, the initial window is sent at once, and data
-//! gives the first measurement.
+//! `delay_growth_` false in ns-2) segment 0 is data, the initial window is sent immediately, and
+//! data gives the first measurement.
 //!
 //! *Known differences from the RFCs*, all inherited from ns-2: a reduction uses half of min(cwnd,
 //! receiver window), with its fraction, instead of half of the flight size, and a second timeout of

@@ -37,7 +37,7 @@ pub(crate) use flow::FlowName;
 pub use flow::FlowReport;
 pub use port::{PortId, PortInput, Side};
 pub use report::{Direction, LinkId, LinkName, LinkReport, Overflow, path_load};
-pub(crate) use watch::Watch;
+pub(crate) use watch::FlowIndex;
 pub use watch::{Detail, FlowPacket, NetworkEvent};
 
 /// The maximum number of events that one timeout handles: a driver that is far behind can do
@@ -276,7 +276,7 @@ impl<X: Payload> World<X> {
         if self.overflow.is_none()
             && let Some((link, longest)) = self.fabric.longest_queue(at)
         {
-            self.overflow = Some(Overflow::Together {
+            self.overflow = Some(Overflow::Total {
                 held,
                 longest,
                 link: self.names.links[link].name.clone(),

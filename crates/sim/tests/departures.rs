@@ -1,5 +1,5 @@
-//! A driver that wakes a world for departures, and else only now and then, sees every packet leave
-//! at the time at which it would have left with a wake for every event.
+//! With a driver that wakes a world for departures, and otherwise rarely, every packet leaves at
+//! the same time as with a wake for every event.
 
 use polypath_core::frame::PathId;
 use polypath_core::machine::{Machine, Wake, step};
@@ -42,8 +42,8 @@ fn world() -> World<Vec<u8>> {
     build(&scenario, Seed(3)).unwrap()
 }
 
-/// Wakes the world at the times that `next` names, puts a packet in every 2 ms, and gives the
-/// number of each packet that left with the time at which it did, and how many wakes that took.
+/// Wakes the world at the times that `next` names and inserts a packet every 2 ms. Returns the
+/// number and time of each departure, and the number of wakes.
 fn drive(next: impl Fn(&World<Vec<u8>>, Time) -> Time) -> (Vec<(Time, usize)>, usize) {
     let mut world = world();
     let (mut left, mut wakes, mut sent, mut now) = (Vec::new(), 0, 0, Time::ZERO);

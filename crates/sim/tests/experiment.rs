@@ -1,5 +1,4 @@
-//! Whole experiments: reproducible, fair between schemes, and with the effects that they are run
-//! for.
+//! Whole experiments: they are reproducible, treat schemes equally, and show the expected effects.
 
 use polypath_core::event::Event;
 use polypath_core::frame::{FrameKind, PathId};
@@ -60,7 +59,7 @@ fn logged(scenario: &Scenario, seed: u64) -> (Outcome, Log) {
     (outcome, log)
 }
 
-/// The first path turns slow while data flows: data leaves it, with heartbeats as the only measure.
+/// The first path becomes slow while data flows: data leaves it, measured only by heartbeats.
 #[test]
 fn a_delay_centric_scheme_moves_data_to_the_faster_path() {
     let slow = scenario(|s| {
@@ -238,7 +237,7 @@ fn a_path_that_goes_silent_costs_little_where_paths_are_watched_and_is_used_agai
     }
 }
 
-/// The events of the client's endpoint of PPD-TCP3 that `wanted` picks.
+/// The events of the client's endpoint of PPD-TCP3 that `wanted` selects.
 fn seen_by_client(log: &Log, wanted: impl Fn(&Event) -> bool) -> usize {
     let of_client = |event: &SimEvent| match event {
         SimEvent::Overlay { side, event } => *side == Side::Client && wanted(event),

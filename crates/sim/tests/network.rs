@@ -1,4 +1,4 @@
-//! Networks of flows: what they do, and that they do the same again.
+//! Networks of flows: their behaviour, and its reproducibility.
 
 use polypath_core::rng::Seed;
 use polypath_core::time::Time;
@@ -44,7 +44,7 @@ impl NetworkObserver for Counts {
 
     fn detail(&self) -> Detail {
         Detail {
-            tcp: true,
+            flow_events: true,
             packets: true,
         }
     }
@@ -65,8 +65,8 @@ impl NetworkObserver for Counts {
     }
 }
 
-/// The race from its text, by the one function that a browser would call: there is no file, clock
-/// or thread in it.
+/// The race scenario from its text, run by the only function that a browser would call: it uses no
+/// file, clock or thread.
 #[test]
 fn a_race_of_one_second_is_the_same_watched_or_not_and_its_events_add_up() {
     let network = network(RACE, &["run.duration=1 s"]);
@@ -89,7 +89,7 @@ fn a_race_of_one_second_is_the_same_watched_or_not_and_its_events_add_up() {
     assert!(counts.windows > 50 && counts.turned_back == 0);
 }
 
-/// ACKs that come back over the bottleneck, for each data packet that goes over it.
+/// The ratio of ACKs that return over the bottleneck to data packets that cross it.
 fn acks_per_packet(outcome: &NetworkOutcome) -> f64 {
     let packets = |name: &str| -> u64 {
         let link = outcome.links.iter().find(|link| link.name == name);

@@ -1,4 +1,4 @@
-//! Queues and recorded rates in a network: packets that are held, marks, and queues without end.
+//! Queues and recorded rates in a network: waiting packets, marks, and unlimited queues.
 
 use polypath_core::frame::{PathId, Payload};
 use polypath_core::machine::{Machine, Wake, step};
@@ -63,8 +63,9 @@ fn input(number: usize, ecn: Ecn) -> Wake<PortInput<Packet>> {
     })
 }
 
-/// Sends a packet every `gap` and returns what leaves the network, and when. With `punctual` the
-/// world is woken at all its deadlines, else only with inputs and at the end.
+/// Sends a packet every `gap` and returns the packets that leave the network, with their times.
+/// With `punctual` the world is woken at all its deadlines, otherwise only with inputs and at the
+/// end.
 fn send(
     world: &mut World<Packet>,
     count: usize,
@@ -156,8 +157,8 @@ fn codel_drops_what_stays_and_marks_what_can_be_marked() {
 #[test]
 fn a_recorded_rate_delivers_at_its_opportunities() {
     let mut world = world("trace = \"t\"\nqueue = \"unlimited\"");
-    // They come to the second link 1.08 ms, 1.16 ms and so on after the start; opportunities are at
-    // 1, 2, 5, 6, 7, 10 ms, of 1500 B each.
+    // They arrive at the second link 1.08 ms, 1.16 ms and so on after the start; opportunities are
+    // at 1, 2, 5, 6, 7, 10 ms, of 1500 B each.
     let seen = send(&mut world, 6, Duration::ZERO, Ecn::NotEct, true);
     let ms: Vec<f64> = seen
         .iter()

@@ -40,7 +40,7 @@ impl Comparison {
             ci95: ours.ci95,
             reference: check.reference,
             bound,
-            // Not a number is never within the bound.
+            // NaN is never within the bound.
             holds: (ours.mean - check.reference).abs() <= bound,
             runs: ours.n,
             seeds: case.seeds.clone(),

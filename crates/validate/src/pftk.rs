@@ -8,8 +8,8 @@
 pub fn pftk(p: f64, rtt: f64, t0: f64, b: f64) -> f64 {
     let share = (2.0 + b) / (3.0 * b);
     let window = share + (8.0 * (1.0 - p) / (3.0 * b * p) + share * share).sqrt();
-    // The probability that a loss at this window ends in a timeout, and the mean length of a row of
-    // timeouts.
+    // The probability that a loss at this window ends in a timeout, and the mean number of
+    // consecutive timeouts.
     let q = 1.0 - p;
     let timeout = ((1.0 - q.powi(3)) * (1.0 + q.powi(3) * (1.0 - q.powf(window - 3.0)))
         / (1.0 - q.powf(window)))
@@ -30,8 +30,8 @@ pub fn pftk(p: f64, rtt: f64, t0: f64, b: f64) -> f64 {
 mod tests {
     use super::pftk;
 
-    /// Against the column `pftk_full_Mbps` of the reference runs of ns-2, which was computed
-    /// elsewhere.
+    /// Compared with the column `pftk_full_Mbps` of the ns-2 reference, which was computed
+    /// independently.
     #[test]
     fn it_is_the_model_of_the_reference() {
         for (p, b, mbits) in [

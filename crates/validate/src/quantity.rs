@@ -10,7 +10,7 @@ use crate::ValidateError;
 /// A figure of one run, over some flows or links.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Quantity {
-    /// Which figure.
+    /// The kind of figure.
     pub kind: Kind,
     /// The name of a flow or link, or the prefix of several names before a `.` or `-`; all if
     /// empty.

@@ -41,7 +41,7 @@ impl Scope {
 /// All cases, in the order in which they are reported.
 ///
 /// # Errors
-/// Where a scenario or a file of references of the validation is wrong.
+/// If a scenario or a reference file of the validation is invalid.
 pub fn cases(scope: Scope) -> Result<Vec<Case>, ValidateError> {
     let suites = [
         theory::cases(scope)?,

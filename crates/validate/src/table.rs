@@ -70,7 +70,7 @@ struct Report<'a> {
 /// The rows as JSON; `bound` is the distance from the reference that is allowed.
 ///
 /// # Errors
-/// Where a figure cannot be written.
+/// If a figure cannot be written.
 pub fn json(rows: &[Comparison]) -> serde_json::Result<String> {
     let report = Report {
         version: VERSION,

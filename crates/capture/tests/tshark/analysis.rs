@@ -127,8 +127,8 @@ fn a_window_that_grows_later_is_read_back_with_the_scale_of_the_handshake() {
         let windows = acks.iter().map(|ack| ack["tcp.window_size"].parse());
         windows.map(|window| window.expect("a number")).collect()
     };
-    // What was offered before may still be used, so that a smaller window comes later than it is
-    // wished.
+    // A sender may still use the window that was offered before, so a smaller window takes effect
+    // later.
     for (filter, window) in [
         ("frame.time_epoch < 5", 20),
         ("frame.time_epoch > 5.5 && frame.time_epoch < 15", 1000),

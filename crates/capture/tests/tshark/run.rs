@@ -1,4 +1,4 @@
-//! Running networks, and asking tshark.
+//! Runs networks and reads their captures with tshark.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -16,7 +16,7 @@ use tempfile::TempDir;
 pub(crate) struct Captured {
     pub(crate) outcome: NetworkOutcome,
     file: PathBuf,
-    /// Where the file is, as long as it is needed.
+    /// The folder of the file, which is removed on drop.
     _folder: TempDir,
 }
 

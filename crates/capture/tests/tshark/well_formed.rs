@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::run::captured;
 
-/// All kinds of packets that there are: SYNs, data, ACKs with and without blocks, marks, datagrams
+/// All kinds of packets: SYNs, data, ACKs with and without blocks, marks, datagrams
 /// of any size.
 const EVERYTHING: &str = r#"schema = 1
 name = "everything"
@@ -164,9 +164,9 @@ fn every_syn_and_no_other_packet_carries_the_maximum_segment_size() {
     assert_eq!(run.count("tcp.options.mss_val"), syns);
 }
 
-/// As many flows as there are ports of receivers, of datagrams between two nodes and over TCP
-/// between two others; and more connections than there are ports of senders, one after another
-/// between two more.
+/// As many datagram flows between two nodes, and TCP flows between two others, as there are
+/// receiver ports; and between two more nodes successive connections that outnumber the sender
+/// ports.
 #[test]
 fn no_port_is_taken_for_a_protocol() {
     let link = |from: &str, to: &str| {

@@ -4,7 +4,7 @@ use polypath_report::table::plain;
 
 use super::Answer;
 use super::words::{number, rounded};
-use crate::judge::{Ours, Verdict};
+use crate::judge::{MeasuredQuantity, Verdict};
 
 /// The width of remarks in characters.
 const WIDTH: usize = 110;
@@ -70,7 +70,7 @@ fn rows(answer: &Answer) -> Vec<Vec<String>> {
     rows
 }
 
-fn row(answer: &Answer, index: usize, ours: &Ours) -> Vec<String> {
+fn row(answer: &Answer, index: usize, ours: &MeasuredQuantity) -> Vec<String> {
     let claim = &answer.claim;
     let dash = || "-".to_owned();
     let [value, half] = match ours.ci95 {

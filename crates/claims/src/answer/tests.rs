@@ -1,5 +1,5 @@
 use super::*;
-use crate::figure::{Findings, Reason};
+use crate::figure::{ClaimRemark, Findings};
 use crate::ledger::CLAIMS;
 use crate::measurement::{Measurement, Sample};
 use crate::study::{Pending, Study};
@@ -42,7 +42,7 @@ fn answers(gain: f64, ledger: &str) -> Vec<Answer> {
         of("psp.fig5.oscillation", "deviation.damped"),
     ];
     let findings = Findings {
-        reasons: vec![Reason {
+        reasons: vec![ClaimRemark {
             claim: "psp.fig5.damping",
             text: "it is noise.".to_owned(),
         }],

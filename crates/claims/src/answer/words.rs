@@ -1,7 +1,7 @@
 //! The texts of answers.
 
 use super::Answer;
-use crate::judge::{Ours, PartJudgement, Test, Verdict};
+use crate::judge::{MeasuredQuantity, PartJudgement, Test, Verdict};
 use crate::ledger::{Claim, Ledger};
 
 /// The greatest number of quantities of a claim in a table or the book.
@@ -56,7 +56,7 @@ impl Answer {
     #[must_use]
     pub fn measured(&self) -> String {
         let is_named = self.claim.rule.is_some() || self.ours.len() > 1;
-        let one = |ours: &&Ours| {
+        let one = |ours: &&MeasuredQuantity| {
             if is_named {
                 return ours.named();
             }
@@ -80,7 +80,7 @@ impl Answer {
     }
 
     /// The quantities to show, of curves the ends, and the number of the others.
-    pub(super) fn shown(&self) -> (Vec<&Ours>, usize) {
+    pub(super) fn shown(&self) -> (Vec<&MeasuredQuantity>, usize) {
         let ours = &self.ours;
         let is_curve = |at: usize| ours[at].at.is_some();
         let same = |a: usize, b: usize| ours[a].quantity == ours[b].quantity;
@@ -93,8 +93,9 @@ impl Answer {
             }
             !is_curve(*at) || *at == first || *at == last
         };
-        let ends: Vec<&Ours> = (0..ours.len()).filter(is_end).map(|at| &ours[at]).collect();
-        let shown: Vec<&Ours> = ends.into_iter().take(SHOWN).collect();
+        let ends: Vec<&MeasuredQuantity> =
+            (0..ours.len()).filter(is_end).map(|at| &ours[at]).collect();
+        let shown: Vec<&MeasuredQuantity> = ends.into_iter().take(SHOWN).collect();
         let rest = ours.len() - shown.len();
         (shown, rest)
     }
@@ -123,7 +124,7 @@ impl Answer {
 
     /// The values whose intervals contain an end of the allowed range.
     pub(super) fn imprecise(&self) -> String {
-        let is_open = |(index, ours): (usize, &Ours)| {
+        let is_open = |(index, ours): (usize, &MeasuredQuantity)| {
             let (half, ends) = (ours.ci95?, self.claim.range(index)?);
             let is_open = ends.iter().any(|end| (ours.value - end).abs() < half);
             is_open.then(|| ours.named())
@@ -229,7 +230,7 @@ impl PartJudgement {
     }
 }
 
-impl Ours {
+impl MeasuredQuantity {
     /// The value with its name, interval and unit.
     fn named(&self) -> String {
         let value = with_interval(self.value, self.ci95);

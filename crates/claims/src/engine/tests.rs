@@ -54,18 +54,20 @@ fn of(value: f64) -> Findings {
 
 /// Requests a third job that depends on the results of two.
 fn twice(study: &mut Study<'_>) -> Result<Findings, Pending> {
-    let halves = study.ask_all([Double(1.0), Double(2.0)])?;
-    study.ask(&Double(halves[0] + halves[1])).map(of)
+    let halves = study.request_all([Double(1.0), Double(2.0)])?;
+    study.request(&Double(halves[0] + halves[1])).map(of)
 }
 
 fn negative(study: &mut Study<'_>) -> Result<Findings, Pending> {
-    study.ask_all([Double(3.0), Double(-1.0)]).map(|_| of(0.0))
+    study
+        .request_all([Double(3.0), Double(-1.0)])
+        .map(|_| of(0.0))
 }
 
 /// Fails before its second job.
 fn stopped(study: &mut Study<'_>) -> Result<Findings, Pending> {
-    let none = study.ask(&Double(-2.0))?;
-    study.ask(&Double(none)).map(of)
+    let none = study.request(&Double(-2.0))?;
+    study.request(&Double(none)).map(of)
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "the signature of figures")]
@@ -74,7 +76,7 @@ fn ready(_: &mut Study<'_>) -> Result<Findings, Pending> {
 }
 
 fn infinite(study: &mut Study<'_>) -> Result<Findings, Pending> {
-    study.ask(&Double(f64::MAX)).map(of)
+    study.request(&Double(f64::MAX)).map(of)
 }
 
 const fn figure(make: fn(&mut Study<'_>) -> Result<Findings, Pending>) -> Figure {
@@ -95,7 +97,7 @@ fn jobs_run_once_and_their_results_are_stored() {
     let mut rounds = Vec::new();
     let fresh = std::cell::Cell::new(false);
     let mut run = |figure: &Figure, threads| {
-        make(
+        make_figures(
             &[figure, figure],
             &MakeOptions {
                 fresh: fresh.get(),
@@ -160,7 +162,7 @@ fn jobs_run_once_and_their_results_are_stored() {
 fn a_failed_job_fails_only_the_figures_that_need_it() {
     let dir = tempfile::tempdir().unwrap();
     let ledger = Ledger::parse(CLAIMS, "claims.toml").unwrap();
-    let made = make(
+    let made = make_figures(
         &[&figure(stopped), &figure(ready)],
         &options(&ledger, dir.path().join(JOBS)),
         &mut |_| {},

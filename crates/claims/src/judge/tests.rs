@@ -183,7 +183,7 @@ fn functions_of_curves_have_textbook_values() {
 }
 
 proptest! {
-    /// Of a difference the jackknife is Student's t of the differences.
+    /// For a difference the jackknife equals Student's t of the differences.
     #[test]
     fn the_jackknife_of_a_difference_is_the_paired_interval(
         pairs in prop::collection::vec((-1e3_f64..1e3, -1e3_f64..1e3), 2..30),
@@ -198,7 +198,7 @@ proptest! {
         prop_assert!((test.ci95.unwrap() - wanted.ci95.unwrap()).abs() < 1e-6);
     }
 
-    /// As Welch has it.
+    /// Welch's interval.
     #[test]
     fn independent_groups_have_welchs_interval(
         a in prop::collection::vec(-1e3_f64..1e3, 3..20),

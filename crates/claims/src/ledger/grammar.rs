@@ -346,7 +346,7 @@ fn keyword<'a>(keyword: &'static str) -> impl ModalParser<&'a str, (), ContextEr
     word.verify(move |word: &str| word == keyword).void()
 }
 
-/// A sign without which the text is no rule.
+/// A sign without which the text is not a rule.
 fn sign<'a>(sign: &'static str) -> impl ModalParser<&'a str, &'a str, ContextError> {
     let expected_sign = match sign {
         "(" => "`(`",
@@ -365,7 +365,7 @@ fn lexeme<'a, O>(
     terminated(parser, multispace0)
 }
 
-/// The parser; without a match the text is no rule, and `what` was expected.
+/// The parser; without a match the text is not a rule, and `what` was expected.
 fn expected<'a, O>(
     what: &'static str,
     parser: impl ModalParser<&'a str, O, ContextError>,

@@ -32,7 +32,7 @@ fn the_ledger_of_the_five_papers_is_parsed_with_its_rules() {
         .filter(|part| part.relation.is_none())
         .map(|part| part.text)
         .collect();
-    assert_eq!(remarks, ["the paper's plain rule is reported beside it"]);
+    assert_eq!(remarks, ["the paper's plain rule is reported next to it"]);
 }
 
 #[test]

@@ -143,7 +143,7 @@ mod tests {
         let mut left = TimeLeft::default();
         at(&mut left, 0.0, progress(1, 0.0, 400.0));
         assert_eq!(at(&mut left, 100.0, progress(1, 1.0, 400.0)), Some(0.0));
-        // Figures are drawn between the rounds, which is no work of jobs.
+        // Figures are drawn between the rounds, which is not counted as work.
         let shown = at(&mut left, 150.0, progress(2, 0.0, 200.0));
         assert_eq!(shown, Some(50.0));
     }

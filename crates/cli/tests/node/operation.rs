@@ -76,7 +76,7 @@ fn the_status_is_a_table_or_json() {
     // Heartbeats alone are some 100 B twice a second in each direction.
     let busy = |status: &Value| {
         let rate = &status["paths"][0]["rate"];
-        let rate = |way: &str| rate[way].as_u64().unwrap();
+        let rate = |direction: &str| rate[direction].as_u64().unwrap();
         (500..100_000).contains(&rate("sent_bit_per_s")) && rate("received_bit_per_s") > 500
     };
     await_status(&testbed.files.a, busy);

@@ -1,9 +1,9 @@
 //! The request to switch, repeated until the peer has switched.
 //!
-//! It is sent on all paths at once and again after [`FIRST_REPEAT`], then with exponential backoff
-//! up to [`LAST_REPEAT`], until a packet of its epoch arrives. After [`REPEATS`] repetitions
-//! without any packet the peer has nothing to send or is unreachable: the request pauses until the
-//! next packet of an older epoch.
+//! It is sent on all paths immediately and again after [`FIRST_REPEAT`], then with exponential
+//! backoff up to [`LAST_REPEAT`], until a packet of its epoch arrives. After [`REPEATS`]
+//! repetitions without any packet the peer has nothing to send or is unreachable: the request
+//! pauses until the next packet of an older epoch.
 
 use crate::frame::{Epoch, PathId};
 use crate::machine::Deadline;
@@ -26,7 +26,7 @@ pub struct SwitchRequest {
 }
 
 impl SwitchRequest {
-    /// A request for data on `to` in `epoch`, due at once.
+    /// A request for data on `to` in `epoch`, due immediately.
     #[must_use]
     pub fn new(now: Time, to: PathId, epoch: Epoch) -> Self {
         Self {

@@ -126,7 +126,7 @@ impl PlayOut {
         }
     }
 
-    /// Marks the media as complete; playback ends at once if the buffer is empty.
+    /// Marks the media as complete; playback ends immediately if the buffer is empty.
     fn end(&mut self, out: &mut impl FnMut(PlayOutEvent)) {
         self.is_complete = true;
         if self.arrived > self.played {

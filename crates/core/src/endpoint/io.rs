@@ -21,7 +21,7 @@ pub enum Input<P> {
     /// A frame of the peer; its `path` is the one that it arrived on.
     Frame(Frame<P>),
     /// Frames can reach the peer from now on, as after a handshake: paths that are not live are
-    /// probed at once.
+    /// probed immediately.
     Reachable,
     /// Frames on this path can reach the peer from now on, as after its interface has appeared.
     PathReachable(PathId),

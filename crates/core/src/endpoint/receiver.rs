@@ -217,6 +217,6 @@ pub(super) struct FrameHeader {
     pub(super) epoch: Epoch,
     /// The sequence number; its meaning depends on the kind of the frame.
     pub(super) sequence: u64,
-    /// When it was sent, by the sender's clock.
+    /// The time at which it was sent, by the sender's clock.
     pub(super) sent: Time,
 }

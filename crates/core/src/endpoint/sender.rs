@@ -24,7 +24,7 @@ mod policy_state;
 #[derive(Debug)]
 pub(super) struct Sender {
     policy: PolicyState,
-    link: Outgoing,
+    outgoing: Outgoing,
     sequence: u64,
     pair_len: u16,
     /// The number of the next pair on each path.
@@ -48,7 +48,7 @@ impl Sender {
     pub(super) fn new(config: &EndpointConfig) -> Self {
         Self {
             policy: PolicyState::new(config),
-            link: Outgoing {
+            outgoing: Outgoing {
                 paths: Paths::trusted(PathSet::first(config.paths)),
                 encapsulation: config.encapsulation,
             },
@@ -71,7 +71,7 @@ impl Sender {
         payload: P,
         out: &mut impl FnMut(Output<P>),
     ) {
-        let paths = match self.sizes.carriers(self.link.paths, meta) {
+        let paths = match self.sizes.carriers(self.outgoing.paths, meta) {
             Ok(paths) => paths,
             Err(TooLong { limit, is_final }) => {
                 return out(Output::Refused {
@@ -113,12 +113,12 @@ impl Sender {
         };
         let data_len = u16::try_from(meta.size).unwrap_or(u16::MAX);
         for path in plan.probes {
-            self.link
+            self.outgoing
                 .send(frame.carrying(path, Body::Probe { data_len }), out);
         }
-        self.link.send_copies(plan.copies, frame, out);
-        // An idle path that carries a packet needs a heartbeat at once, and after a timeout, which
-        // may send a packet, nothing may be due.
+        self.outgoing.send_copies(plan.copies, frame, out);
+        // An idle path that carries a packet needs a heartbeat immediately, and after a timeout,
+        // which may send a packet, nothing may be due.
         let due = self.monitor_deadline();
         if due.is_some_and(|due| due.at <= now) {
             self.monitor_paths(now, out);
@@ -177,7 +177,7 @@ impl Sender {
             }
             (Purpose::Liveness, Some(liveness)) => {
                 let change = liveness.on_reply(now, path, id);
-                self.link.paths = liveness.paths();
+                self.outgoing.paths = liveness.paths();
                 self.sizes.refresh(now, liveness);
                 change.map(Output::Event).into_iter().for_each(out);
             }
@@ -255,7 +255,7 @@ impl Sender {
             (liveness, config) => {
                 let paths = u8::try_from(self.all.len()).unwrap_or(PathSet::CAPACITY);
                 *liveness = config.map(|config| Liveness::new(&config, paths));
-                self.link.paths = Paths::trusted(self.all);
+                self.outgoing.paths = Paths::trusted(self.all);
                 self.sizes.restart(|event| out(Output::Event(event)));
             }
         }
@@ -275,7 +275,7 @@ impl Sender {
     /// The path that carries data now.
     pub(super) fn active(&self) -> Option<PathId> {
         let active = self.policy.current.active()?;
-        self.link
+        self.outgoing
             .paths
             .usable
             .preferred_or_lowest(active)
@@ -298,7 +298,7 @@ impl Sender {
         let mut requests = PolicyRequests::default();
         self.policy
             .current
-            .handle_timeout(now, &self.link.paths, &mut |action| {
+            .handle_timeout(now, &self.outgoing.paths, &mut |action| {
                 requests.add(action);
             });
         self.act(now, requests, out);
@@ -318,7 +318,8 @@ impl Sender {
 
     /// Sends a frame of the receiver on every path.
     pub(super) fn broadcast<P: Payload>(&self, frame: Frame<P>, out: &mut impl FnMut(Output<P>)) {
-        self.link.send_copies(self.link.paths.copies, frame, out);
+        self.outgoing
+            .send_copies(self.outgoing.paths.copies, frame, out);
     }
 
     fn monitor_paths<P: Payload>(&mut self, now: Time, out: &mut impl FnMut(Output<P>)) {
@@ -332,7 +333,7 @@ impl Sender {
         };
         liveness.handle_timeout(now, &mut act);
         self.sizes.handle_timeout(now, liveness, act);
-        self.link.paths = liveness.paths();
+        self.outgoing.paths = liveness.paths();
         for (path, id, purpose) in heartbeats {
             self.send_heartbeat_frame(now, path, id, Body::Heartbeat(purpose), out);
         }
@@ -370,7 +371,7 @@ impl Sender {
             sent: now,
             body,
         };
-        self.link.send(frame, out);
+        self.outgoing.send(frame, out);
     }
 
     fn send_pairs<P: Payload>(&mut self, now: Time, on: PathSet, out: &mut impl FnMut(Output<P>)) {
@@ -380,7 +381,7 @@ impl Sender {
             for (trailing, len) in [(false, PROBE_LEN), (true, self.pair_len)] {
                 let body = Body::Pair { trailing, len };
                 let epoch = self.policy.epoch();
-                self.link.send(
+                self.outgoing.send(
                     Frame {
                         path,
                         epoch,

@@ -57,7 +57,7 @@ fn endpoint(policy: PolicyConfig) -> Endpoint<Packet> {
     Endpoint::new(&config(policy)).unwrap()
 }
 
-/// Wakes the endpoint as drivers do, and checks what they rely on.
+/// Wakes the endpoint as drivers do, and checks the guarantees on which they rely.
 fn wake(end: &mut Endpoint<Packet>, now: Time, what: Wake<Input<Packet>>) -> Vec<Output<Packet>> {
     let timeout = what == Wake::Timeout;
     let mut outputs = Vec::new();
@@ -315,7 +315,7 @@ fn late_data_of_an_older_epoch_does_not_end_the_vote_of_the_newer() {
     let new = send(&mut a, at(21), 2, Kind::Data);
     let probe = of_kind(&new, FrameKind::Probe)[0];
     assert_eq!(probe.epoch, epoch);
-    // A third path would carry it in as short a time; delta T is known of the second.
+    // A third path would carry it as fast; delta T is known for the second.
     let probe = Frame {
         path: SECOND,
         ..probe
@@ -414,7 +414,7 @@ fn policies() -> impl Strategy<Value = PolicyConfig> {
     ]
 }
 
-/// Both directions between two endpoints; what the network does to each frame comes from `fates`.
+/// Both directions between two endpoints; `fates` has the fate of each frame in the network.
 fn converse(policy: PolicyConfig, fates: &[u8], lossless: Option<PathId>) -> Vec<u32> {
     let mut ends = [endpoint(policy), endpoint(policy)];
     let mut flying: VecDeque<(usize, Frame<Packet>)> = VecDeque::new();
@@ -458,7 +458,7 @@ fn converse(policy: PolicyConfig, fates: &[u8], lossless: Option<PathId>) -> Vec
 }
 
 proptest! {
-    /// Whatever the network does, nothing is delivered twice and nothing that was not sent.
+    /// Whatever the network does, no packet is delivered twice, and only packets that were sent.
     #[test]
     fn nothing_is_delivered_twice(
         policy in policies(), fates in prop::collection::vec(any::<u8>(), 1..300),

@@ -124,7 +124,7 @@ impl Search {
         }
     }
 
-    /// Whether no search is under way that may raise the limit soon.
+    /// Whether no search is running that may raise the limit soon.
     pub(super) fn is_final(&self) -> bool {
         self.previous.is_some()
             || self.state == MtuState::Complete
@@ -201,8 +201,8 @@ impl Search {
         MIN_PACKET.min(self.interface_mtu)
     }
 
-    /// When the probe under way is overdue; not before a plain heartbeat that followed it was
-    /// answered.
+    /// The time at which the outstanding probe is overdue; `None` until a plain heartbeat that was
+    /// sent after it has been answered.
     fn overdue_at(&self, snapshot: &LivenessSnapshot) -> Option<Time> {
         let sent = self.probes.sent?;
         (snapshot.answered? > sent).then(|| sent + snapshot.timeout * 2)

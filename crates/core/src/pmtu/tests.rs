@@ -204,7 +204,7 @@ fn an_outage_fails_no_size() {
     bench.run(at(60_000), cut);
     assert_eq!(bench.changes.len(), 1, "{:?}", bench.changes);
     assert_eq!(bench.limit(), INTERFACE_MTU);
-    // The path may have changed, so the size is confirmed at once.
+    // The path may have changed, so the size is confirmed immediately.
     let back = bench
         .probes
         .iter()

@@ -7,13 +7,13 @@
 //! own, not those of [`crate::liveness`], which the peer answers, measure the others, at a random
 //! interval drawn after each. Every answer triggers a comparison by the selection rule: smoothed
 //! times with a hysteresis (II.B), or averages and trends (II.C). If another path is better, data
-//! moves to it at once, or after a *guard time*, in which that path has heartbeats at a short
+//! moves to it immediately, or after a *guard time*, in which that path has heartbeats at a short
 //! interval. At the end of the guard time the rule is evaluated again, and data moves to the path
 //! that it then prefers, or stays.
 //!
 //! A guard time of kind [`GuardKind::Hold`] follows the switch instead of preceding it: data moves
-//! at once, and the rule is not evaluated before the guard time ends. Until then all paths without
-//! data have heartbeats at the short interval.
+//! immediately, and the rule is not evaluated before the guard time ends. Until then all paths
+//! without data have heartbeats at the short interval.
 //!
 //! Decisions that the paper leaves open:
 //!
@@ -23,11 +23,11 @@
 //! * *Stale estimates attract no data.* A path is *silent* if nothing has been answered for the
 //!   timeout, counted from the first packet or heartbeat after its last answer. Its estimate is
 //!   then discarded, so no estimate is older than an interval plus the timeout. Data leaves a
-//!   silent path at once, without a guard time, for the best path that is not silent, or, if none
-//!   has been measured, for one that may answer. Heartbeats continue, so the first answer restores
-//!   it.
-//! * Data leaves a path that is not live at once, too. Its estimates are discarded when it stops
-//!   and when it returns; the first answer after the return makes it a candidate again.
+//!   silent path immediately, without a guard time, for the best path that is not silent, or, if
+//!   none has been measured, for one that may answer. Heartbeats continue, so the first answer
+//!   restores it.
+//! * Data leaves a path that is not live immediately, too. Its estimates are discarded when it
+//!   stops and when it returns; the first answer after the return makes it a candidate again.
 //! * The data path has heartbeats, too, while it carries no data. Where data is not acknowledged,
 //!   as in the overlay, it always has them, and only heartbeats measure paths and start the
 //!   timeout; in a guard time the current path then has fewer samples than the candidate.

@@ -69,7 +69,7 @@ mod tests {
         assert_eq!(
             pacer.next(MS * 7),
             Some(start + MS * 9),
-            "a change applies at once"
+            "a change applies immediately"
         );
         pacer.on_sent(start + MS * 4, MS);
         pacer.on_writable();

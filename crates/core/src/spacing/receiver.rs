@@ -3,7 +3,7 @@
 //! A feedback covers the sequence numbers from the end of the last reported range to the newest one
 //! received. A missing number is lost once the newest is `reordering` ahead (RFC 9002, section
 //! 6.1.1, recommends 3); until then the range ends before it, and a later feedback decides. With 0
-//! a missing packet is lost at once, as in the paper.
+//! a missing packet is lost immediately, as in the paper.
 //!
 //! The first feedback is sent one round-trip time after the first packet; the newest packet carries
 //! the round-trip time. While no packets arrive, no feedback is sent.

@@ -113,13 +113,13 @@ fn redundant_axes_and_overrides_of_swept_keys_are_refused() {
         let errors = grid(&text, "x.toml", &overrides).unwrap_err().to_string();
         assert!(errors.starts_with(wanted), "{errors}\nwithout {wanted}");
     }
-    let beside = [
+    let overrides = [
         "flow.f.counts=1".parse().unwrap(),
         "seeds=2".parse().unwrap(),
     ];
     let text = format!("{file}flow.f.count = [1, 2]\nseed = [1, 1.0, \"1\"]");
     assert_eq!(
-        grid(&text, "x.toml", &beside).map(|points| points.len()),
+        grid(&text, "x.toml", &overrides).map(|points| points.len()),
         Ok(6)
     );
 }

@@ -50,7 +50,7 @@ impl Target {
 pub(crate) struct Flood {
     stop: Arc<AtomicBool>,
     thread: JoinHandle<f64>,
-    /// The unread port, whose queue fills at once.
+    /// The unread port, whose queue fills immediately.
     _sink: UdpSocket,
 }
 

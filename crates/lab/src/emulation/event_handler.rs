@@ -37,7 +37,7 @@ pub(super) struct EmulatorEventHandler {
     replies: Sender<Vec<Snapshot>>,
 }
 
-/// Where other threads ask the station for something.
+/// The sender of requests, for other threads.
 #[derive(Debug)]
 pub(super) struct RequestSender {
     requests: UnixStream,

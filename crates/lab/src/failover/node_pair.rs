@@ -7,7 +7,7 @@ use std::net::UdpSocket;
 use polypath_core::endpoint::ProbingConfig;
 use polypath_core::liveness::PathState;
 use polypath_core::policy::PolicyConfig;
-use polypath_live::config::Watch;
+use polypath_live::config::LivenessSetting;
 use polypath_live::keys;
 use polypath_live::node::Options;
 use polypath_live::stats::Stats;
@@ -45,7 +45,7 @@ impl NodePair {
             paths: &names,
             policy: PolicyConfig::SinglePath { path: 0 },
             probing: ProbingConfig::default(),
-            liveness: Watch::default(),
+            liveness: LivenessSetting::default(),
         };
         let start = |at: usize| {
             files[at].configure(overlay, &public[1 - at])?;

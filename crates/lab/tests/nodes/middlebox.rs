@@ -1,4 +1,4 @@
-//! A middlebox on the path: forwards datagrams, can go silent, and sends tampered copies.
+//! A middlebox on the path: forwards datagrams, can become silent, and sends tampered copies.
 
 use std::io;
 use std::net::{SocketAddr, UdpSocket};

@@ -149,7 +149,7 @@ impl Overlay {
 
     /// Like [`Self::over_router`], over IPv6.
     pub(crate) fn over_router_by_ipv6(testbed: &Testbed, router: &Namespace) -> Self {
-        // Without duplicate address detection an address is usable at once.
+        // Without duplicate address detection an address is usable immediately.
         let address = |namespace: &Namespace, address: &str, name: &str| {
             let add = ["address", "add", address, "dev", name, "nodad"];
             namespace.ip(&add).unwrap();
@@ -179,7 +179,7 @@ impl Overlay {
         for (namespace, digit) in [(&testbed.a, 1), (&testbed.b, 2)] {
             for link in [1, 2] {
                 let (address, name) = (format!("fd0{link}::{digit}/64"), format!("p{link}"));
-                // Without duplicate address detection an address is usable at once.
+                // Without duplicate address detection an address is usable immediately.
                 let add = ["address", "add", &address, "dev", &name, "nodad"];
                 namespace.ip(&add).unwrap();
             }

@@ -60,7 +60,7 @@ impl Backlog {
         }
     }
 
-    /// When the last packet leaves.
+    /// The time at which the last packet leaves.
     pub(crate) fn last_finish(&self) -> Time {
         self.last_finish
     }

@@ -166,7 +166,7 @@ struct Slot<P> {
 struct Served<'a, P> {
     chain: &'a mut Chain,
     arena: &'a mut Arena<P>,
-    /// What waits in the queue, and in all of them.
+    /// The occupancy of the queue, and of all queues together.
     waiting: [&'a mut Occupancy; 2],
 }
 

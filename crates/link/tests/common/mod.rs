@@ -37,7 +37,7 @@ pub(crate) enum Fate {
     Dropped(DropReason),
 }
 
-/// When a packet comes, its size, and whether it is ECN-capable.
+/// The arrival time of each packet, its size, and whether it is ECN-capable.
 pub(crate) type Arrivals = Vec<(Time, u32, bool)>;
 
 /// Arrivals from gaps in units of `unit` and sizes in units of 250 B: on a grid, so that times are

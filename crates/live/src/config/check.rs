@@ -209,8 +209,8 @@ fn check_probing(config: &NodeConfig, problems: &mut Problems) {
 
 fn check_liveness(config: &NodeConfig, problems: &mut Problems) {
     let usual = LivenessConfig::default();
-    let watch = config.liveness.config();
-    for problem in watch.iter().flat_map(LivenessConfig::problems) {
+    let heartbeats = config.liveness.config();
+    for problem in heartbeats.iter().flat_map(LivenessConfig::problems) {
         let key = problem.key();
         let remedy = match problem {
             LivenessError::Misses => format!("use for example {}", usual.misses),

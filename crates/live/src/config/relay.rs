@@ -23,7 +23,7 @@ const NODES: usize = 2;
 #[serde(deny_unknown_fields)]
 pub struct RelayFile {
     /// This relay.
-    pub relay: RelayOwn,
+    pub relay: RelaySettings,
     /// The paths that it forwards.
     #[serde(rename = "path")]
     pub paths: Vec<RelayedPath>,
@@ -32,7 +32,7 @@ pub struct RelayFile {
 /// This relay.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct RelayOwn {
+pub struct RelaySettings {
     /// The file of the relay's private key, relative to the configuration file.
     pub key_file: PathBuf,
 }

@@ -6,7 +6,7 @@ use polypath_core::endpoint::Adjustment;
 use polypath_core::frame::PathId;
 use polypath_core::policy::PolicyConfig;
 
-use crate::config::{PathConfig, Watch};
+use crate::config::{LivenessSetting, PathConfig};
 use crate::stats::InterfaceStatus;
 use crate::udp::PathSocket;
 
@@ -25,7 +25,7 @@ pub(crate) struct Change {
 pub(crate) struct Settings {
     pub(crate) adjustment: Adjustment,
     pub(crate) policy: PolicyConfig,
-    pub(crate) liveness: Watch,
+    pub(crate) liveness: LivenessSetting,
 }
 
 /// A change of one path; a part that is `None` stays as it is.

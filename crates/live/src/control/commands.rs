@@ -110,7 +110,7 @@ impl ControlHandle {
         {
             return counted.clone();
         }
-        let counted = self.ask(Command::Count).map(Arc::new);
+        let counted = self.request(Command::Count).map(Arc::new);
         *latest = Some(CachedCount {
             at: self.clock.now(),
             counted: counted.clone(),
@@ -148,7 +148,7 @@ impl ControlHandle {
         self.wake();
     }
 
-    fn ask<T>(&self, command: impl FnOnce(SyncSender<T>) -> Command) -> Result<T, Unanswered> {
+    fn request<T>(&self, command: impl FnOnce(SyncSender<T>) -> Command) -> Result<T, Unanswered> {
         let (answer, answered) = mpsc::sync_channel(1);
         self.commands
             .send(command(answer))

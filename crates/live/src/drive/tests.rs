@@ -74,7 +74,7 @@ fn deadlines_are_met_and_never_early() {
     assert!(report.lateness.quantile(0.5) < Duration::from_micros(300));
 }
 
-/// Has read more than it takes in a turn when its deadline comes.
+/// A handler that has read more than it handles in a turn when its deadline arrives.
 struct Behind {
     turns: u32,
     stop: StopHandle,
@@ -186,7 +186,7 @@ fn a_drive_ends_at_its_end() {
     assert!(driver.clock().now() >= Time(5_000_000));
 }
 
-/// Its deadline does not advance; stops the loop at the fifth attempt.
+/// A handler whose deadline does not advance; it stops the loop at the fifth attempt.
 struct Stuck(StopHandle, u32, Time);
 
 impl EventHandler for Stuck {
@@ -212,7 +212,8 @@ impl EventHandler for Stuck {
 fn a_machine_that_is_stuck_is_counted_and_does_not_spin() {
     let clock = Clock::starting_now();
     let mut driver = Driver::new(clock).unwrap();
-    // Ahead, so that the timer has been armed and has fired when the machine is found stuck.
+    // In the future, so that the timer has been armed and has fired when the machine is found
+    // stuck.
     let due = clock.now() + Duration::from_millis(2);
     let mut stuck = Stuck(driver.stop_handle(), 0, due);
     let report = driver.run(&mut stuck).unwrap();
@@ -250,7 +251,7 @@ fn deadlines_before_the_start_of_the_drive_are_not_late() {
     assert!(report.lateness.max() < Duration::from_secs(1));
 }
 
-/// Has read inputs that it takes one at a time.
+/// A handler that has read inputs and handles them one at a time.
 struct Backlog {
     left: u32,
     stop: StopHandle,

@@ -9,7 +9,7 @@ use super::network::Network;
 use super::uplink::AssignedUplink;
 use crate::config::PathConfig;
 use crate::stats::{InterfaceStatus, Missing};
-use crate::udp::{self, NOWHERE, PathSocket, UdpError};
+use crate::udp::{self, NO_INTERFACE, PathSocket, UdpError};
 
 /// The current binding of a path.
 #[derive(Debug)]
@@ -22,7 +22,7 @@ pub(super) struct PathBinding {
     /// The MTU of the interface in bytes that the socket knows; `None` if it must be sent to it.
     mtu: Option<u32>,
     status: InterfaceStatus,
-    /// Why the last update could not open a socket.
+    /// The error of the last update, if it could not open a socket.
     failure: Option<String>,
 }
 
@@ -88,7 +88,8 @@ impl PathBinding {
 
     /// Whether the socket is bound to an interface that no longer exists.
     pub(super) fn is_unbound(&self) -> bool {
-        matches!(self.status.missing, Some(Missing::Interface(_))) || self.bound == Some(NOWHERE)
+        matches!(self.status.missing, Some(Missing::Interface(_)))
+            || self.bound == Some(NO_INTERFACE)
     }
 
     pub(super) fn has_failed(&self) -> bool {
@@ -132,7 +133,7 @@ impl PathBinding {
         let mut update = self.unchanged(status(&config, network));
         let device = match &config.interface {
             Some(name) => network.link(name).map(|link| link.index),
-            None => lacks_address(&config, &update.status).then_some(NOWHERE),
+            None => lacks_address(&config, &update.status).then_some(NO_INTERFACE),
         };
         // A socket that was bound to an interface waits for another one of that name.
         let is_known = device.is_some() || config.interface.is_none();
@@ -236,7 +237,7 @@ fn status(config: &PathConfig, network: &Network) -> InterfaceStatus {
 
 /// Whether the path's datagrams would leave by another interface because its address is missing.
 fn lacks_address(config: &PathConfig, status: &InterfaceStatus) -> bool {
-    udp::strays(config) && matches!(status.missing, Some(Missing::Address(_)))
+    udp::may_use_other_uplink(config) && matches!(status.missing, Some(Missing::Address(_)))
 }
 
 /// Whether a socket can be bound to `ip`: an interface has it, or it is local by a route (as all of

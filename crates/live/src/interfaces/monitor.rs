@@ -56,7 +56,7 @@ struct AutoUplinks {
     tun: String,
     /// The uplinks without a path, as logged last.
     surplus: Vec<String>,
-    /// The interfaces that are no uplinks, with reasons, as of the last update.
+    /// The interfaces that are not uplinks, with reasons, as of the last update.
     obstacles: Vec<String>,
 }
 
@@ -69,7 +69,8 @@ pub(crate) struct InitialBinding {
 }
 
 impl InterfaceMonitor {
-    /// A monitor of the network namespace of the calling thread; its first update is due at once.
+    /// A monitor of the network namespace of the calling thread; its first update is due
+    /// immediately.
     pub(crate) fn new(config: &NodeConfig) -> io::Result<Self> {
         let clock = Clock::starting_now();
         let is_auto = config.uplinks == Uplinks::Auto;

@@ -32,7 +32,7 @@ mod decode;
 
 /// The receive buffer in bytes, larger than any datagram of a dump.
 const BUFFER: usize = 64 << 10;
-/// The receive timeout in seconds; the kernel normally answers at once.
+/// The receive timeout in seconds; the kernel normally answers immediately.
 const RECEIVE_TIMEOUT: i64 = 2;
 /// The number of attempts to read the state, which fail if it changes during the dump.
 const ATTEMPTS: u32 = 3;

@@ -61,7 +61,7 @@ pub(crate) fn uplinks(
     uplinks
 }
 
-/// The interfaces that are no uplinks, each with the reason, for a message.
+/// The interfaces that are not uplinks, each with the reason, for a message.
 ///
 /// Loopback and the TUN devices of nodes are left out: they are never expected to be uplinks.
 pub(crate) fn obstacles(
@@ -78,7 +78,7 @@ pub(crate) fn obstacles(
     obstacles.collect()
 }
 
-/// The reason why `link` is no uplink, if it is not one.
+/// The reason why `link` is not an uplink; `None` if it is one.
 fn obstacle(
     network: &Network,
     link: &Link,

@@ -34,7 +34,7 @@ pub(super) trait MachineIo {
     fn emit(&mut self, context: OutputContext, output: Output) -> io::Result<()>;
 }
 
-/// When, and by which datagram, an output was caused.
+/// The cause of an output: the time of the wake, and the datagram.
 #[derive(Clone, Copy)]
 pub(super) struct OutputContext {
     /// The time of the wake.

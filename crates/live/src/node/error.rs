@@ -1,4 +1,4 @@
-//! Why a node fails.
+//! The errors of a node.
 
 use std::io;
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ use crate::privilege::PrivilegeError;
 use crate::tun::TunError;
 use crate::udp::UdpError;
 
-/// Why a node could not be set up, or why it stopped.
+/// An error that prevents the start of a node, or that stops it.
 #[derive(Debug, thiserror::Error)]
 pub enum NodeError {
     /// The key file.

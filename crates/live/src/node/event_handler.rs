@@ -28,14 +28,14 @@ const TURN_WITH_OFFLOAD: usize = 64;
 
 /// A tunnel and its descriptors.
 pub(super) struct NodeEventHandler {
-    tunnel: CatchUpDriver<Tunnel>,
+    driver: CatchUpDriver<Tunnel>,
     io: NodeIo,
     statistics: Statistics,
     stats: Option<StatsWriter<Stats>>,
     clock: Clock,
     /// The start of the next second, when statistics are written and floods are counted.
     second_at: Time,
-    /// When paths without an answer are logged.
+    /// The time at which paths without an answer are logged.
     silence_at: Option<Time>,
     pub(super) management: Management,
 }
@@ -56,7 +56,7 @@ impl NodeEventHandler {
             BUDGET
         };
         Self {
-            tunnel: CatchUpDriver::new(tunnel, now, turn),
+            driver: CatchUpDriver::new(tunnel, now, turn),
             io,
             statistics: Statistics::new(now),
             stats,
@@ -87,13 +87,13 @@ impl NodeEventHandler {
     /// Starts or stops path MTU discovery.
     pub(super) fn set_mtu_discovery(&mut self, now: Time, is_enabled: bool) -> io::Result<()> {
         for input in self.io.paths.set_mtu_discovery(is_enabled) {
-            self.tunnel.handle_input(now, input, &mut self.io)?;
+            self.driver.handle_input(now, input, &mut self.io)?;
         }
         Ok(())
     }
 
     fn count(&self, now: Time) -> Stats {
-        let tunnel = self.tunnel.machine();
+        let tunnel = self.driver.machine();
         let reloads = self.management.reloads();
         self.statistics.count(now, tunnel, &self.io, reloads)
     }
@@ -101,7 +101,7 @@ impl NodeEventHandler {
     /// Ends a second: writes files, guards against floods and reports the status.
     fn end_second(&mut self, now: Time) {
         self.io.flush_events();
-        let tunnel = self.tunnel.machine();
+        let tunnel = self.driver.machine();
         let paths = &mut self.io.paths;
         paths.guard(|path| tunnel.local_indices(path).collect());
         self.statistics.sample(now, paths);
@@ -116,13 +116,13 @@ impl NodeEventHandler {
 
     /// Handles the datagrams that arrived by `now`, and the deadlines up to then.
     fn catch_up(&mut self, now: Time) -> io::Result<Progress> {
-        self.tunnel.notify_if_behind(now, &mut self.io)?;
-        let progress = self.tunnel.catch_up(now, &mut self.io)?;
+        self.driver.notify_if_behind(now, &mut self.io)?;
+        let progress = self.driver.catch_up(now, &mut self.io)?;
         for input in self.io.paths.rerouted() {
             let at = progress.until;
-            self.tunnel.handle_input(at, input, &mut self.io)?;
+            self.driver.handle_input(at, input, &mut self.io)?;
         }
-        let tunnel = self.tunnel.machine();
+        let tunnel = self.driver.machine();
         let paths = &mut self.io.paths;
         paths.update_guard(|path| tunnel.local_indices(path).collect());
         Ok(progress)
@@ -137,8 +137,8 @@ impl NodeEventHandler {
                 // The sender has withdrawn the change.
                 Some(Command::Change(command)) if !command.decided.set() => {}
                 Some(Command::Change(command)) => {
-                    let (tunnel, io) = (&mut self.tunnel, &mut self.io);
-                    let outcome = self.management.change(*command.change, at, tunnel, io)?;
+                    let (driver, io) = (&mut self.driver, &mut self.io);
+                    let outcome = self.management.change(*command.change, at, driver, io)?;
                     _ = command.answer.try_send(outcome);
                 }
                 Some(Command::ReloadRefused(_)) | None => return Ok(()),
@@ -147,11 +147,11 @@ impl NodeEventHandler {
         Ok(())
     }
 
-    /// Gives the tunnel the wall clock: a machine without a battery-backed clock may set it after
-    /// the start.
+    /// Passes the wall clock to the tunnel: a machine without a battery-backed clock may set it
+    /// after the start.
     fn update_wall_clock(&mut self, at: Time) -> io::Result<()> {
         let input = Input::WallClock(self.clock.wall_at_zero());
-        self.tunnel.handle_input(at, input, &mut self.io)
+        self.driver.handle_input(at, input, &mut self.io)
     }
 
     /// Handles about `budget` packets of applications at `at` and returns their number.
@@ -162,7 +162,7 @@ impl NodeEventHandler {
             let Some(packet) = self.io.next_packet()? else {
                 break;
             };
-            self.tunnel
+            self.driver
                 .handle_input(at, Input::Packet(packet), &mut self.io)?;
             handled += 1;
         }
@@ -182,11 +182,11 @@ impl EventHandler for NodeEventHandler {
             why: "no answer yet",
         });
         let own = Deadline::earlier(Deadline::earlier(Some(second), watchdog), silence);
-        Deadline::earlier(self.tunnel.deadline(), own)
+        Deadline::earlier(self.driver.deadline(), own)
     }
 
     fn has_backlog(&self) -> bool {
-        self.tunnel.has_backlog()
+        self.driver.has_backlog()
     }
 
     fn handle_timeout(&mut self, now: Time) -> io::Result<()> {

@@ -74,7 +74,7 @@ impl Management {
         &mut self,
         change: Change,
         at: Time,
-        tunnel: &mut CatchUpDriver<Tunnel>,
+        driver: &mut CatchUpDriver<Tunnel>,
         io: &mut NodeIo,
     ) -> io::Result<Result<(), String>> {
         for path in &change.paths {
@@ -92,21 +92,21 @@ impl Management {
             let id = path.path;
             io.paths.change(path, at);
             if addressed {
-                tunnel.handle_input(at, Input::PeerAddressKnown(id), io)?;
+                driver.handle_input(at, Input::PeerAddressKnown(id), io)?;
             }
             if reaches {
-                tunnel.handle_input(at, Input::PathReachable(id), io)?;
+                driver.handle_input(at, Input::PathReachable(id), io)?;
             }
         }
         // Before the settings: these discard path MTUs, which must not be logged as lost.
         for input in io.paths.set_mtu_discovery(change.discovers_mtu) {
-            tunnel.handle_input(at, input, io)?;
+            driver.handle_input(at, input, io)?;
         }
         if let Some(settings) = change.settings {
             let adjustment = Input::Adjust(settings.adjustment);
             io.paths
                 .adjust_silence_detector(settings.policy, settings.liveness);
-            tunnel.handle_input(at, adjustment, io)?;
+            driver.handle_input(at, adjustment, io)?;
             self.reloads.applied += 1;
             self.reloads.last_error = None;
         }

@@ -11,7 +11,7 @@ use crate::stats::PathStats;
 /// Misplaced datagrams in a row that are logged: one alone may be forged.
 const MISPLACED_IN_A_ROW: u32 = 3;
 
-/// What has been logged about the parties on a path.
+/// The log of a path, with the events that it has already logged.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PathLog {
     /// Whether the path's relay has answered; none without a relay.

@@ -41,7 +41,7 @@ pub(super) struct Paths {
     silence_detector: SilenceDetector,
     buffer: PacketBuffer,
     clock: Clock,
-    /// Whether datagrams are merged in system calls, by GRO and GSO.
+    /// Whether the sockets use GRO, and datagrams are sent in batches with GSO.
     gro_enabled: bool,
     tun: TunMtu,
 }
@@ -265,7 +265,7 @@ fn enable_gro(sockets: &[PathSocket]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Watch;
+    use crate::config::LivenessSetting;
     use polypath_core::policy::PolicyConfig;
     use std::net::UdpSocket;
     use std::thread::sleep;
@@ -289,7 +289,7 @@ mod tests {
         let targets: Vec<_> = sockets.iter().map(|s| s.local().unwrap()).collect();
         let clock = Clock::starting_now();
         let policy = PolicyConfig::DuplicateAll {};
-        let silence_detector = SilenceDetector::new(2, policy, Watch::default());
+        let silence_detector = SilenceDetector::new(2, policy, LivenessSetting::default());
         let mut paths = Paths::new(&configs, sockets, 100, clock, silence_detector, gro_enabled);
         let peer = UdpSocket::bind("127.0.0.1:0").unwrap();
         // The kernel starts to take timestamps shortly after the first socket asks for them.

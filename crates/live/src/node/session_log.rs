@@ -31,7 +31,7 @@ pub(super) struct Rejection {
     pub(super) source: Option<SocketAddr>,
 }
 
-/// What has been logged about the sessions of a node.
+/// The log of the sessions, with the events that it has already logged.
 #[derive(Debug, Default)]
 pub(super) struct SessionLog {
     /// The reasons of rejection that were logged for the peer, and for relays.

@@ -24,7 +24,7 @@ pub struct Reader<R> {
     truncated: bool,
 }
 
-/// Why a recording cannot be read, with the remedy.
+/// An error in reading a recording, with the remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordingError {
     /// The file.

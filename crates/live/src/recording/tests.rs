@@ -98,7 +98,7 @@ fn a_truncated_recording_is_read_up_to_its_end() {
     let first = bytes.iter().position(|byte| *byte == b'\n').unwrap();
     let is_end = |line: &[u8]| line.starts_with(b"{\"end\":");
     for len in 0..bytes.len() {
-        // A last line that lacks but its line end is whole.
+        // A last line that lacks only its line end is complete.
         let whole = bytes[..=len].split(|byte| *byte == b'\n').count() - 1;
         match read(&bytes[..len]) {
             Ok((entries, truncated)) => {
@@ -255,7 +255,7 @@ fn a_full_disk_ends_the_recording_and_not_the_node() {
     assert!(entries.len() > 50 && entries == expected);
 }
 
-/// A disk that takes nothing until somebody lets it.
+/// A disk that blocks all writes until it is released.
 struct Stuck(Receiver<()>);
 
 impl Write for Stuck {

@@ -213,7 +213,7 @@ impl RelayPath {
     }
 }
 
-/// What passes the filter during a flood, besides handshake initiations.
+/// The datagrams that pass the filter during a flood, in addition to handshake initiations.
 fn admitted(relay: &Relay<SocketAddr>) -> Admitted {
     let sides = Side::ALL.into_iter();
     Admitted {

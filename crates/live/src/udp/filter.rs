@@ -33,7 +33,7 @@ pub enum Handshakes {
     Few,
 }
 
-/// What passes to a socket, besides handshake initiations.
+/// The datagrams that pass to a socket, in addition to handshake initiations.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Admitted {
     /// The address of the peer or of the relay; at a relay, those of the nodes.

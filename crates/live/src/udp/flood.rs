@@ -32,7 +32,7 @@ pub(crate) struct FloodGuard {
     drops: u32,
 }
 
-/// What the kernel passes to a socket during a flood.
+/// The datagrams that the kernel passes to a socket during a flood.
 #[derive(Debug, PartialEq, Eq)]
 struct Filter {
     admitted: Admitted,

@@ -130,7 +130,7 @@ fn timed_out(experiment: &Experiment, schemes: &[&SchemeRecord]) -> Option<Strin
     (!counted.is_empty()).then(|| format!("{} timed out after {timeout}", counted.join(" and ")))
 }
 
-/// What each scheme costs on the wire.
+/// The overhead of each scheme on the wire.
 fn overhead(schemes: &[(&SchemeRecord, &SchemeFigures)]) -> Option<String> {
     let ratio = |(record, figures): &(&SchemeRecord, &SchemeFigures)| {
         Some(format!("{} {:.2}", record.name, figures.overhead_ratio?))

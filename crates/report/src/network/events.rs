@@ -140,7 +140,10 @@ impl<W: Write> EventWriter<W> {
         });
         let mut events = Self {
             writer,
-            detail: Detail { tcp: true, packets },
+            detail: Detail {
+                flow_events: true,
+                packets,
+            },
             flows: flows.collect(),
             links: links.collect(),
             failure: None,

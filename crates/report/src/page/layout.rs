@@ -22,7 +22,7 @@ pub(crate) struct Head<'a> {
     pub(crate) heading: String,
     pub(crate) name: &'a str,
     pub(crate) title: &'a str,
-    /// What was run, as a sentence.
+    /// A sentence about the run.
     pub(crate) facts: String,
     pub(crate) conclusion: Vec<String>,
 }

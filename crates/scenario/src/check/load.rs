@@ -17,8 +17,8 @@ pub(super) fn check(key: &str, path: &Path, background: &Background, problems: &
     };
     let Some(name) = &path.background else {
         if path.background_back.is_some() {
-            let message = "`background_back` is the way back of a `background`";
-            let remedy = "name the profile of the way to the client as `background`";
+            let message = "`background_back` is the return direction of a `background`";
+            let remedy = "name the profile of the direction to the client as `background`";
             problems.report(&format!("{key}.background_back"), message, remedy);
         }
         return;

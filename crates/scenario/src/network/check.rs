@@ -134,7 +134,7 @@ fn check_flow(key: &str, network: &Network, flow: &Flow, problems: &mut Problems
     }
     receiver_window::check(key, flow, network.run, problems);
     let traffic = flow.traffic.kind();
-    if traffic.ways().is_some() && !flow.via.is_empty() {
+    if traffic.routes().is_some() && !flow.via.is_empty() {
         let message = "the traffic has `ways` of its own";
         let remedy = "remove `via`, and list the nodes and links of each route in `ways`";
         problems.report(&format!("{key}.via"), message, remedy);
@@ -167,19 +167,19 @@ fn check_route(
     router: &mut Router<'_>,
     problems: &mut Problems,
 ) {
-    let ways = (0..flow.different()).flat_map(|number| flow.ways(number).enumerate());
+    let stated = (0..flow.different()).flat_map(|number| flow.routes(number).enumerate());
     let mut taken = Vec::new();
-    for (way, stops) in ways {
-        if way == 0 {
+    for (route, stops) in stated {
+        if route == 0 {
             taken.clear();
         }
         let last = stops.len() - 1;
-        let key_of = |stop| stop_key(key, flow, way, stop, last);
+        let key_of = |stop| stop_key(key, flow, route, stop, last);
         let Some(stops) = known_stops(&key_of, &stops, nodes, problems) else {
             return;
         };
-        let found = if flow.traffic.needs_way_back() {
-            router.round_trip(&stops).map(|ways| ways.there)
+        let found = if flow.traffic.needs_return_route() {
+            router.round_trip(&stops).map(|trip| trip.there)
         } else {
             router.route(&stops)
         };
@@ -193,7 +193,7 @@ fn check_route(
                     return;
                 }
                 if let Some(same) = taken.iter().position(|other| *other == there) {
-                    return report_same_links(key, same, way, problems);
+                    return report_same_links(key, same, route, problems);
                 }
                 taken.push(there);
             }
@@ -266,18 +266,18 @@ fn report_route(
     nodes: NodeNames<'_>,
     problems: &mut Problems,
 ) {
-    let between = match flow.traffic.kind().ways() {
+    let between = match flow.traffic.kind().routes() {
         Some(_) => "traffic.ways",
         None => "via",
     };
-    let has_way = flow.ways(0).any(|stops| stops.len() > 2);
-    let explicit = if has_way { between } else { "to" };
+    let has_stops = flow.routes(0).any(|stops| stops.len() > 2);
+    let explicit = if has_stops { between } else { "to" };
     let misspelt = link_ends::remedy(nodes.network, nodes.graph, problems);
     let (leaf, remedy) = match error {
         RouteError::Unreachable { .. } => {
             (explicit, misspelt.as_deref().unwrap_or("add a `[[link]]`"))
         }
-        RouteError::Loop(_) => (explicit, "name each node once, in the order of the way"),
+        RouteError::Loop(_) => (explicit, "name each node once, in the order of the route"),
         RouteError::End(_) => (between, "name nodes and links between `from` and `to`"),
         RouteError::OneWay(_) => (between, "make it duplex, or name another link"),
         RouteError::Nowhere(_) => ("to", "name another node"),
@@ -286,11 +286,11 @@ fn report_route(
 }
 
 /// The key of a stop on a route of a flow: `from`, one between the ends, or `to`.
-fn stop_key(key: &str, flow: &Flow, way: usize, stop: usize, last: usize) -> String {
-    match (stop, flow.traffic.kind().ways()) {
+fn stop_key(key: &str, flow: &Flow, route: usize, stop: usize, last: usize) -> String {
+    match (stop, flow.traffic.kind().routes()) {
         (0, _) => format!("{key}.from"),
         (stop, _) if stop == last => format!("{key}.to"),
-        (stop, Some(_)) => format!("{key}.traffic.ways.{way}.{}", stop - 1),
+        (stop, Some(_)) => format!("{key}.traffic.ways.{route}.{}", stop - 1),
         (stop, None) => format!("{key}.via.{}", stop - 1),
     }
 }

@@ -24,8 +24,8 @@ pub struct Flow {
     pub from: String,
     /// The node that receives.
     pub to: String,
-    /// Nodes and links that the flow passes in this order, also on the way back of its ACKs; by
-    /// default it takes the fewest links. A link is passed in the direction of travel.
+    /// Nodes and links that the flow passes in this order, also on the return route of its ACKs;
+    /// by default it takes the fewest links. A link is passed in the direction of travel.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub via: Vec<String>,
     /// Its start and stop.
@@ -91,19 +91,19 @@ impl Flow {
 
     /// For each route of the flow of this number: the names of the nodes and links that it passes,
     /// including both ends.
-    pub fn ways(&self, number: u32) -> impl Iterator<Item = Vec<String>> {
-        let way = move |between: &[String]| {
+    pub fn routes(&self, number: u32) -> impl Iterator<Item = Vec<String>> {
+        let route = move |between: &[String]| {
             let stops = std::iter::once(&self.from).chain(between);
             let stops = stops.chain([&self.to]);
             stops.map(|name| Self::node(name, number)).collect()
         };
-        self.between().map(way)
+        self.between().map(route)
     }
 
     /// The nodes and links of each route between the ends.
     fn between(&self) -> impl Iterator<Item = &[String]> {
-        let (one, several) = match self.traffic.kind().ways() {
-            Some(ways) => (None, ways),
+        let (one, several) = match self.traffic.kind().routes() {
+            Some(routes) => (None, routes),
             None => (Some(self.via.as_slice()), &[][..]),
         };
         one.into_iter().chain(several.iter().map(Vec::as_slice))

@@ -21,7 +21,7 @@ pub enum RouteError {
     /// An explicit route lists an end of the flow.
     #[error("`{0}` is an end of the flow")]
     End(String),
-    /// The way back would use a simplex link.
+    /// The return route would use a simplex link.
     #[error("the link `{0}` is simplex, and nothing comes back over it")]
     OneWay(String),
     /// Both ends are the same node.
@@ -38,12 +38,12 @@ pub enum Stop {
     Link(usize),
 }
 
-/// A route and the way back of its ACKs.
+/// A route and the return route of its ACKs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RoundTrip {
     /// The numbers of the links, in order.
     pub there: Vec<usize>,
-    /// The numbers of the links of the way back, over the same explicit links.
+    /// The numbers of the links of the return route, over the same explicit links.
     pub back: Vec<usize>,
 }
 

@@ -123,7 +123,7 @@ fn the_race_has_its_nodes_links_and_routes() {
     assert_eq!(graph.links.len(), 2 * 101);
     let mut router = Router::new(&graph);
     let stops: Vec<Stop> = network.flows[0]
-        .ways(49)
+        .routes(49)
         .next()
         .unwrap()
         .iter()
@@ -328,7 +328,7 @@ fn a_queue_that_admits_no_packet_of_a_flow_on_its_way_is_refused_with_its_line()
         assert_eq!(found.len(), 1, "{found:?}");
         assert!(found[0].starts_with(&wanted), "{found:?}\nnot {wanted}");
         let elsewhere = keys.replace("\"a\"", "\"b\"");
-        assert!(parse(&of(traffic, &elsewhere)).is_ok(), "not on its way");
+        assert!(parse(&of(traffic, &elsewhere)).is_ok(), "not on its route");
     }
 }
 

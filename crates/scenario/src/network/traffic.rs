@@ -41,7 +41,7 @@ pub enum Traffic {
     Pareto(Pareto),
     /// Datagrams whose spacing the receiver's feedback sets.
     Spaced(Spaced),
-    /// Datagrams over the way with the lowest delay of several.
+    /// Datagrams over the route with the lowest delay of several.
     Multihomed(Multihomed),
     /// Media over several TCP connections, whose number and windows the receiver sets.
     Striped(Striped),
@@ -75,8 +75,9 @@ pub(super) trait TrafficKind {
         false
     }
 
-    /// Whether its receiver answers, as one of TCP always does, so that the flow needs a way back.
-    fn needs_way_back(&self) -> bool {
+    /// Whether its receiver answers, as a TCP receiver always does, so that the flow needs a return
+    /// route.
+    fn needs_return_route(&self) -> bool {
         self.is_tcp()
     }
 
@@ -85,9 +86,9 @@ pub(super) trait TrafficKind {
         false
     }
 
-    /// What each of its ways passes between the ends of the flow; `None` for one way, the flow's
-    /// `via`.
-    fn ways(&self) -> Option<&[Vec<String>]> {
+    /// The nodes and links of each route between the ends of the flow; `None` for the single route
+    /// of the flow's `via`.
+    fn routes(&self) -> Option<&[Vec<String>]> {
         None
     }
 }
@@ -146,10 +147,10 @@ impl Traffic {
         self.kind().has_files()
     }
 
-    /// Whether its receiver answers, so that the flow needs a way back.
+    /// Whether its receiver answers, so that the flow needs a return route.
     #[must_use]
-    pub fn needs_way_back(&self) -> bool {
-        self.kind().needs_way_back()
+    pub fn needs_return_route(&self) -> bool {
+        self.kind().needs_return_route()
     }
 
     /// Whether it goes over TCP.

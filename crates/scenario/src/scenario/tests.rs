@@ -189,7 +189,7 @@ fn an_override_finds_a_path_by_its_name_and_by_its_position() {
     assert!(unknown[0].contains("did you mean `path2`?"), "{unknown:?}");
 }
 
-/// Settings that no machine could run, each with a part of the answer.
+/// Settings that no machine could run, each with a part of the error.
 const ABSURD: &[(&str, &str)] = &[
     (
         "path.0.link.0.queue=2000000 packets",

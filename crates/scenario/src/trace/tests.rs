@@ -103,7 +103,7 @@ fn a_link_has_a_rate_or_a_trace() {
     let back = SCENARIO.replacen("trace = ", "rate = \"1 Mbit/s\" #", 1);
     assert_eq!(
         problems(&back, &files),
-        ["s.toml:9:14: `trace_back` is the way back of a `trace`; call it `trace`"]
+        ["s.toml:9:14: `trace_back` is the return direction of a `trace`; call it `trace`"]
     );
     let none = SCENARIO.replacen("trace = \"lte.down\"\ntrace_back = \"lte.up\"\n", "", 1);
     assert_eq!(

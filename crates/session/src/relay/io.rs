@@ -19,7 +19,7 @@ pub struct RelayConfig {
     pub max_datagram: usize,
     /// The rate limit of each node's forwarded traffic, in received UDP payload; more than zero.
     pub rate: Rate,
-    /// When keys are dropped; only the nodes renew them.
+    /// The limits at which keys are dropped; only the nodes renew them.
     pub limits: Limits,
 }
 

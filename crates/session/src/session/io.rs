@@ -24,7 +24,7 @@ pub struct SessionConfig {
     /// The peer rejects the initiations of a node whose clock went back between two runs; such a
     /// node can only answer the peer's.
     pub wall_clock: u64,
-    /// When keys are renewed and dropped.
+    /// The limits at which keys are renewed and dropped.
     pub limits: Limits,
 }
 

@@ -34,7 +34,7 @@ pub enum Input {
     /// rejected as replays even after the clock was corrected.
     WallClock(u64),
     /// A local undeliverable on this path is gone, such as a missing interface: if the path is not
-    /// live, it is probed at once.
+    /// live, it is probed immediately.
     PathReachable(PathId),
     /// The MTU of a path's interface, from which path MTU discovery starts
     /// ([`polypath_core::pmtu`]) if paths are watched.

@@ -76,7 +76,7 @@ impl RelaySessions {
         all.for_each(|relay| relay.session.set_wall_clock(at_zero));
     }
 
-    /// Whether a datagram on `path` would be sent at once.
+    /// Whether a datagram on `path` would be sent immediately.
     pub(super) fn can_send(&self, path: PathId) -> bool {
         let relay = self.get(path);
         relay.is_none_or(|relay| relay.session.is_established())

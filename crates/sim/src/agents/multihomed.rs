@@ -1,6 +1,6 @@
-//! Datagrams over several ways, of which a path policy chooses one (delay-centric paper).
+//! Datagrams over several routes, of which a path policy selects one (delay-centric paper).
 //!
-//! The receiver answers each datagram and heartbeat on the way on which it arrived.
+//! The receiver answers each datagram and heartbeat on the route on which it arrived.
 
 mod source;
 
@@ -26,7 +26,7 @@ pub use source::{MultihomedOutput, MultihomedSource};
 pub(super) struct MultihomedFlow {
     source: MultihomedSource,
     timer: Timer,
-    ways: Vec<RoutePair>,
+    routes: Vec<RoutePair>,
     sizes: Sizes,
     /// The frames in flight, indexed by the payloads of their packets.
     frames: Slab<MultihomedFrame>,
@@ -60,7 +60,7 @@ impl MultihomedFlow {
         Self {
             source: MultihomedSource::of_flow(config, setup),
             timer: Timer::default(),
-            ways: setup.add_routes(),
+            routes: setup.add_routes(),
             sizes: Sizes {
                 packet: wire_size(config.packet),
                 heartbeat: wire_size(config.heartbeat.unwrap_or(config.packet)),
@@ -72,7 +72,7 @@ impl MultihomedFlow {
     }
 
     fn wake_source(&mut self, wake: Wake<Feedback>, context: &mut Context<'_>) {
-        let (ways, sizes) = (&self.ways, self.sizes);
+        let (routes, sizes) = (&self.routes, self.sizes);
         let (frames, counters) = (&mut self.frames, &mut self.counters);
         step(
             &mut self.source,
@@ -83,11 +83,11 @@ impl MultihomedFlow {
                     counters.sent += 1;
                     let number = u32::try_from(counters.sent).unwrap_or(u32::MAX);
                     let frame = frames.put(MultihomedFrame::Data { path, number });
-                    context.send(ways[path.index()].there, sizes.packet, frame);
+                    context.send(routes[path.index()].there, sizes.packet, frame);
                 }
                 MultihomedOutput::Heartbeat { path, id } => {
                     let frame = frames.put(MultihomedFrame::Heartbeat { path, id });
-                    context.send(ways[path.index()].there, sizes.heartbeat, frame);
+                    context.send(routes[path.index()].there, sizes.heartbeat, frame);
                 }
                 MultihomedOutput::Path { from, to } => {
                     context.report(AgentEvent::Path(PathChange { from, to }));
@@ -99,7 +99,7 @@ impl MultihomedFlow {
 
     fn answer(&mut self, path: PathId, answer: MultihomedFrame, context: &mut Context<'_>) {
         let frame = self.frames.put(answer);
-        context.send(self.ways[path.index()].back, self.sizes.ack, frame);
+        context.send(self.routes[path.index()].back, self.sizes.ack, frame);
     }
 
     fn rearm(&mut self, context: &mut Context<'_>) {

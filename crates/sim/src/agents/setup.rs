@@ -23,8 +23,8 @@ pub(crate) struct FlowSetup<'a> {
     /// The TCP settings of its hosts.
     pub(crate) hosts: &'a Tcp,
     pub(crate) span: Span,
-    /// The links of each way; without links back where the flow needs none.
-    pub(crate) ways: &'a [RoundTrip],
+    /// The links of each route and its return route; the latter is empty where the flow needs none.
+    pub(crate) round_trips: &'a [RoundTrip],
     pub(crate) graph: &'a Graph,
     pub(crate) seed: Seed,
     /// The number of its agent.
@@ -32,7 +32,7 @@ pub(crate) struct FlowSetup<'a> {
     pub(crate) routes: &'a mut Routes,
 }
 
-/// The routes of one way.
+/// A route and its return route.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RoutePair {
     /// The route from the sender to the receiver.
@@ -47,21 +47,21 @@ impl FlowSetup<'_> {
         self.seed.stream(&format!("flow/{}/{part}", self.name))
     }
 
-    /// Adds the routes of all ways between the ends of the agent.
+    /// Adds all routes between the ends of the agent.
     pub(super) fn add_routes(&mut self) -> Vec<RoutePair> {
         let end = |end| Terminal::Agent(AgentEnd::new(self.number, end));
-        let add = |way: &RoundTrip| RoutePair {
+        let add = |trip: &RoundTrip| RoutePair {
             there: self
                 .routes
-                .add(link_numbers(&way.there), end(FlowEnd::Receiver)),
+                .add(link_numbers(&trip.there), end(FlowEnd::Receiver)),
             back: self
                 .routes
-                .add(link_numbers(&way.back), end(FlowEnd::Sender)),
+                .add(link_numbers(&trip.back), end(FlowEnd::Sender)),
         };
-        self.ways.iter().map(add).collect()
+        self.round_trips.iter().map(add).collect()
     }
 
-    /// Adds the routes of the only way.
+    /// Adds the only route.
     pub(super) fn add_route(&mut self) -> RoutePair {
         self.add_routes()[0]
     }

@@ -42,7 +42,7 @@ struct Sizes {
 
 impl SpacedFlow {
     pub(super) fn new(config: &SpacedConfig, setup: &mut FlowSetup<'_>) -> Self {
-        let first = setup.ways[0].there.first();
+        let first = setup.round_trips[0].there.first();
         let first = first.map(|&link| &setup.graph.links[link].link);
         let sender = config.sender(first.and_then(|link| link.rate));
         let sender = sender.expect("a checked flow has a line rate");

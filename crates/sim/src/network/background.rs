@@ -4,7 +4,7 @@ use polypath_scenario::{Path, Profile, Scenario};
 
 use super::destinations::{HostId, flows};
 use super::graph::RouteLinks;
-use super::{BuildError, Chain, Network, convert};
+use super::{BuildError, Chain, NetworkBuilder, convert};
 use crate::agents::datagrams::{DatagramSource, OnOff, Pattern};
 use crate::agents::tcp::{Sessions, TcpSource};
 use crate::tcp::TcpConfig;
@@ -17,7 +17,7 @@ struct HostLinks {
     links: Vec<(u32, u32)>,
 }
 
-impl Network {
+impl NetworkBuilder {
     /// Attaches the hosts of a profile to the inner nodes of `path`, with idle
     /// sources; those that send towards the server use `profile_back`.
     pub(super) fn add_background(

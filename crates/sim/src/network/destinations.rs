@@ -1,11 +1,12 @@
 //! The destination of each host, so that every link between inner nodes carries an equal load.
 //!
-//! In each direction every link between inner nodes carries the flows of `hosts` sources. At an end
-//! all hosts send the one way there is. At every node between, as many flows leave as join: half of
-//! the node's hosts send this way, half the other way, and of the flows that come in that many end
-//! here: spread evenly over the nodes that they come from, or those from the nearest or the
-//! farthest of them. Spread evenly, for 4 nodes of 20 hosts the flows are 10 from node 1 to 2, 5
-//! each from 1 to 3, 1 to 4, 2 to 3 and 2 to 4, 10 from 3 to 4, and their mirror images.
+//! In each direction every link between inner nodes carries the flows of `hosts` sources. The hosts
+//! of an outermost node all send in the only possible direction. At every other node as many flows
+//! end as begin: half of its hosts send in one direction and half in the other, and of the arriving
+//! flows the same number ends there. These are spread evenly over the nodes from which they come,
+//! or they are those from the nearest or the farthest nodes. Spread evenly, 4 nodes of 20 hosts
+//! have 10 flows from node 1 to 2, 5 each from 1 to 3, 1 to 4, 2 to 3 and 2 to 4, 10 from 3 to 4,
+//! and the same in the other direction.
 
 use polypath_scenario::Destinations;
 

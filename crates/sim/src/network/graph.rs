@@ -8,7 +8,7 @@ use polypath_scenario::network as scenario;
 use polypath_scenario::network::activity::WindowChange;
 use polypath_scenario::network::{Flow, Graph, RoundTrip, RouteError, Router, Stop};
 
-use super::{BuildError, Network};
+use super::{BuildError, NetworkBuilder};
 use crate::agents::datagrams::DatagramSource;
 use crate::agents::setup::{FlowSetup, RoutePair, Span, link_numbers};
 use crate::agents::tcp::TcpSource;
@@ -34,7 +34,7 @@ pub fn build_graph(
     seed: Seed,
 ) -> Result<World<NoPayload>, BuildError> {
     let graph = network.graph();
-    let mut built = Network::new(seed);
+    let mut built = NetworkBuilder::new(seed);
     for link in &graph.links {
         let name = LinkName {
             name: link.name.clone(),
@@ -74,53 +74,53 @@ pub(super) struct RouteLinks {
 }
 
 impl RouteLinks {
-    fn of(way: &RoundTrip) -> Self {
+    fn of(trip: &RoundTrip) -> Self {
         Self {
-            there: link_numbers(&way.there),
-            back: link_numbers(&way.back),
+            there: link_numbers(&trip.there),
+            back: link_numbers(&trip.back),
         }
     }
 }
 
-/// The links of each way of the flow of this number.
-fn ways(
+/// The links of each route of the flow of this number.
+fn round_trips(
     flow: &Flow,
     number: u32,
     graph: &Graph,
     router: &mut Router<'_>,
-) -> Result<Vec<RoundTrip>, WayError> {
-    let ways = flow.ways(number).map(|stops| known(stops, graph));
-    let ways = ways.collect::<Result<Vec<_>, _>>()?;
+) -> Result<Vec<RoundTrip>, FlowRouteError> {
+    let stated = flow.routes(number).map(|stops| known(stops, graph));
+    let stated = stated.collect::<Result<Vec<_>, _>>()?;
     let mut route = |stops: &Vec<Stop>| {
-        if flow.traffic.needs_way_back() {
+        if flow.traffic.needs_return_route() {
             return router.round_trip(stops);
         }
         let there = router.route(stops)?;
         let back = Vec::new();
         Ok(RoundTrip { there, back })
     };
-    ways.iter().map(|stops| Ok(route(stops)?)).collect()
+    stated.iter().map(|stops| Ok(route(stops)?)).collect()
 }
 
 /// The stops of these names.
-fn known(stops: Vec<String>, graph: &Graph) -> Result<Vec<Stop>, WayError> {
-    let find = |stop: String| graph.stop(&stop).ok_or(WayError::UnknownStop(stop));
+fn known(stops: Vec<String>, graph: &Graph) -> Result<Vec<Stop>, FlowRouteError> {
+    let find = |stop: String| graph.stop(&stop).ok_or(FlowRouteError::UnknownStop(stop));
     stops.into_iter().map(find).collect()
 }
 
 /// A flow without a route.
-enum WayError {
+enum FlowRouteError {
     UnknownStop(String),
     Route(RouteError),
 }
 
-impl From<RouteError> for WayError {
+impl From<RouteError> for FlowRouteError {
     fn from(error: RouteError) -> Self {
         Self::Route(error)
     }
 }
 
-impl WayError {
+impl FlowRouteError {
     /// The error of the flow of this name.
     fn of(self, flow: &str) -> BuildError {
         match self {
@@ -133,7 +133,7 @@ impl WayError {
     }
 }
 
-impl Network {
+impl NetworkBuilder {
     fn add_flow(
         &mut self,
         hosts: &Tcp,
@@ -143,14 +143,15 @@ impl Network {
         router: &mut Router<'_>,
     ) -> Result<(), BuildError> {
         let name = flow.name_of(number);
-        let ways = ways(flow, number, graph, router).map_err(|error| error.of(&name))?;
+        let round_trips =
+            round_trips(flow, number, graph, router).map_err(|error| error.of(&name))?;
         let span = self.span(flow, &name);
         let mut setup = FlowSetup {
             name: &name,
             flow,
             hosts,
             span,
-            ways: &ways,
+            round_trips: &round_trips,
             graph,
             seed: self.seed,
             number: self.agents.next_agent(),
@@ -159,11 +160,11 @@ impl Network {
         match agents::build(&mut setup) {
             BuiltFlow::Tcp(source) => {
                 self.schedule_windows(&flow.receiver_window);
-                let links = RouteLinks::of(&ways[0]);
+                let links = RouteLinks::of(&round_trips[0]);
                 self.add_tcp_flow(name, source, TcpConfig::from(hosts), links);
             }
             BuiltFlow::Datagrams(source) => {
-                self.add_datagram_flow(name, source, RouteLinks::of(&ways[0]).there);
+                self.add_datagram_flow(name, source, RouteLinks::of(&round_trips[0]).there);
             }
             BuiltFlow::Agent(agent) => {
                 let kind = FlowKind::Agent(self.agents.next_agent());

@@ -31,7 +31,7 @@ pub struct RoundModelConfig {
     /// The links of each flow, as bits; `None` if all flows use all links.
     pub sets: Option<Vec<u8>>,
     /// The detection of congestion; without it every loss counts as congestion.
-    pub cure: Option<Cure>,
+    pub cure: Option<SignatureResponse>,
 }
 
 /// A two-state Markov process (diversity-routing paper, IV.A): exponential times up and down.
@@ -84,7 +84,7 @@ pub enum Coding {
 
 /// The detection of congestion among dropouts, and the reaction.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Cure {
+pub struct SignatureResponse {
     /// The signature that distinguishes them.
     pub signature: SignatureConfig,
     /// Whether a flow halves its window on a sign of congestion (RFC 3168, 6.1.2); or the signature

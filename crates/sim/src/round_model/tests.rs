@@ -94,7 +94,7 @@ fn losses_in_numbers_and_packet_by_packet_are_the_same() {
                 ..RoundModelConfig::paper(20, 3, 400 / if coding == Coding::Copies { 1 } else { 2 })
             };
             let looked = RoundModelConfig {
-                cure: Some(Cure {
+                cure: Some(SignatureResponse {
                     signature: SignatureConfig::default(),
                     acts: false,
                 }),
@@ -147,7 +147,7 @@ fn the_union_bound_is_met_from_below() {
 fn a_mark_halves_the_window_and_cured_flows_stay_at_the_capacity() {
     let naive = RoundModelConfig::paper(20, 4, 2000);
     let cured = RoundModelConfig {
-        cure: Some(Cure {
+        cure: Some(SignatureResponse {
             signature: SignatureConfig::default(),
             acts: true,
         }),
@@ -211,7 +211,7 @@ proptest! {
         seed: u64,
     ) {
         let [outage, dropping, halve, slow_start, looked] = readings;
-        let cure = Cure { signature: SignatureConfig::default(), acts: true };
+        let cure = SignatureResponse { signature: SignatureConfig::default(), acts: true };
         let config = RoundModelConfig {
             fading: Some(fading(up, down)),
             outage: if outage { Outage::Window } else { Outage::Share },

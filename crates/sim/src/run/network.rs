@@ -12,7 +12,7 @@ use crate::error::RunError;
 use crate::flow::{FlowCounters, SpanFiles};
 use crate::network::{NoPayload, build_graph};
 use crate::percentiles::DelayPercentiles;
-use crate::world::{Detail, NetworkEvent, Overflow, Watch, World};
+use crate::world::{Detail, FlowIndex, NetworkEvent, Overflow, World};
 use samples::{SAMPLES, Sampled};
 
 /// The maximum number of steps of a warm-up, even if spans are short.
@@ -153,22 +153,23 @@ pub fn run_network(
 /// A running network, and its observer.
 struct Driven {
     world: World<NoPayload>,
-    watch: Option<Watch>,
+    /// The index of the flows, if the observer wants events.
+    index: Option<FlowIndex>,
 }
 
 impl Driven {
     fn new(mut world: World<NoPayload>, detail: Detail) -> Self {
-        let watch = world.watch(detail);
-        Self { world, watch }
+        let index = world.watch(detail);
+        Self { world, index }
     }
 
     /// Runs until `now`; fails if a queue exceeds its memory bound.
     fn advance(&mut self, now: Time, observer: &mut impl NetworkObserver) -> Result<(), Overflow> {
-        match &self.watch {
+        match &self.index {
             None => self.world.run_until(now, &mut |_| {}),
-            Some(watch) => {
+            Some(index) => {
                 let out = &mut |at, event: &NetworkEvent| observer.on_event(at, event);
-                self.world.run_watched(now, watch, out);
+                self.world.run_watched(now, index, out);
             }
         }
         observer.on_progress(now);

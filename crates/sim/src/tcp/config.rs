@@ -27,7 +27,7 @@ pub struct TcpConfig {
     /// Whether data is sent ECN-capable, and marks are echoed and answered (RFC 3168).
     pub ecn: bool,
     /// The longest time for which an ACK waits for a second segment in order; `None` sends each ACK
-    /// at once.
+    /// immediately.
     pub delayed_ack: Option<Duration>,
     /// The retransmission timer.
     pub rto: RtoConfig,

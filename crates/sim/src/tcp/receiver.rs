@@ -14,8 +14,8 @@ use ack_delay::AckDelay;
 use rtt::WindowTimer;
 use selective::OutOfOrder;
 
-/// Answers the data of the newest connection with cumulative ACKs, at once or delayed, with SACK
-/// blocks if the variant has them.
+/// Answers the data of the newest connection with cumulative ACKs, immediately or delayed, with
+/// SACK blocks if the variant has them.
 ///
 /// A segment of a newer connection replaces the current one; one of an older connection is
 /// ignored.

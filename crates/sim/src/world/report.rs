@@ -104,7 +104,7 @@ pub enum Overflow {
         "{held} packets were in flight at {at}, {longest} of them in the queue of link `{link}`, the longest; lower \
          the load or give the queues lower limits"
     )]
-    Together {
+    Total {
         /// Packets in all queues and on all links.
         held: usize,
         /// Packets in the longest queue.

@@ -1,7 +1,7 @@
 //! Watching a network: the events of its packets and flows.
 //!
-//! It has a loop of its own with code of its own for the flows, so that a network that is not
-//! watched does not pay.
+//! A watched network has its own event loop and its own code for the flows, so that watching costs
+//! nothing where it is not used.
 
 use polypath_core::frame::Payload;
 use polypath_core::time::Time;
@@ -16,12 +16,12 @@ use crate::packet::{Packet, PacketKind};
 use crate::route::{FlowEnd, Terminal};
 use crate::tcp::{Segment, SegmentKind, TcpEvent};
 
-/// The events that are reported besides the progress; dropped packets are, if anything is.
+/// The events that are reported in addition to the progress. If either is selected, dropped packets
+/// are reported too.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Detail {
-    /// Events of TCP senders and receivers, of the spacing of spaced packets, and of the
-    /// paths of flows that have several.
-    pub tcp: bool,
+    /// The events of TCP senders and receivers, and of agents.
+    pub flow_events: bool,
     /// Every packet at the end of every link.
     pub packets: bool,
 }
@@ -30,14 +30,14 @@ impl Detail {
     /// Whether anything is reported.
     #[must_use]
     pub const fn is_some(self) -> bool {
-        self.tcp || self.packets
+        self.flow_events || self.packets
     }
 
     /// The events that either of two observers wants.
     #[must_use]
     pub const fn or(self, other: Self) -> Self {
         Self {
-            tcp: self.tcp || other.tcp,
+            flow_events: self.flow_events || other.flow_events,
             packets: self.packets || other.packets,
         }
     }
@@ -99,16 +99,16 @@ pub struct FlowPacket {
     pub back: bool,
 }
 
-/// The observer, and the positions of the flows by kind.
+/// The positions of the flows by kind, and the detail that is reported.
 #[derive(Clone, Debug)]
-pub(crate) struct Watch {
+pub(crate) struct FlowIndex {
     detail: Detail,
     tcp: Vec<u32>,
     datagrams: Vec<u32>,
     agents: Vec<u32>,
 }
 
-impl Watch {
+impl FlowIndex {
     fn flow_to(&self, end: Terminal) -> Option<u32> {
         let known = match end {
             Terminal::Source(number) | Terminal::Sink(number) => self.tcp.get(number as usize),
@@ -120,7 +120,7 @@ impl Watch {
     }
 }
 
-impl Watch {
+impl FlowIndex {
     /// The event of a report, with the position of its flow.
     fn event(&self, report: Report) -> NetworkEvent {
         match report {
@@ -155,9 +155,9 @@ pub(crate) type EventSink<'a> = dyn FnMut(Time, &NetworkEvent) + 'a;
 
 impl<X: Payload> World<X> {
     /// Starts observing; `None` if nothing is to be reported.
-    pub(crate) fn watch(&mut self, detail: Detail) -> Option<Watch> {
-        self.agents.observe(detail.tcp);
-        let mut watch = Watch {
+    pub(crate) fn watch(&mut self, detail: Detail) -> Option<FlowIndex> {
+        self.agents.observe(detail.flow_events);
+        let mut index = FlowIndex {
             detail,
             tcp: Vec::new(),
             datagrams: Vec::new(),
@@ -166,24 +166,24 @@ impl<X: Payload> World<X> {
         // Each kind is numbered in the order of the flows.
         for (flow, position) in self.names.flows.iter().zip(0..) {
             match flow.kind {
-                FlowKind::Tcp(_) => watch.tcp.push(position),
-                FlowKind::Datagrams(_) => watch.datagrams.push(position),
-                FlowKind::Agent(_) => watch.agents.push(position),
+                FlowKind::Tcp(_) => index.tcp.push(position),
+                FlowKind::Datagrams(_) => index.datagrams.push(position),
+                FlowKind::Agent(_) => index.agents.push(position),
             }
         }
-        detail.is_some().then_some(watch)
+        detail.is_some().then_some(index)
     }
 
     /// Handles all events that are due at `until` or before, and reports them.
-    pub(crate) fn run_watched(&mut self, until: Time, watch: &Watch, out: &mut EventSink<'_>) {
+    pub(crate) fn run_watched(&mut self, until: Time, index: &FlowIndex, out: &mut EventSink<'_>) {
         while let Some(entry) = self.fabric.calendar.pop_until(until) {
             if let Event::Arrival(packet) = entry.item
-                && watch.detail.packets
+                && index.detail.packets
             {
-                self.report_arrival(entry.at, packet, watch, out);
+                self.report_arrival(entry.at, packet, index, out);
             }
             self.dispatch::<true>(entry.at, entry.item, &mut |_| {});
-            self.report_events(entry.at, watch, out);
+            self.report_events(entry.at, index, out);
             self.settle_lost(entry.at, &mut |_| {});
             if self.holds_too_much(entry.at) {
                 break;
@@ -192,22 +192,22 @@ impl<X: Payload> World<X> {
         self.next_event = self.fabric.calendar.next_at();
     }
 
-    fn report_arrival(&self, at: Time, number: u32, watch: &Watch, out: &mut EventSink<'_>) {
+    fn report_arrival(&self, at: Time, number: u32, index: &FlowIndex, out: &mut EventSink<'_>) {
         let packet = self.fabric.in_flight(number);
         let link = self.fabric.routes.last_link(packet.cursor);
-        if let (Some(link), Some(packet)) = (link, self.describe(packet, watch)) {
+        if let (Some(link), Some(packet)) = (link, self.describe(packet, index)) {
             let link = LinkId(link);
             out(at, &NetworkEvent::Arrived { link, packet });
         }
     }
 
-    fn report_events(&mut self, at: Time, watch: &Watch, out: &mut EventSink<'_>) {
+    fn report_events(&mut self, at: Time, index: &FlowIndex, out: &mut EventSink<'_>) {
         for report in self.agents.take_reports() {
-            out(at, &watch.event(report));
+            out(at, &index.event(report));
         }
         for lost in self.fabric.lost() {
             let (link, reason) = (LinkId(lost.link), lost.reason);
-            if let Some(packet) = self.describe(&lost.packet, watch) {
+            if let Some(packet) = self.describe(&lost.packet, index) {
                 let event = NetworkEvent::Dropped {
                     link,
                     reason,
@@ -218,7 +218,7 @@ impl<X: Payload> World<X> {
         }
     }
 
-    fn describe(&self, packet: &Packet, watch: &Watch) -> Option<FlowPacket> {
+    fn describe(&self, packet: &Packet, index: &FlowIndex) -> Option<FlowPacket> {
         let end = self.fabric.routes.end(packet.cursor);
         let (number, segment) = match packet.kind {
             // The receiver of a stream requests a connection, which starts with the sender's SYN.
@@ -235,7 +235,7 @@ impl<X: Payload> World<X> {
             PacketKind::External(..) => return None,
         };
         Some(FlowPacket {
-            flow: watch.flow_to(end)?,
+            flow: index.flow_to(end)?,
             size: packet.size,
             sent: packet.sent,
             number,

@@ -6,7 +6,7 @@ use polypath_sim::tcp::SegmentKind;
 
 use crate::recorder::{Recorder, network};
 
-/// When each segment arrives in ms and which it is, of a file of 20 segments.
+/// The arrivals of a file of 20 segments: the time in ms and the number of each segment.
 fn arrivals(keys: &str) -> Vec<(f64, u32)> {
     let network = network("{ kind = \"file\", size = \"20 kB\" }", keys);
     let (recorder, _) = Recorder::of(&network);

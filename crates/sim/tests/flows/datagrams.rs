@@ -5,7 +5,7 @@ use polypath_sim::NetworkEvent;
 
 use crate::recorder::{Recorder, network_set};
 
-/// A voice flow behind one that fills the queue, but for the last second.
+/// A voice flow that shares the queue with a flow that fills it, except in the last second.
 #[test]
 fn percentiles_of_delays_are_those_of_the_packets_after_the_warm_up() {
     let voice = "{ kind = \"cbr\", packet = \"200 B\", interval = \"10 ms\" }";
@@ -28,9 +28,9 @@ traffic = { kind = "cbr", packet = "1000 B", interval = "500 us" }"#;
         assert!((delay / 0.050_16 - 1.0).abs() < 1e-3, "{delay}");
     }
     assert_eq!(after[1], None, "nothing arrived of the noise");
-    // The queue is full for a fifth of the time: of 49 packets before a voice packet two or three
-    // are of its own flow, with 0.16 ms, the others take 0.8 ms each, and of the one in
-    // transmission some is left.
+    // The queue is full for a fifth of the time. Of the 49 packets ahead of a voice packet two or
+    // three belong to its own flow and take 0.16 ms, the others take 0.8 ms each, and the packet in
+    // transmission is partly sent.
     let all = measured(&["run.percentiles=true"])[0].unwrap();
     assert!(
         (all.p50.as_secs_f64() / 0.050_16 - 1.0).abs() < 1e-3,
@@ -42,8 +42,8 @@ traffic = { kind = "cbr", packet = "1000 B", interval = "500 us" }"#;
     }
 }
 
-/// ns-2 2.35 sends these datagrams of this recording at these times after the start (where it
-/// begins with the first record, which it draws).
+/// The datagrams that ns-2 2.35 sends for this recording, with their times after the start, if it
+/// begins with the first record. (ns-2 draws the first record.)
 #[test]
 fn a_recording_in_the_form_of_ns2_is_played_as_there() {
     let text = r#"schema = 1

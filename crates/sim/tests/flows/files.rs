@@ -5,9 +5,8 @@ use polypath_sim::tcp::SegmentKind;
 
 use crate::recorder::{Recorder, network, network_set};
 
-/// Two files take what they take by hand: of three segments without set-up, with an initial window
-/// of two, two round trips (the first and third segment are on the way for 50.8 ms, their ACKs for
-/// 50.032 ms).
+/// Two files take as long as calculated by hand: with three segments, no set-up and an initial
+/// window of two, two round trips (the first and third segment take 50.8 ms, their ACKs 50.032 ms).
 #[test]
 fn a_file_takes_from_its_start_to_its_last_ack_as_long_as_by_hand() {
     let file = "{ kind = \"file\", size = \"3 kB\" }";
@@ -26,7 +25,7 @@ fn a_file_takes_from_its_start_to_its_last_ack_as_long_as_by_hand() {
     let (recorder, outcome) = Recorder::of(&network(file, &cut));
     assert!(
         recorder.finished().is_empty(),
-        "what was cut off is no file"
+        "a transfer that was cut off does not count as a file"
     );
     let files = &outcome.flows[0].files;
     assert!(files.iter().all(|files| files.finished.is_empty()));
@@ -79,7 +78,7 @@ fn every_session_is_finished_or_in_progress() {
     for (flow, opened) in outcome.flows.iter().zip(opened) {
         let finished: usize = flow.files.iter().map(|files| files.finished.len()).sum();
         let last = usize::from(flow.files[19].under_way);
-        // The SYN of the last one may still be on the way.
+        // The SYN of the last one may still be in flight.
         assert!((0..=last).contains(&(finished + last - opened as usize)));
         under_way += last;
     }

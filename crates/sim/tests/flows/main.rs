@@ -1,5 +1,4 @@
-//! Flows: how their connections begin, what their receivers do, how their files end, and what is
-//! measured of them.
+//! Flows: the start of connections, the behaviour of receivers, the end of files, and measurement.
 
 mod connections;
 mod datagrams;

@@ -74,7 +74,7 @@ fn run(network: &Network, seed: u64) -> (NetworkOutcome, Vec<(Time, u32, PathCha
 
 const PURE: &str = r#"policy = { kind = "delay-centric" }"#;
 
-/// A packet of 250 B takes 2 ms on the link, besides its 100 us.
+/// A packet of 250 B takes 2 ms on the link, in addition to its 100 us.
 #[test]
 fn a_lone_source_stays_where_it_begins_and_its_packets_take_their_time() {
     let rest = format!("packets = 500, {PURE}");
@@ -97,7 +97,7 @@ fn a_lone_source_stays_where_it_begins_and_its_packets_take_their_time() {
     assert_eq!(packets(other_back), heartbeats, "each is answered");
 }
 
-/// Six sources that all begin on the first path offer it twice what it carries.
+/// Six sources that all begin on the first path offer twice its capacity.
 #[test]
 fn sources_leave_a_path_that_they_overload() {
     let (outcome, changes) = run(&network(6, "7 ms", PURE), 1);
@@ -113,7 +113,7 @@ fn sources_leave_a_path_that_they_overload() {
 }
 
 #[test]
-fn a_random_first_way_is_drawn_for_each_source_and_repeats_with_the_seed() {
+fn a_random_first_route_is_drawn_for_each_source_and_repeats_with_the_seed() {
     let rest = format!("first = \"random\", {PURE}");
     let network = network(6, "20 ms", &rest);
     let first = |seed| {
@@ -144,7 +144,7 @@ fn a_run_repeats_and_watching_it_changes_nothing() {
     assert!(changes.len() > 6, "some switch");
 }
 
-/// A path that fails is left by the time-out, and what was sent on it until then is all that is
+/// Data leaves a failed path after the timeout, and only the packets sent on it until then are
 /// lost.
 #[test]
 fn a_path_that_fails_is_left() {
@@ -157,7 +157,7 @@ fn a_path_that_fails_is_left() {
     assert_eq!(change.to.0, 1);
     let after = at.since(Time::ZERO + Duration::from_secs(5));
     assert!(after <= Duration::from_millis(1020), "{after}");
-    assert_eq!(changes.len(), 2, "it does not go back");
+    assert_eq!(changes.len(), 2, "it does not return");
     let total = totals(&outcome)[0];
     assert!(total.sender.sent - total.delays.count <= 103);
 }

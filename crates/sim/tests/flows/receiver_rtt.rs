@@ -31,7 +31,7 @@ fn a_receiver_whose_window_limits_the_sender_measures_the_round_trip() {
     assert!((reported.last().unwrap().0 - 0.100_832).abs() < 1e-9);
 }
 
-/// A SYN is on the way for 50.032 ms, in which the receiver still holds the connection before.
+/// A SYN takes 50.032 ms, in which the receiver still has the previous connection.
 #[test]
 fn an_estimate_of_the_round_trip_ends_with_its_connection() {
     let traffic = "{ kind = \"sessions\", idle = \"20 ms\", file = { mu = 10.0, sigma = 1.0 } }";

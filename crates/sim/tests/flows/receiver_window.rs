@@ -18,7 +18,7 @@ fn a_receiver_window_that_changes_limits_the_rate_and_takes_nothing_back() {
 receiver_window = [{ at = "2 s", window = 5 }, { at = "4 s", window = 30 }]"#;
     let network = network("{ kind = \"ftp\" }", changes);
     let (recorder, outcome) = Recorder::of(&network);
-    // A window goes in 100 ms of propagation, 0.8 ms of a segment and 0.032 ms of an ACK.
+    // A round trip is 100 ms of propagation, 0.8 ms of a segment and 0.032 ms of an ACK.
     let segments = |span: &FlowCounters| span.goodput / 1000;
     let spans: Vec<u64> = outcome.flows[0].spans.iter().map(segments).collect();
     let of = |from: usize, to: usize| spans[from..to].iter().sum::<u64>() as f64;
@@ -44,7 +44,7 @@ receiver_window = [{ at = "2 s", window = 5 }, { at = "4 s", window = 30 }]"#;
     assert_eq!(reported.collect::<Vec<_>>(), [(2, 5), (4, 30)]);
 }
 
-/// At every change connections open and data is in flight.
+/// At every change connections are opening and data is in flight.
 #[test]
 fn a_window_that_shrinks_loses_nothing_that_was_offered() {
     let changes: Vec<String> = (1..490)

@@ -46,7 +46,7 @@ impl NetworkObserver for Recorder {
 
     fn detail(&self) -> Detail {
         Detail {
-            tcp: true,
+            flow_events: true,
             packets: true,
         }
     }
@@ -75,7 +75,7 @@ impl Recorder {
         })
     }
 
-    /// When each file was finished, its connection, its size and the time that it took.
+    /// The finished files: time of completion, connection, size and duration of each.
     pub(crate) fn finished(&self) -> Vec<(u64, u32, u64, u64)> {
         let finished = self.0.iter().filter_map(|(at, event)| match event {
             NetworkEvent::Tcp {

@@ -59,7 +59,7 @@ fn loss(outcome: &NetworkOutcome) -> f64 {
     1.0 - total.delays.count as f64 / total.sender.sent as f64
 }
 
-/// 80 us for the packet and the spacing are the interval: the same packets at the same times.
+/// The interval is the spacing and 80 us for the packet: the same packets leave at the same times.
 #[test]
 fn sixteen_fixed_senders_are_sixteen_of_constant_bit_rate() {
     let duration = r#"{ duration = "2 s", warm_up = "500 ms" }"#;
@@ -73,8 +73,8 @@ fn sixteen_fixed_senders_are_sixteen_of_constant_bit_rate() {
         let cbr = run(&network(16, duration, &cbr));
         assert_eq!(totals(&fixed), totals(&cbr), "spacing {spacing} us");
         assert_eq!(fixed.links, cbr.links);
-        // What the bottleneck does not carry is lost; 16 packets at once and a queue of 10 lose
-        // some at any spacing.
+        // The excess over the bottleneck's capacity is lost; 16 packets at once and a queue of 10
+        // lose some at any spacing.
         let offered = 16.0 * 8000.0 / f64::from(interval);
         let least = 1.0 - 155.0 / offered;
         assert!(
@@ -85,7 +85,7 @@ fn sixteen_fixed_senders_are_sixteen_of_constant_bit_rate() {
     }
 }
 
-/// One sender alone: what it sends arrives, at every spacing (claim `psp.fig7.single`).
+/// A single sender: all its packets arrive, at every spacing (claim `psp.fig7.single`).
 #[test]
 fn a_single_sender_loses_nothing() {
     for control in [
@@ -110,8 +110,8 @@ fn a_single_sender_loses_nothing() {
     }
 }
 
-/// Where nothing waits a packet has come a base round-trip time after it was sent, if that is
-/// measured with a packet.
+/// Without queueing a packet is acknowledged a base round-trip time after it was sent, if that time
+/// is measured with a packet.
 #[test]
 fn both_readings_steer_alike_where_nothing_waits() {
     let [range, clock] = ["range", "clock"].map(|counting| {
@@ -127,10 +127,10 @@ fn both_readings_steer_alike_where_nothing_waits() {
 
 const DAMPED: &str = r#"{ kind = "spaced", packet = "1000 B", control = "damped", feedback = { base_rtt = "84 ms" } }"#;
 
-/// Claim `psp.fig16_17.adaptive_fair` wants a Jain index of 0.99, which Fig. 4 cannot give here: a
-/// loss that doubles a spacing of 2 us costs nothing next to the 80 us of a packet, and one that
-/// doubles 60 us nearly halves the rate. So one sender keeps the line and the other takes what is
-/// left; together they fill the bottleneck.
+/// Claim `psp.fig16_17.adaptive_fair` requires a Jain index of 0.99, which Fig. 4 does not reach
+/// here: a loss that doubles a spacing of 2 us costs almost nothing, since a packet takes 80 us,
+/// and one that doubles 60 us nearly halves the rate. So one sender keeps most of the line and the
+/// other takes the rest; together they fill the bottleneck.
 #[test]
 fn two_damped_senders_fill_the_bottleneck_and_do_not_share_it() {
     let run_of = r#"{ duration = "60 s", warm_up = "20 s", batches = 40 }"#;
@@ -162,7 +162,7 @@ fn watching_changes_nothing_and_each_feedback_is_reported() {
     let spacings = spacings(&recorder);
     for flow in 0..2 {
         let of_flow = || spacings.iter().filter(move |(_, f, _)| *f == flow);
-        // The first comes after 2 RTTs; 5 s are 59.5.
+        // The first arrives after 2 RTTs; 5 s are 59.5 RTTs.
         assert_eq!(of_flow().count(), 58);
         let counted: u64 = of_flow().map(|(_, _, e)| e.readings.range.sent).sum();
         let sent = totals(&watched)[flow as usize].sender.sent;
@@ -209,8 +209,8 @@ stop = "25 s"
 traffic = { kind = "spaced", packet = "1000 B", control = "damped", line_rate = "20 Mbit/s" }
 "#;
 
-/// A way back that loses half of the feedback delays reactions; nothing piles up and no loss goes
-/// uncounted.
+/// A return route that loses half of the feedback delays reactions; nothing piles up and no loss
+/// goes uncounted.
 #[test]
 fn lost_feedback_is_made_up_for_by_the_next() {
     let network = Network::parse(LOSSY, "lossy.toml", &[]).unwrap();

@@ -30,8 +30,8 @@ fn controlled(recorder: &Recorder) -> Vec<(Time, ControlDecision)> {
     reported.collect()
 }
 
-/// One connection with a window that stays is an FTP that starts when the request has come: the
-/// same segments at the same times, with whatever losses and recoveries.
+/// One connection with a constant window is an FTP that starts when the request arrives: the same
+/// segments at the same times, whatever the losses and recoveries.
 #[test]
 fn a_single_connection_is_a_plain_one() {
     // The request takes 32 us on the wire and 50 ms.
@@ -60,8 +60,8 @@ fn a_single_connection_is_a_plain_one() {
     }
 }
 
-/// Over five connections with losses all comes in order, however few places there are for what
-/// comes early.
+/// Over five connections with losses all data is delivered in order, however small the reordering
+/// buffer is.
 #[test]
 fn data_of_several_connections_is_delivered_in_order_with_any_buffer() {
     for buffer in [1, 7, 4096] {
@@ -77,7 +77,7 @@ fn data_of_several_connections_is_delivered_in_order_with_any_buffer() {
     }
 }
 
-/// The rate comes to the target where there is room for it, and connections come and go with
+/// The rate reaches the target where capacity suffices, and connections open and close with
 /// congestion.
 #[test]
 fn the_receiver_sets_the_rate() {
@@ -116,7 +116,7 @@ fn connections_are_added_where_one_is_limited_and_a_run_repeats() {
     assert!(most >= Some(3), "{most:?}");
     let rate = totals(&outcome).goodput as f64 * 8.0 / 30.0;
     assert!((3.6e6..4.6e6).contains(&rate), "{rate}");
-    // A connection never brings more than its limit.
+    // A connection never carries more than its limit.
     let mut first = Vec::new();
     for (at, packet) in recorder.arrived(SegmentKind::Data) {
         if packet
@@ -136,8 +136,8 @@ fn connections_are_added_where_one_is_limited_and_a_run_repeats() {
     assert!(fastest + spacing >= spacing * 18, "{fastest}");
 }
 
-/// A request or a SYN that is lost is repeated, and a connection that is closed ends with what it
-/// was offered.
+/// A lost request or SYN is repeated, and a closed connection still delivers the data that it was
+/// offered.
 #[test]
 fn an_outage_stops_the_player_and_nothing_for_good() {
     let play = r#", play_out = { prebuffer = "2 s", rebuffer = "3 s" }"#;
@@ -190,7 +190,7 @@ fn a_stream_that_stops_sends_nothing_new() {
     );
 }
 
-/// The ACK of the last segment of a connection is held back as any other is, and sent.
+/// The ACK of the last segment of a connection is delayed like any other, and sent.
 #[test]
 fn a_connection_that_ends_owes_no_ack() {
     let control = r#"control = { smoothing = 0.0, guard = "1 kbit/s" }"#;

@@ -1,4 +1,4 @@
-//! TCP against the formulae of its own documents.
+//! TCP compared with the formulae of its RFCs and papers.
 
 use polypath_core::time::Duration;
 use polypath_sim::tcp::Variant;
@@ -56,7 +56,7 @@ fn reno_has_its_mean_window() {
     }
 }
 
-/// A mark is answered like a loss, and nothing is sent again (RFC 3168).
+/// A mark is answered like a loss, without a retransmission (RFC 3168).
 #[test]
 fn marks_reduce_the_window_like_losses_and_lose_nothing() {
     let delay = Duration::from_millis(10);

@@ -15,7 +15,7 @@ use polypath_sim::tcp::{
 /// Size of a data segment in bits, by which ns-2's goodput counts.
 const SEGMENT_BITS: f64 = 8000.0;
 
-/// A flow of 1000 B segments without end.
+/// An unlimited flow of 1000 B segments.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Experiment {
     pub(crate) variant: Variant,
@@ -26,7 +26,7 @@ pub(crate) struct Experiment {
     pub(crate) delay: Duration,
     pub(crate) queue: u32,
     pub(crate) harm: Harm,
-    /// The greatest random time that the sender takes before it sends.
+    /// The maximum of the random time before the sender sends a segment.
     pub(crate) overhead: Duration,
     pub(crate) seconds: u64,
     pub(crate) seed: u64,
@@ -58,8 +58,7 @@ enum Event {
     Receiver,
 }
 
-/// The one calendar entry of a machine that counts; one that was overtaken by an earlier one does
-/// not.
+/// The valid calendar entry of a machine; an entry that an earlier one has replaced is ignored.
 #[derive(Default)]
 struct Alarm(Option<Time>);
 
@@ -201,7 +200,7 @@ impl Flow {
         }
     }
 
-    /// Does the regular harm to a data segment; true if that is a loss.
+    /// Applies the regular impairment to a data segment; returns whether it is lost.
     fn is_lost(&mut self, segment: &mut Segment) -> bool {
         self.data += 1;
         match self.harm {

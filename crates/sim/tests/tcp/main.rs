@@ -1,4 +1,4 @@
-//! TCP connections: against ns-2 2.35, against formulae, and what holds of every connection.
+//! TCP connections: compared with ns-2 2.35 and with formulae, and properties of every connection.
 
 mod formulae;
 mod harness;

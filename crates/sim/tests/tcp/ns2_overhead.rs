@@ -1,9 +1,9 @@
-//! One flow whose sender takes a random time before it sends, against ns-2 2.35 (`overhead_`).
+//! One flow whose sender delays segments by a random time, compared with ns-2 2.35 (`overhead_`).
 //!
 //! 10 Mbit/s, 20 ms one way, queue of 50 packets, receiver window 10 000, 100 s; means over ten
-//! seeds. Here no packets meet at equal times, and the bursts that a delay makes cost Reno several
-//! timeouts. SACK sends less again than ns-2's, which after a timeout repeats what was selectively
-//! acknowledged, too.
+//! seeds. Here no packets arrive at equal times, and the bursts after a delay cost Reno several
+//! timeouts. SACK retransmits less than ns-2's, which after a timeout also repeats segments that
+//! were selectively acknowledged.
 
 use polypath_core::time::Duration;
 use polypath_sim::tcp::Variant;
@@ -11,7 +11,7 @@ use polypath_sim::tcp::Variant;
 use crate::assert_near;
 use crate::harness::{Experiment, Outcome};
 
-/// Variant, greatest delay in ms; goodput in Mbit/s, retransmissions, timeouts.
+/// Variant, maximum delay in ms; goodput in Mbit/s, retransmissions, timeouts.
 type Row = (Variant, u64, f64, f64, f64);
 
 const NS2: [Row; 4] = [

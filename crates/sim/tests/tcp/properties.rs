@@ -1,4 +1,4 @@
-//! Properties of every connection under any losses.
+//! Properties of every connection under arbitrary losses.
 
 use polypath_core::machine::Machine;
 use polypath_core::packet::Ecn;
@@ -29,7 +29,7 @@ fn fate() -> impl Strategy<Value = Fate> {
     prop_oneof![6 => Just(Fate::Arrives), 3 => Just(Fate::Lost), 1 => Just(Fate::Marked)]
 }
 
-/// A connection whose ends are 20 ms apart, and what the sender was acks.
+/// A connection with a one-way delay of 20 ms, and what its sender may send and has sent.
 struct Connection {
     sender: Sender,
     receiver: Receiver,
@@ -71,7 +71,7 @@ impl Connection {
         self.check(outputs);
     }
 
-    /// Delivers all that is in flight, or else wakes the machine that is due.
+    /// Delivers everything in flight, or wakes the machine that is due.
     fn step(&mut self, fates: &mut impl Iterator<Item = Fate>) {
         let due = [self.sender.deadline(), self.receiver.deadline()];
         if self.data.is_empty() && self.acks.is_empty() {
@@ -134,7 +134,7 @@ impl Connection {
         self.check(outputs);
     }
 
-    /// Checks the outputs of the sender, and puts its segments on their way.
+    /// Checks the outputs of the sender, and sends its segments.
     fn check(&mut self, outputs: Vec<TcpOutput>) {
         for output in outputs {
             match output {

@@ -1,5 +1,5 @@
-//! FQ-CoDel against what RFC 8290 states: equal shares in bytes whatever a flow does, the wait of a
-//! flow that sends less than its share, and marks instead of drops.
+//! FQ-CoDel compared with the statements of RFC 8290: equal shares in bytes whatever a flow does,
+//! the wait of a flow that sends less than its share, and marks instead of drops.
 
 use super::Scope;
 use crate::quantity::{Kind, Quantity};

@@ -1,9 +1,9 @@
 //! Runs of ns-2 beyond the single flow: shared bottlenecks, UDP bursts against TCP, sixteen UDP
-//! with sixteen TCP, congested chains, RED with and without ECN, a stream beside transfers whose
+//! with sixteen TCP, congested chains, RED with and without ECN, a stream with transfers, whose
 //! links meet at a router.
 //!
 //! `validation/ns2/cases.csv` names each case, its scenario with overrides, and the script and
-//! arguments that are the same in ns-2; `validation/reference/ns2.csv` has what ns-2 gave.
+//! arguments that are the same in ns-2; `validation/reference/ns2.csv` has the results of ns-2.
 
 use serde::Deserialize;
 
@@ -17,8 +17,8 @@ const REFERENCE: &str = include_str!("../../../../validation/reference/ns2.csv")
 #[derive(Deserialize)]
 struct CaseRow {
     name: String,
-    /// Runs in the reduced form, 0 if few runs would prove nothing; the full form has as many as
-    /// ns-2.
+    /// The number of runs in the reduced form, 0 if few runs would prove nothing; the full form has
+    /// as many as ns-2.
     reduced: u32,
     scenario: String,
     set: String,

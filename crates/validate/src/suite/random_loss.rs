@@ -1,4 +1,4 @@
-//! One flow with random losses and no congestion, beside ns-2 and beside PFTK.
+//! One flow with random losses and no congestion, compared with ns-2 and with PFTK.
 
 use serde::Deserialize;
 
@@ -19,7 +19,7 @@ const RTT: f64 = 0.040_083;
 const T0: f64 = 0.2;
 /// The greatest loss at which agreement is demanded.
 const LARGEST: f64 = 0.03;
-/// Half of the last digit in which the reference gives the share of retransmissions.
+/// Half of the last digit of the reference's share of retransmissions.
 const DIGIT: f64 = 0.000_05;
 
 #[derive(Deserialize)]
@@ -41,7 +41,7 @@ pub(super) fn cases(scope: Scope) -> Result<Vec<Case>, ValidateError> {
 
 fn case(row: &RandomLossRecord, scope: Scope) -> Result<Case, ValidateError> {
     let variant = variant(&row.variant);
-    // The rarer the losses, the longer until a mean is one.
+    // The rarer the losses, the longer the run must be for a stable mean.
     let reduced = if row.p < 0.003 { 1000 } else { 300 };
     let mut sets = vec![
         format!("run.duration={} s", scope.pick(1000, reduced)),

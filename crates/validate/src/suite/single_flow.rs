@@ -1,9 +1,9 @@
-//! One flow over a drop-tail bottleneck beside ns-2: four variants, three queues, ACKs delayed or
-//! not.
+//! One flow over a drop-tail bottleneck, compared with ns-2: four variants, three queues, ACKs
+//! delayed or not.
 //!
 //! Nothing is random. With queues of 50 and 100 packets most rows agree to the packet; with 20,
-//! packets arrive at the very instants at which others leave, and which is first decides over a
-//! drop: in ns-2 by the rounding of its clock, in ours by rule.
+//! packets arrive at the instants at which others leave, and the order of the two decides whether a
+//! packet is dropped: in ns-2 by the rounding of its clock, in ours by rule.
 
 use serde::Deserialize;
 

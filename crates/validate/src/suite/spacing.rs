@@ -1,5 +1,5 @@
-//! Spaced senders behind a gateway beside ns-2, in four modes of starting (packet-spacing paper,
-//! Figure 6).
+//! Spaced senders behind a gateway, compared with ns-2, in four modes of starting (packet-spacing
+//! paper, Figure 6).
 
 use serde::Deserialize;
 
@@ -12,13 +12,13 @@ const SCENARIO: Scenario = Scenario {
     text: include_str!("../../../../validation/scenarios/spacing.toml"),
 };
 const REFERENCE: &str = include_str!("../../../../validation/reference/spacing.csv");
-/// Bits in a nanosecond on the senders' links.
+/// The rate of the senders' links in bits per nanosecond.
 const RATE: f64 = 0.1;
-/// The greatest loss that the reference has where there can be none, in percent: a single sender's,
-/// whose link is slower than the next.
+/// The maximum loss in the reference where none is possible, in percent: that of a single sender,
+/// whose link is slower than the next one.
 const EDGES: f64 = 0.013;
-/// Runs where each sender's clock is drawn once: the means of three draws of sixteen lie a tenth of
-/// a percent apart.
+/// The number of runs where each sender's clock is drawn once: the means of three draws of sixteen
+/// runs differ by a tenth of a percent.
 const DRAWN_CLOCKS: u32 = 20;
 /// The bound on receive rate and loss.
 const BOUND: Tolerance = Tolerance::share(0.01);
@@ -117,8 +117,8 @@ fn starts(mode: &str) -> &'static [&'static str] {
     }
 }
 
-/// The share of the reference, but no less than what the reference itself does not know: how far
-/// its seeds lie apart, and the packets on their way when the measurement begins and ends.
+/// The share of the reference, but not less than the reference's own uncertainty: half of the
+/// difference between its seeds, and the packets in flight when the measurement begins and ends.
 fn loss_bound(row: &SpacingRecord) -> Tolerance {
     let packets = row.sent * 1e6 * 39.0 / (f64::from(row.packet) * 8.0);
     let seeds = (row.loss_pct_max_seed - row.loss_pct_min_seed) / 2.0;

@@ -32,7 +32,7 @@ pub(super) fn cases(scope: Scope) -> Result<Vec<Case>, ValidateError> {
 /// rho s / (2 (1 - rho)) (Pollaczek-Khinchine for a constant service time s).
 fn waiting(scope: Scope, load: u32, bound: f64) -> Result<Case, ValidateError> {
     let rho = f64::from(load) / 100.0;
-    // A mean of a full queue needs many busy periods, of which there are fewer the fuller it is.
+    // The mean of a full queue needs many busy periods, which become rarer the fuller it is.
     let reduced = if load < 90 { 200 } else { 2000 };
     let sets = [
         format!("flow.udp.traffic.rate={} kbit/s", load * 100),

@@ -50,8 +50,8 @@ impl Default for LikelihoodConfig {
     /// A link is down during part of 10 % of the windows. With the paper's up times of 1 to 100 s
     /// and down times of 0.01 to 1 s, that share is between 0.1 and 55 %, typically 2 %, for
     /// windows of 0.1 s. The higher default takes fewer dropouts of bad links for congestion.
-    /// Congested queues drop some percent when senders react at once. Congestion on one link does
-    /// not imply congestion on others. The threshold is odds of ten to one.
+    /// Congested queues drop some percent when senders react immediately. Congestion on one link
+    /// does not imply congestion on others. The threshold is odds of ten to one.
     fn default() -> Self {
         Self {
             dropout: 0.1,

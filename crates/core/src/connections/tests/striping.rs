@@ -172,7 +172,8 @@ fn vec_of_rooms(rooms: &[(u32, u32)]) -> Vec<StriperInput> {
         .collect()
 }
 
-/// Takes the next packet in order, when the random schedule has skipped its connection for long.
+/// Takes the next packet in order, when the random schedule has not selected its connection for a
+/// long time.
 fn take_next(
     connections: &mut [VecDeque<u64>],
     resequencer: &mut Resequencer<u64>,

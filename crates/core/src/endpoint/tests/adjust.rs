@@ -1,4 +1,4 @@
-//! Endpoints whose configuration changes under way.
+//! Endpoints whose configuration changes during operation.
 
 use super::*;
 use crate::frame::Purpose;
@@ -15,8 +15,7 @@ fn adjust(end: &mut Endpoint<Packet>, now: Time, to: &EndpointConfig) -> Vec<Out
     outputs
 }
 
-/// What the other end of `end` would ask: that data goes to `to`, in the epoch after that of
-/// `received`.
+/// The other end's request to switch data to `to`, in the epoch after that of `received`.
 fn request(received: &Frame<Packet>, to: PathId) -> Frame<Packet> {
     let epoch = received.epoch.next();
     Frame {
@@ -57,7 +56,7 @@ fn packets_keep_their_numbers_and_arrive_once_across_policies() {
         );
         copies.push(sent);
     }
-    // Copies of one path come late, behind the changes.
+    // The copies on one path arrive late, after the changes.
     for late in [SECOND, FIRST] {
         for (number, sent) in (0..).zip(&copies) {
             for (path, sequence, epoch) in sent.iter().filter(|(path, ..)| *path != late) {
@@ -217,13 +216,13 @@ fn paths_are_watched_from_the_change_on_and_what_is_known_of_them_stays() {
     assert_eq!(
         answer(&mut a, at(30), &outputs),
         2,
-        "the first leave at once"
+        "the first leave immediately"
     );
     let before = a.health(FIRST).unwrap();
     assert_eq!((before.state, before.rtt), (PathState::Live, Some(MS * 20)));
     adjust(&mut a, at(31), &watched(20));
     assert_eq!(a.health(FIRST), Some(before));
-    // Nothing is answered from here on: with 3 misses the paths would be silent in 1 s.
+    // From now on nothing is answered: with 3 misses the paths would be silent in 1 s.
     while let Some(due) = a.deadline().filter(|due| due.at < at(900)) {
         wake(&mut a, due.at, Wake::Timeout);
     }

@@ -13,15 +13,15 @@ fn watched(policy: PolicyConfig) -> Endpoint<Packet> {
     Endpoint::new(&config).unwrap()
 }
 
-/// Two endpoints with a network between them, whose paths are cut now and then; every 20 ms the
-/// first sends a packet.
+/// Two endpoints with a network between them, whose paths are cut at times; the first endpoint
+/// sends a packet every 20 ms.
 struct Failover {
     ends: [Endpoint<Packet>; 2],
-    /// The delay of each path, one way.
+    /// The one-way delay of each path.
     delay: Duration,
-    /// Frames under way, with the end that they go to.
+    /// Frames in flight, with their destination.
     flying: VecDeque<(Time, usize, Frame<Packet>)>,
-    /// When a path carries nothing either way, in milliseconds.
+    /// The spans in milliseconds in which a path carries nothing in either direction.
     cuts: Vec<(PathId, core::ops::Range<u64>)>,
     /// Whether requests to switch get lost.
     unasked: bool,
@@ -101,7 +101,7 @@ impl Failover {
         last as usize + 1 - self.arrived.len()
     }
 
-    /// The path that brought the newest packet.
+    /// The path on which the newest packet arrived.
     fn path(&self) -> PathId {
         let data = self.events.iter().rev().find_map(|(_, event)| match event {
             Event::FrameOut {
@@ -146,7 +146,7 @@ fn a_flow_goes_on_over_another_path_and_comes_back() {
     }
 }
 
-/// Each path is away every forty seconds, and so never lives as long as the hold has grown to.
+/// Each path fails every forty seconds, and so is never live for as long as the grown hold.
 #[test]
 fn copies_go_on_paths_that_come_and_go_in_turn() {
     let mut failover = Failover::new(PolicyConfig::DuplicateAll {}, 0..0);
@@ -180,8 +180,8 @@ fn outages(delay: Duration) -> Vec<u64> {
     outages
 }
 
-/// The gap between two packets, 20 ms, is part of each. The round trip counts half: the answers to
-/// heartbeats that were on their way are lost, too.
+/// The gap between two packets, 20 ms, is part of each. The round trip counts half: answers to
+/// heartbeats that were in flight are lost, too.
 #[test]
 fn an_outage_is_as_short_as_the_round_trip_allows() {
     let of = |delay: u64| {

@@ -84,7 +84,7 @@ fn delivered(
     delivered
 }
 
-/// Each link loses one packet in fifty, each another one: two of a window of 100 ms.
+/// Each link loses one packet in fifty, and no packet is lost on two: two of a window of 100 ms.
 fn some(ms: u64, path: u8) -> bool {
     ms % 50 == u64::from(path) * 10
 }
@@ -93,7 +93,7 @@ fn some(ms: u64, path: u8) -> bool {
 fn congestion_is_marked_as_often_as_one_link_loses() {
     let (delivered, marked) = carry(Ecn::Ect0, some);
     assert_eq!(delivered, 2000);
-    // Each link loses 40; the last windows are not read yet.
+    // Each link loses 40; the last windows have not been evaluated yet.
     assert!((36..=40).contains(&marked), "{marked}");
 }
 
@@ -113,7 +113,7 @@ fn capable_packets_are_not_marked_for_earlier_losses_of_others() {
     let ecn = |ms| if ms < 60_000 { Ecn::NotEct } else { Ecn::Ect0 };
     let congested = |ms, path| ms < 60_100 && some(ms, path);
     let delivered = delivered(62_000, ecn, congested);
-    // The windows that have some of the last 100 ms ask for two marks each.
+    // The windows that have some of the last 100 ms cause two marks each.
     let marked = marked(&delivered);
     assert!((1..=4).contains(&marked), "{marked}");
 }

@@ -37,8 +37,8 @@ fn packets_of_a_restarted_peer_are_not_duplicates_of_earlier_ones() {
     assert_eq!(got(&mut end, at(50), &after), nothing, "once");
 }
 
-/// Timers of probes and a switch that was asked for concern packets of before; what a reload set
-/// stays.
+/// Timers of probes and a requested switch concern packets before the restart; the settings of a
+/// reload are kept.
 #[test]
 fn a_restart_of_the_peer_discards_its_state_and_keeps_settings() {
     let (mut a, mut b) = measured_pair();

@@ -9,7 +9,7 @@ use crate::time::{Duration, Time};
 /// The maximum number of unanswered heartbeats; beyond it the oldest is discarded.
 const MAX_OUTSTANDING: usize = 1024;
 
-/// The round-trip time of a path, smoothed in each of the ways that the rules use.
+/// The round-trip time of a path, smoothed by each method that the rules use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Estimates {
     pub(super) srtt: Srtt,

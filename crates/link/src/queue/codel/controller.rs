@@ -11,7 +11,8 @@ use crate::queue::discipline::Departure;
 /// these.
 #[derive(Clone, Debug, Default)]
 pub(in crate::queue) struct Controller {
-    /// When the sojourn time has been above target for an interval, if it stays above.
+    /// The time at which the sojourn time will have been above target for an interval, if it
+    /// stays above.
     first_above: Option<Time>,
     drop_next: Time,
     count: u32,

@@ -20,7 +20,7 @@ const TIME_LIMIT: Duration = Duration::from_secs(5);
 /// The longest answer in bytes, many times that of 64 paths.
 const MAX_ANSWER: usize = 1 << 20;
 
-/// Why a request for the status of a node failed.
+/// An error in requesting the status of a node.
 #[derive(Debug, thiserror::Error)]
 pub enum AskError {
     /// The socket does not exist.
@@ -104,7 +104,7 @@ fn is_socket(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|metadata| metadata.file_type().is_socket())
 }
 
-/// How to gain access to a socket of this group.
+/// The remedy for a socket that only this group may access.
 fn remedy(group: &str) -> String {
     if group == "root" {
         return "give the node a user of its own, whose group may then connect (`user` in its `[node]`)".to_owned();

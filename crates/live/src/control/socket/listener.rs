@@ -16,7 +16,7 @@ const MODE: u32 = 0o660;
 /// The longest path of a Unix socket in bytes (`sun_path` without the terminating zero).
 const MAX_PATH: usize = 107;
 
-/// Why a control socket could not be opened.
+/// An error in opening a control socket.
 #[derive(Debug, thiserror::Error)]
 pub enum ControlError {
     /// Another node listens there.

@@ -62,7 +62,7 @@ impl Testbed {
         }
     }
 
-    /// Ends both threads and returns how often the packet thread counted.
+    /// Ends both threads and returns the number of counts by the packet thread.
     fn finish(mut self) -> u64 {
         drop(self.control_thread.take());
         self.over.store(true, Ordering::Relaxed);
@@ -81,7 +81,7 @@ fn is_busy(socket: &Path) -> bool {
     }
 }
 
-/// Asks until a permit is free, at most 5 s.
+/// Repeats the request until a permit is free, at most 5 s.
 fn await_permit(socket: &Path) {
     for _ in 0..500 {
         if !is_busy(socket) {

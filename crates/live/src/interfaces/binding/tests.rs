@@ -56,7 +56,7 @@ fn a_missing_address_is_reported_without_a_new_socket() {
 fn an_ipv6_path_without_its_address_uses_no_other_interface() {
     if UdpSocket::bind("[::1]:0").is_err() {
         use std::io::Write;
-        // The runner captures what the print macros write.
+        // The test runner captures the output of the print macros.
         let _ = writeln!(std::io::stderr(), "skipped without IPv6");
         return;
     }
@@ -64,10 +64,10 @@ fn an_ipv6_path_without_its_address_uses_no_other_interface() {
     let mut lost = binding(PathConfig::at("[2001:db8::1]:0", None), None);
     let missing = Missing::Address("2001:db8::1".parse().unwrap());
     assert_eq!(update(&mut lost, &present), Some((Some(missing), true)));
-    assert_eq!(lost.bound, Some(NOWHERE));
+    assert_eq!(lost.bound, Some(NO_INTERFACE));
     assert!(lost.is_unbound());
     assert_eq!(update(&mut lost, &present), None, "no further change");
-    let mut back = binding(PathConfig::at("[::1]:0", None), Some(NOWHERE));
+    let mut back = binding(PathConfig::at("[::1]:0", None), Some(NO_INTERFACE));
     back.status.missing = Some(Missing::Address("::1".parse().unwrap()));
     assert_eq!(update(&mut back, &present), Some((None, true)));
     assert_eq!(back.bound, None);

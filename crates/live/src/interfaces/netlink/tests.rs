@@ -21,7 +21,7 @@ fn the_loopback_interface_is_read_with_its_address() {
 #[test]
 fn garbage_decodes_to_nothing_and_no_change_gives_no_notification() {
     let listener = Listener::new(true).unwrap();
-    // Unrelated changes of this machine end some time.
+    // Unrelated changes of this machine end eventually.
     let is_idle = (0..100).any(|_| !listener.receive().unwrap());
     assert!(is_idle);
     let mut network = Network::default();

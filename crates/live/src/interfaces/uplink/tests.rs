@@ -156,7 +156,7 @@ fn a_returning_uplink_gets_its_former_path() {
     assert_eq!(assigned(&assignment), [None, Some("two"), None]);
     assignment.assign(&existing(&[two, three]));
     assert_eq!(assigned(&assignment), [None, Some("two"), Some("three")]);
-    // Another interface of the same name, as of a modem that was plugged in again.
+    // Another interface of the same name, such as a modem that was plugged in again.
     let again = link(9, "one", &["10.0.1.7"], 9);
     assignment.assign(&existing(&[two, three, again]));
     assert_eq!(
@@ -206,7 +206,7 @@ fn a_deprecated_source_address_is_replaced() {
     assert_eq!(
         source(&own, &[0, 1]),
         own[0],
-        "the other address is no better"
+        "the other address is not better"
     );
     assert_eq!(source(&own, &[0]), own[1]);
     assert_eq!(source(&own, &[]), own[1], "it is kept");
@@ -221,7 +221,7 @@ fn an_uplink_that_can_carry_one_path_only_gets_that_path() {
     assert_eq!(assigned(&assignment), [Some("four"), Some("both")]);
 }
 
-/// Eight interfaces that exist or not: the paths of four that each can carry, and its metric.
+/// Eight interfaces that may exist: for each the paths, of four, that it can carry, and its metric.
 fn links() -> impl Strategy<Value = Vec<Option<([bool; 4], u32)>>> {
     let link = (any::<[bool; 4]>(), 0..4_u32);
     prop::collection::vec(prop::option::weighted(0.6, link), 8)

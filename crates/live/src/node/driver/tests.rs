@@ -66,7 +66,7 @@ impl Machine for Comparison {
 struct Sockets {
     inbox: Inbox,
     paths: [VecDeque<Time>; PATHS],
-    /// When handshakes started.
+    /// The times at which handshakes started.
     started: Vec<Time>,
 }
 

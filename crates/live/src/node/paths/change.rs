@@ -12,7 +12,7 @@ use polypath_session::address::PeerAddress;
 use super::Paths;
 use super::path::Path;
 use super::retired_sockets::GRACE;
-use crate::config::{PathConfig, Watch};
+use crate::config::{LivenessSetting, PathConfig};
 use crate::control::change::{PathChange, Rebinding, Remote};
 use crate::node::path_log;
 use crate::stats::{InterfaceStatus, Missing, Traffic};
@@ -61,8 +61,12 @@ impl Paths {
     }
 
     /// Adjusts the detection of silence to a new policy and new liveness settings.
-    pub(in crate::node) fn adjust_silence_detector(&mut self, policy: PolicyConfig, watch: Watch) {
-        self.silence_detector.adjust(policy, watch);
+    pub(in crate::node) fn adjust_silence_detector(
+        &mut self,
+        policy: PolicyConfig,
+        liveness: LivenessSetting,
+    ) {
+        self.silence_detector.adjust(policy, liveness);
     }
 
     /// Sets the interface status of a path.

@@ -24,7 +24,7 @@ pub(super) struct DontFragment {
     pub(super) packet_mtu: u16,
     /// Whether the path's route has changed since the machine was notified.
     pub(super) is_rerouted: bool,
-    /// What was logged of a path that is narrower than the TUN device.
+    /// The last logged values of a path that is narrower than the TUN device.
     pub(super) narrow: Option<NarrowPath>,
 }
 

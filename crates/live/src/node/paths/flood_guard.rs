@@ -55,7 +55,7 @@ fn admitted(
 mod tests {
     use super::*;
     use crate::clock::Clock;
-    use crate::config::{PathConfig, Watch};
+    use crate::config::{LivenessSetting, PathConfig};
     use crate::node::paths::silence_detector::SilenceDetector;
     use crate::udp::PathSocket;
     use crate::udp::flood::{CALM_SECONDS, MANY_PER_SECOND};
@@ -73,7 +73,7 @@ mod tests {
         };
         let sockets = vec![PathSocket::open(&config).unwrap()];
         let silence_detector =
-            SilenceDetector::new(1, PolicyConfig::DuplicateAll {}, Watch::default());
+            SilenceDetector::new(1, PolicyConfig::DuplicateAll {}, LivenessSetting::default());
         let clock = Clock::starting_now();
         Paths::new(&[config], sockets, 1500, clock, silence_detector, false)
     }

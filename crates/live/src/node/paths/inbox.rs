@@ -17,7 +17,7 @@ const READ_AHEAD: usize = 16;
 /// A datagram that arrived on a path.
 #[derive(Debug)]
 pub(in crate::node) struct Arrival {
-    /// When the kernel received it.
+    /// The time at which the kernel received it.
     pub(in crate::node) at: Time,
     /// Its source address.
     pub(in crate::node) source: SocketAddr,

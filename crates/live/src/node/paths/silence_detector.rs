@@ -9,7 +9,7 @@ use polypath_core::frame::PathId;
 use polypath_core::policy::PolicyConfig;
 use polypath_core::time::{Duration, Time};
 
-use crate::config::Watch;
+use crate::config::LivenessSetting;
 
 /// The silence after which a path is reported.
 const SILENCE: Duration = Duration::from_secs(5);
@@ -18,7 +18,7 @@ const MAX_SKEW: Duration = Duration::from_secs(2);
 /// Datagrams that must have arrived on other paths since: losses of as many in a row are rare.
 const MIN_MISSED: u32 = 4;
 
-/// When datagrams of the peer arrived on each path.
+/// Detects paths on which the peer is silent, from the arrival times of its datagrams.
 #[derive(Debug)]
 pub(in crate::node) struct SilenceDetector {
     paths: Vec<PathArrivals>,
@@ -55,24 +55,28 @@ impl SilenceChange {
 
 impl SilenceDetector {
     /// A detector for `paths` paths under this policy and these liveness settings.
-    pub(in crate::node) fn new(paths: usize, policy: PolicyConfig, watch: Watch) -> Self {
+    pub(in crate::node) fn new(
+        paths: usize,
+        policy: PolicyConfig,
+        liveness: LivenessSetting,
+    ) -> Self {
         let mut detector = Self {
             paths: vec![PathArrivals::default(); paths],
             is_enabled: false,
         };
-        detector.adjust(policy, watch);
+        detector.adjust(policy, liveness);
         detector
     }
 
     /// Changes the policy and the liveness settings.
-    pub(super) fn adjust(&mut self, policy: PolicyConfig, watch: Watch) {
-        self.is_enabled = policy.uses_all_paths() && watch.config().is_none();
+    pub(super) fn adjust(&mut self, policy: PolicyConfig, liveness: LivenessSetting) {
+        self.is_enabled = policy.uses_all_paths() && liveness.config().is_none();
         for path in &mut self.paths {
             (path.missed, path.is_silent) = (0, false);
         }
     }
 
-    /// When the last datagram of the peer arrived on `path`.
+    /// The arrival time of the peer's last datagram on `path`.
     pub(super) fn last(&self, path: PathId) -> Option<Time> {
         self.paths.get(path.index())?.last
     }
@@ -139,15 +143,15 @@ mod tests {
         policy: PolicyConfig,
         arrivals: impl IntoIterator<Item = (PathId, u64)>,
     ) -> Vec<SilenceChange> {
-        changes_under(Watch::Off(Off::Off), policy, arrivals)
+        changes_under(LivenessSetting::Off(Off::Off), policy, arrivals)
     }
 
     fn changes_under(
-        watch: Watch,
+        liveness: LivenessSetting,
         policy: PolicyConfig,
         arrivals: impl IntoIterator<Item = (PathId, u64)>,
     ) -> Vec<SilenceChange> {
-        let mut detector = SilenceDetector::new(2, policy, watch);
+        let mut detector = SilenceDetector::new(2, policy, liveness);
         let mut changes = Vec::new();
         for (path, at) in arrivals {
             detector.arrived(path, ms(at), |change| changes.push(change));
@@ -174,7 +178,10 @@ mod tests {
         ] {
             assert_eq!(changes(policy, arrivals()), expected);
             // Heartbeats report it.
-            assert_eq!(changes_under(Watch::default(), policy, arrivals()), []);
+            assert_eq!(
+                changes_under(LivenessSetting::default(), policy, arrivals()),
+                []
+            );
         }
         // Under these a path may be idle.
         for policy in [

@@ -23,7 +23,7 @@ fn key() -> PrivateKey {
     PrivateKey::generate(&mut SystemEntropy).unwrap()
 }
 
-/// A node of which only the session with the relay is there.
+/// A node that consists only of its session with the relay.
 struct Node {
     key: PrivateKey,
     peer: PublicKey,
@@ -131,7 +131,7 @@ fn datagrams_before_a_timer_keep_their_times() {
         nodes[0].wake(clock.now(), Wake::Input(seal));
         sleep(time::Duration::from_millis(10));
     }
-    // A relay that comes to it so late that a timer is due first.
+    // A relay that reads it so late that a timer is due first.
     let due = path.deadline().expect("it looks after its sessions").at;
     path.handle_timeout(due.max(clock.now())).unwrap();
     path.receive(100).unwrap();
@@ -148,7 +148,7 @@ fn during_a_flood_nodes_are_forwarded_and_can_reconnect() {
     let target = path.local;
     let stranger = UdpSocket::bind("127.0.0.1:0").unwrap();
     let flood = |path: &mut RelayPath| {
-        // Not more at once than the socket holds.
+        // Not more in a burst than the socket holds.
         for _ in 0..MANY_PER_SECOND.div_ceil(100) {
             for _ in 0..100 {
                 stranger.send_to(&[TRANSPORT; 100], target).unwrap();

@@ -279,7 +279,7 @@ fn a_partial_checksum_is_completed() {
 }
 
 proptest! {
-    /// Whatever comes in whatever order: all comes out, as it was, each flow in its order.
+    /// For any packets in any order: all are delivered unchanged, and each flow in its order.
     #[test]
     fn merging_and_splitting_preserves_each_flow(
         sends in prop::collection::vec((0..4_u16, 1..3_u16, 0..10_u8, 0..20_u8), 1..80)
@@ -310,7 +310,7 @@ proptest! {
         }
     }
 
-    /// A peer that means harm makes its checksums right.
+    /// A malicious peer sends correct checksums.
     #[test]
     fn unusual_but_intact_packets_are_preserved(
         odd in prop::collection::vec((0..2_u16, any::<bool>(), 0..60_usize, any::<u8>()), 1..12)
@@ -347,7 +347,7 @@ proptest! {
         prop_assert_eq!(again, sent);
     }
 
-    /// The peer's packets are as they like.
+    /// The peer's packets are arbitrary.
     #[test]
     fn any_bytes_are_merged_and_split_without_panic(
         packets in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..120), 0..6),

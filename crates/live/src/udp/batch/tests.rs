@@ -48,7 +48,7 @@ fn a_batch_is_sent_in_one_call_and_split_again() {
         incoming.fill(received, Bytes::copy_from_slice(&buffer[..received.len]));
         calls += 1;
     }
-    assert_eq!(calls, 1, "over loopback nothing takes them apart");
+    assert_eq!(calls, 1, "over loopback nothing splits them");
     for expected in sent {
         let (received, datagram) = incoming.take().unwrap();
         assert_eq!((received.len, &datagram), (expected.len(), &expected));
@@ -94,8 +94,8 @@ fn outer_datagrams_are_not_ecn_capable() {
     assert_eq!(ecn_field(&peer), 2, "the test sees marks");
 }
 
-/// Datagrams that differ in their ECN fields, from a peer or a router that uses them, arrive in
-/// order and whole with GRO and timestamps enabled.
+/// Datagrams that differ in their ECN fields, which a peer or a router sets, arrive in order and
+/// complete with GRO and timestamps enabled.
 #[test]
 fn datagrams_with_any_outer_ecn_field_arrive_in_order() {
     let mut to = socket();
@@ -181,7 +181,7 @@ fn datagrams_are_sent_one_by_one_after_a_refusal_of_gso() {
 
 #[test]
 fn without_a_route_a_batch_is_lost_and_gso_stays_enabled() {
-    // From loopback there is none to anywhere else.
+    // From loopback no other destination is reachable.
     let from = socket();
     let mut outgoing = Outgoing::default();
     for n in 0..3 {

@@ -20,7 +20,7 @@ fn open(ip: &str) -> Option<PathSocket> {
     match PathSocket::open(&path) {
         Ok(socket) => Some(socket),
         Err(error) if path.local().is_ipv6() => {
-            // The runner captures what the print macros write.
+            // The test runner captures the output of the print macros.
             let _ = writeln!(io::stderr(), "skipped without IPv6: {error}");
             None
         }
@@ -28,7 +28,7 @@ fn open(ip: &str) -> Option<PathSocket> {
     }
 }
 
-/// Whether `datagram`, sent from `source`, comes to `socket`.
+/// Whether `datagram`, sent from `source`, arrives at `socket`.
 fn comes(source: &UdpSocket, socket: &mut PathSocket, datagram: &[u8]) -> bool {
     source.send_to(datagram, socket.local().unwrap()).unwrap();
     let mut buffer = [0; 200];

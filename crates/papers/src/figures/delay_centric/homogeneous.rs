@@ -3,7 +3,7 @@
 mod reasons;
 pub(super) mod tables;
 
-use polypath_claims::{Figure, Findings, Measurement, Pending, Reason, Study};
+use polypath_claims::{ClaimRemark, Figure, Findings, Measurement, Pending, Study};
 use polypath_report::plot::Plot;
 
 use super::modes::{Threshold, WHAT};
@@ -85,7 +85,7 @@ fn make(study: &mut Study<'_>, mechanism: Mechanism) -> Result<Findings, Pending
     let (sweeps, variants) = (sweeps?, variants?);
     let sweep = sweeps.each(mechanism);
     let claim = claim(mechanism);
-    let as_reason = |text| vec![Reason { claim, text }];
+    let as_reason = |text| vec![ClaimRemark { claim, text }];
     Ok(Findings {
         plots: plots(&sweeps, mechanism),
         tables: vec![

@@ -1,6 +1,6 @@
 //! The mechanisms with background traffic (Figs. 6, 7).
 
-use polypath_claims::{Figure, FigureTable, Findings, Measurement, Pending, Reason, Study};
+use polypath_claims::{ClaimRemark, Figure, FigureTable, Findings, Measurement, Pending, Study};
 use polypath_report::plot::Plot;
 
 use super::homogeneous::tables::starts;
@@ -192,8 +192,8 @@ fn means_at(sweeps: &[Sweep], utilisation: u32) -> String {
     format!("at {}: {each}", ratio(utilisation))
 }
 
-fn reason(claim: &'static str, text: String) -> Reason {
-    Reason { claim, text }
+fn reason(claim: &'static str, text: String) -> ClaimRemark {
+    ClaimRemark { claim, text }
 }
 
 fn lowest_differs(loaded: &[Sweep], variants: &[Compared]) -> String {
@@ -241,7 +241,7 @@ fn stabilises_differs(alone: &[Sweep], loaded: &[Sweep], threshold: Threshold) -
     )
 }
 
-fn caveats(short: &[Sweep], threshold: Threshold) -> Vec<Reason> {
+fn caveats(short: &[Sweep], threshold: Threshold) -> Vec<ClaimRemark> {
     let each = short.iter().map(|sweep| {
         format!(
             "{} {}",

@@ -1,4 +1,4 @@
-//! Stable runs and unstable ones.
+//! Stable and unstable runs.
 
 use polypath_claims::{Pending, Study};
 

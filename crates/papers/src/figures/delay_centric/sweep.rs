@@ -105,7 +105,7 @@ impl Sweep {
                 seeds: seeds.to_vec(),
             })
         });
-        let done = study.ask_all(jobs)?;
+        let done = study.request_all(jobs)?;
         let each = done.chunks(seeds.len().div_ceil(CHUNK));
         Ok(Self {
             mechanism,

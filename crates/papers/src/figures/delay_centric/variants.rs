@@ -234,7 +234,7 @@ fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
 }
 
 const NOTES: &[&str] = &[
-    "A guard time after a switch permits the first switch at once and delays the next one; during \
+    "A guard time after a switch permits the first switch immediately and delays the next one; during \
      it, all paths without data have fast heartbeats. In the paper's text it precedes the switch \
      (II.B).",
     "Each row differs from the first only in the named parameter, and has the same seeds. Delays \

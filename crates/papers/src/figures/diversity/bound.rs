@@ -2,7 +2,7 @@
 
 use polypath_batch::replica_seeds;
 use polypath_claims::{
-    Figure, FigureTable, Findings, Measurement, Pending, Reason, SEED, Sample, Study,
+    ClaimRemark, Figure, FigureTable, Findings, Measurement, Pending, SEED, Sample, Study,
 };
 
 use crate::figures::estimates::text;
@@ -64,7 +64,7 @@ fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
             rounds,
             seed,
         };
-        asked.push(study.ask_all(seeds.iter().map(job)));
+        asked.push(study.request_all(seeds.iter().map(job)));
     }
     let mut cases: Vec<Vec<Sample>> = Vec::new();
     for ratios in asked {
@@ -95,13 +95,13 @@ fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
 }
 
 /// The results of the cases that are not judged.
-fn elsewhere(cases: &[Vec<Sample>]) -> Reason {
+fn elsewhere(cases: &[Vec<Sample>]) -> ClaimRemark {
     let others = CASES.iter().zip(cases).skip(1);
     let texts = others.map(|(case, samples)| {
         let share = text(samples, 3);
         format!("{share} where m p^n is {:.3}", case.bound())
     });
-    Reason {
+    ClaimRemark {
         claim: CLAIM,
         text: format!(
             "The verdict is for the case of Fig. 5 alone, in which m p^n is {:.3}, so small that \

@@ -3,7 +3,9 @@
 mod pictures;
 mod rows;
 
-use polypath_claims::{Figure, FigureTable, Findings, Measurement, Pending, Reason, Sample, Study};
+use polypath_claims::{
+    ClaimRemark, Figure, FigureTable, Findings, Measurement, Pending, Sample, Study,
+};
 use polypath_report::network::jain_index;
 
 use self::pictures::{side_by_side, traces};
@@ -39,8 +41,8 @@ fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
     })
 }
 
-fn what_is_compared() -> Reason {
-    Reason {
+fn what_is_compared() -> ClaimRemark {
+    ClaimRemark {
         claim: CLAIM,
         text: format!(
             "A flow halves its window on a mark (RFC 3168, 6.1.2), and resets it to 1 on a loss, as \
@@ -53,7 +55,7 @@ fn what_is_compared() -> Reason {
 }
 
 /// The effect of ECN relative to the naive scheme; the rule compares only overflow.
-fn against_naive(groups: &[Group]) -> Reason {
+fn against_naive(groups: &[Group]) -> ClaimRemark {
     let range = |of: &dyn Fn(&Group) -> f64| {
         let all = groups.iter().map(of);
         let (least, most) = all.fold((f64::MAX, f64::MIN), |(least, most), x| {
@@ -71,7 +73,7 @@ fn against_naive(groups: &[Group]) -> Reason {
         let [cured, naive] = [cured, naive].map(|member| text(&late_shares(group, member), 3));
         format!("{}: {cured} and {naive}", group.name())
     });
-    Reason {
+    ClaimRemark {
         claim: CLAIM,
         text: format!(
             "The rule does not include the effect of ECN on fairness and lock-out, since it \
@@ -113,19 +115,19 @@ fn mean(samples: &[Sample]) -> f64 {
 }
 
 /// The goodput of flows with ECN over that of flows on one fading link.
-fn reason(groups: &[Group]) -> Reason {
+fn reason(groups: &[Group]) -> ClaimRemark {
     let mean = |group: &Group, member| mean(&samples(group.runs(member), RunResult::goodput));
     let few = groups.iter().filter(|group| group.share == SHARE);
     let texts = few.map(|group| {
         let ratio = mean(group, Member::Cured) / mean(group, Member::Single);
         format!("{}: {ratio:.2}", group.id())
     });
-    Reason {
+    ClaimRemark {
         claim: CLAIM,
         text: format!(
             "The goodput is near its bound with short fades. Halving on marks keeps windows between \
              about half of the capacity and all of it, whatever the fades. After a short fade (nu \
-             100/s) a flow on a single link starts to grow at once, after a long one (nu 1/s) ten \
+             100/s) a flow on a single link starts to grow immediately, after a long one (nu 1/s) ten \
              round trips later. ECN over single link at {SHARE} packets per flow: {}.",
             texts.collect::<Vec<_>>().join("; ")
         ),

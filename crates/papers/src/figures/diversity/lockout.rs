@@ -1,6 +1,6 @@
 //! A hundredth flow after 8000 round trips (Fig. 8).
 
-use polypath_claims::{Figure, FigureTable, Findings, Measurement, Pending, Reason, Study};
+use polypath_claims::{ClaimRemark, Figure, FigureTable, Findings, Measurement, Pending, Study};
 use polypath_report::plot::{Plot, Point, Series};
 use polypath_report::statistics::quantile;
 use polypath_sim::round_model::RoundModelConfig;
@@ -79,7 +79,7 @@ fn rows(
             shows: number == 0,
             ..Late::new(config, SPAN, seeds)
         };
-        asked.push((name, runs.ask(study)));
+        asked.push((name, runs.request(study)));
     }
     let rows = asked
         .into_iter()
@@ -140,10 +140,10 @@ fn part_of(rows: &[LateFlowRuns], name: &str, of: &dyn Fn(&Latecomer) -> f64) ->
     row.map_or_else(String::new, |row| text(&samples(&row.runs, of), 2))
 }
 
-fn definition(rows: &[LateFlowRuns]) -> Reason {
+fn definition(rows: &[LateFlowRuns]) -> ClaimRemark {
     let part = |of: &dyn Fn(&Latecomer) -> f64| part_of(rows, &rows[0].name, of);
     let widest = |name| part_of(rows, name, &is_below(0.75));
-    Reason {
+    ClaimRemark {
         claim: CLAIM,
         text: format!(
             "The paper does not define lock-out; in its one case a flow gets \"only half of the \
@@ -165,9 +165,9 @@ fn definition(rows: &[LateFlowRuns]) -> Reason {
     }
 }
 
-fn reason(rows: &[LateFlowRuns]) -> Reason {
+fn reason(rows: &[LateFlowRuns]) -> ClaimRemark {
     let half = |name| part_of(rows, name, &is_below(LOCKED_OUT));
-    Reason {
+    ClaimRemark {
         claim: CLAIM,
         text: format!(
             "A flow that grows by 1 per round trip and restarts after each of k losses sends at \

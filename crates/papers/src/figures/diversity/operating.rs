@@ -2,7 +2,9 @@
 
 mod settings;
 
-use polypath_claims::{Figure, FigureTable, Findings, Measurement, Pending, Reason, Sample, Study};
+use polypath_claims::{
+    ClaimRemark, Figure, FigureTable, Findings, Measurement, Pending, Sample, Study,
+};
 use polypath_core::combine::signature::{SameLinksConfig, SignatureConfig};
 use polypath_report::plot::{Plot, Point, Series};
 use polypath_report::statistics::Estimate;
@@ -45,7 +47,7 @@ fn rows(study: &mut Study<'_>) -> Result<Vec<SignatureResult>, Pending> {
     let mut asked = Vec::new();
     for setting in settings() {
         for (signature, (_, config)) in signatures().into_iter().enumerate() {
-            let runs = Detection::ask(study, &setting.with(config), seeds);
+            let runs = Detection::request(study, &setting.with(config), seeds);
             asked.push((setting.clone(), signature, runs));
         }
     }
@@ -114,7 +116,7 @@ fn areas(rows: &[SignatureResult]) -> Vec<(&str, [Option<Estimate>; 2])> {
 }
 
 /// The definition of a congested window, and the result with the other label.
-fn labels(rows: &[SignatureResult]) -> Reason {
+fn labels(rows: &[SignatureResult]) -> ClaimRemark {
     let areas = areas(rows);
     let least = |label: usize| {
         let known = areas.iter().filter_map(|(_, areas)| areas[label]);
@@ -126,7 +128,7 @@ fn labels(rows: &[SignatureResult]) -> Reason {
         known.filter(|area| area.mean < BOUND).count()
     };
     let n = areas.len();
-    Reason {
+    ClaimRemark {
         claim: CLAIM,
         text: format!(
             "A window, the packets of a flow in a round trip, counts as congested if one of its \
@@ -145,7 +147,7 @@ fn labels(rows: &[SignatureResult]) -> Reason {
     }
 }
 
-fn reason(rows: &[SignatureResult]) -> Reason {
+fn reason(rows: &[SignatureResult]) -> ClaimRemark {
     let texts = areas(rows).into_iter().filter_map(|(title, areas)| {
         let [by_links, by_losses] = areas;
         let is_low = by_links.is_some_and(|area| area.mean < BOUND);
@@ -157,7 +159,7 @@ fn reason(rows: &[SignatureResult]) -> Reason {
             )
         })
     });
-    Reason {
+    ClaimRemark {
         claim: CLAIM,
         text: format!(
             "In some windows a link is slightly above its capacity and drops no packet of a flow, \

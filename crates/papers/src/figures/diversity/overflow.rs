@@ -1,6 +1,6 @@
 //! The growth of overflow with flows and links.
 
-use polypath_claims::{Figure, FigureTable, Findings, Measurement, Pending, Reason, Study};
+use polypath_claims::{ClaimRemark, Figure, FigureTable, Findings, Measurement, Pending, Study};
 use polypath_report::plot::{Plot, Point, Series};
 
 use super::parameters::parameters;
@@ -35,7 +35,7 @@ fn curve(
     for &at in positions {
         let (flows, links) = size(at);
         let runs = Runs::new(paper(flows, links, SHARE, SHORT), seeds);
-        asked.push((at, runs.ask(study)));
+        asked.push((at, runs.request(study)));
     }
     let curve = asked.into_iter().map(|(at, runs)| Ok((at, runs?)));
     curve.collect()
@@ -73,14 +73,14 @@ fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
 }
 
 /// The results of other measures of overflow.
-fn measures(flows: &Curve, links: &Curve) -> Reason {
+fn measures(flows: &Curve, links: &Curve) -> ClaimRemark {
     let ends = |curve: &Curve, of: &dyn Fn(&RunResult) -> f64, digits| {
         let ends = curve.first().into_iter().chain(curve.last());
         let end = |(_, runs): &(u32, Vec<RunResult>)| text(&samples(runs, of), digits);
         ends.map(end).collect::<Vec<_>>().join(" to ")
     };
     let most = |ran: &RunResult| ran.most;
-    Reason {
+    ClaimRemark {
         claim: CLAIM,
         text: format!(
             "The maximum excess of a single round trip falls with the number of flows, from {}: \

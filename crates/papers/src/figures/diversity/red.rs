@@ -1,6 +1,8 @@
 //! Early discard on one link and on several, packet by packet (section II), and ECN as the remedy.
 
-use polypath_claims::{Figure, FigureTable, Findings, Measurement, Pending, Reason, Sample, Study};
+use polypath_claims::{
+    ClaimRemark, Figure, FigureTable, Findings, Measurement, Pending, Sample, Study,
+};
 use polypath_report::plot::{Axis, Plot, Point, Series};
 
 use crate::figures::estimates::text;
@@ -63,7 +65,7 @@ fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
     let seeds = study.pick(4, 20);
     let mut asked = Vec::new();
     for (quantity, title, downloads) in settings() {
-        asked.push((quantity, title, downloads.ask(study, seeds)));
+        asked.push((quantity, title, downloads.request(study, seeds)));
     }
     let mut rows = Vec::new();
     for (quantity, title, runs) in asked {
@@ -100,9 +102,9 @@ fn measured(
     row.map_or_else(String::new, |row| text(&row.samples(of), digits))
 }
 
-fn caveat(rows: &[DownloadRuns]) -> Reason {
+fn caveat(rows: &[DownloadRuns]) -> ClaimRemark {
     let of = |of, digits| measured(rows, ALIKE_TAIL, of, digits);
-    Reason {
+    ClaimRemark {
         claim: CLAIM,
         text: format!(
             "Overflow is the mean sum of all congestion windows over the packets that a link \
@@ -115,13 +117,13 @@ fn caveat(rows: &[DownloadRuns]) -> Reason {
     }
 }
 
-fn reason(rows: &[DownloadRuns]) -> Reason {
+fn reason(rows: &[DownloadRuns]) -> ClaimRemark {
     let each = |of: fn(&Downloaded) -> f64, digits| {
         let texts = [ONE_TAIL, ONE_RED, FOUR_TAIL, FOUR_RED]
             .map(|title| format!("{title} {}", measured(rows, title, of, digits)));
         texts.join(", ")
     };
-    Reason {
+    ClaimRemark {
         claim: CLAIM,
         text: format!(
             "A discard of RED on one of four links is masked, as the paper states: the share of \

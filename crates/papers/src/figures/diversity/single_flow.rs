@@ -78,7 +78,7 @@ fn curve(study: &mut Study<'_>, down: u32) -> Result<Curve, Pending> {
             seeds: replica_seeds(SEED, seeds),
             ..Runs::new(config, 1)
         };
-        asked.push((cycle, runs.ask(study)));
+        asked.push((cycle, runs.request(study)));
     }
     let mut points = Vec::new();
     for (cycle, runs) in asked {

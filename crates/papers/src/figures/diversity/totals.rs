@@ -1,6 +1,6 @@
 //! The packets that all flows send, relative to the capacity (Figs. 3 to 5).
 
-use polypath_claims::{Figure, FigureTable, Findings, Measurement, Pending, Reason, Study};
+use polypath_claims::{ClaimRemark, Figure, FigureTable, Findings, Measurement, Pending, Study};
 use polypath_report::plot::{Plot, Point, Series};
 use polypath_sim::round_model::RoundModelConfig;
 
@@ -35,7 +35,7 @@ fn seeds(study: &Study<'_>) -> u32 {
 
 fn single(study: &mut Study<'_>) -> Result<Findings, Pending> {
     let config = paper(5, 1, SHARE, SHORT);
-    let runs = Runs::new(config.clone(), seeds(study)).ask(study)?;
+    let runs = Runs::new(config.clone(), seeds(study)).request(study)?;
     let first = &runs[0];
     let mut measurements = vec![Measurement::exact(
         SINGLE_LINK,
@@ -58,7 +58,7 @@ fn single(study: &mut Study<'_>) -> Result<Findings, Pending> {
         plots: vec![picture("fig3", "Five flows, one link", &config, first)],
         tables: vec![longest(&runs)],
         measurements,
-        caveats: vec![Reason {
+        caveats: vec![ClaimRemark {
             claim: SINGLE_LINK,
             text: format!(
                 "The verdict is for the first run, by round trip; over all {} runs the longest time \
@@ -103,7 +103,7 @@ fn rows(study: &mut Study<'_>) -> Result<Rows, Pending> {
     for (name, reading) in READINGS {
         let both = [5, 100].map(|flows| {
             let config = reading(paper(flows, LINKS, SHARE, SHORT));
-            Runs::new(config, seeds).ask(study)
+            Runs::new(config, seeds).request(study)
         });
         asked.push((name, both));
     }
@@ -146,11 +146,11 @@ fn several(study: &mut Study<'_>) -> Result<Findings, Pending> {
 
 /// The time for which five flows exceed the capacity, which the value of the claim does not
 /// include.
-fn in_a_row(five: &[RunResult]) -> Reason {
+fn in_a_row(five: &[RunResult]) -> ClaimRemark {
     let longest = |ran: &RunResult| f64::from(ran.longest);
     let least = five.iter().map(|ran| ran.longest).min().unwrap_or(0);
     let most = five.iter().map(|ran| ran.longest).max().unwrap_or(0);
-    Reason {
+    ClaimRemark {
         claim: TOTAL_OF_5,
         text: format!(
             "The verdict is for the number of packets alone. It does not include \"exceeded for \
@@ -162,10 +162,10 @@ fn in_a_row(five: &[RunResult]) -> Reason {
     }
 }
 
-fn reading_judged(rows: &Rows) -> Reason {
+fn reading_judged(rows: &Rows) -> ClaimRemark {
     let sent = |runs: &[RunResult]| text(&samples(runs, |ran| ran.sent as f64 / 1e6), 2);
     let (_, [_, share]) = &rows[1];
-    Reason {
+    ClaimRemark {
         claim: TOTAL_OF_100,
         text: format!(
             "The verdict is for a fading link that loses all packets of the round trip, as the \

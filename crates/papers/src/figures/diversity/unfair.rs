@@ -1,6 +1,6 @@
 //! The inequality of the flows' totals (Figs. 6, 7).
 
-use polypath_claims::{Figure, FigureTable, Findings, Measurement, Pending, Reason, Study};
+use polypath_claims::{ClaimRemark, Figure, FigureTable, Findings, Measurement, Pending, Study};
 use polypath_report::plot::{Plot, Point, Series};
 
 use super::parameters::parameters;
@@ -36,7 +36,7 @@ fn runs(study: &mut Study<'_>, links: u32) -> Result<Runs3, Pending> {
             notes: vec![ROUNDS],
             ..Runs::new(self::paper(FLOWS, links, share, LONG), seeds)
         };
-        runs.ask(study)
+        runs.request(study)
     });
     Ok([low?, paper?, high?])
 }
@@ -78,12 +78,12 @@ fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
 }
 
 /// The spread over time.
-fn in_the_long_run(several: &Runs3) -> Reason {
+fn in_the_long_run(several: &Runs3) -> ClaimRemark {
     let falls = SHARES.iter().zip(several).map(|(share, runs)| {
         let [soon, late] = [0, 1].map(|note| text(&samples(runs, |ran| ran.spread(note)), 3));
         format!("{share} packets per flow: {soon} and {late}")
     });
-    Reason {
+    ClaimRemark {
         claim: LONG_RUN,
         text: format!(
             "The lead of a flow adds up like a random walk, so the spread over the mean falls with \

@@ -1,7 +1,7 @@
 //! Variations that change nothing according to the paper: slow start, halving, fragments (section
 //! V, footnote 2).
 
-use polypath_claims::{Figure, FigureTable, Findings, Measurement, Pending, Reason, Study};
+use polypath_claims::{ClaimRemark, Figure, FigureTable, Findings, Measurement, Pending, Study};
 use polypath_sim::round_model::{Coding, Response, RoundModelConfig};
 
 use super::lockout::{LOCKED_OUT, is_below, late_flows};
@@ -95,7 +95,7 @@ fn rows(study: &mut Study<'_>) -> Result<Vec<VariantRuns>, Pending> {
             shows: false,
             ..Runs::new(variant.config.clone(), seeds)
         };
-        asked.push((variant, runs.ask(study)));
+        asked.push((variant, runs.request(study)));
     }
     let rows = asked
         .into_iter()
@@ -153,11 +153,11 @@ fn measure(
 }
 
 /// The half of the paper's sentence on slow start that the rule does not test.
-fn lockout(late: &[Vec<Latecomer>; 2], rows: &[VariantRuns]) -> Reason {
+fn lockout(late: &[Vec<Latecomer>; 2], rows: &[VariantRuns]) -> ClaimRemark {
     let [linear, slow_start] = late;
     let below = |runs: &[Latecomer], bound| text(&latecomer::samples(runs, is_below(bound)), 2);
     let spread = |name| measure(rows, name, |ran| ran.spread(0), 3);
-    Reason {
+    ClaimRemark {
         claim: DISCUSSION,
         text: format!(
             "The rule tests only overflow. It does not test that slow start \"does not change the \
@@ -176,13 +176,13 @@ fn lockout(late: &[Vec<Latecomer>; 2], rows: &[VariantRuns]) -> Reason {
     }
 }
 
-fn slow_start(rows: &[VariantRuns]) -> Reason {
+fn slow_start(rows: &[VariantRuns]) -> ClaimRemark {
     let both = |of: &dyn Fn(&RunResult) -> f64, digits| {
         ["slow_start", "reset"]
             .map(|name| measure(rows, name, of, digits))
             .join(" against ")
     };
-    Reason {
+    ClaimRemark {
         claim: DISCUSSION,
         text: format!(
             "Slow start does change overflow: a flow with a loss reaches half of its window again \
@@ -196,13 +196,13 @@ fn slow_start(rows: &[VariantRuns]) -> Reason {
     }
 }
 
-fn fragments_lose_less(rows: &[VariantRuns]) -> Reason {
+fn fragments_lose_less(rows: &[VariantRuns]) -> ClaimRemark {
     let both = |of: &dyn Fn(&RunResult) -> f64, digits| {
         ["fragments", "reset"]
             .map(|name| measure(rows, name, of, digits))
             .join(" against ")
     };
-    Reason {
+    ClaimRemark {
         claim: FRAGMENTS,
         text: format!(
             "With 2 of 4 fragments a packet is lost with three of them, with copies only with all \
@@ -216,13 +216,13 @@ fn fragments_lose_less(rows: &[VariantRuns]) -> Reason {
 }
 
 /// The judged measure and the other measure of each variant.
-fn caveat(claim: &'static str, rows: &[VariantRuns]) -> Reason {
+fn caveat(claim: &'static str, rows: &[VariantRuns]) -> ClaimRemark {
     let texts = rows.iter().map(|(variant, runs)| {
         let of = |of: &dyn Fn(&RunResult) -> f64, digits| text(&samples(runs, of), digits);
         let (excess, load) = (of(&|ran| ran.excess, 4), of(&RunResult::load, 3));
         format!("{}: {excess}, {load}", variant.title)
     });
-    Reason {
+    ClaimRemark {
         claim,
         text: format!(
             "The verdict is for the mean of the packets above the capacity, 0 for round trips below \

@@ -3,7 +3,9 @@
 
 mod reasons;
 
-use polypath_claims::{Figure, FigureTable, Findings, Measurement, Pending, Reason, Sample, Study};
+use polypath_claims::{
+    ClaimRemark, Figure, FigureTable, Findings, Measurement, Pending, Sample, Study,
+};
 use polypath_report::plot::Plot;
 
 use super::runs::{GROUP, Period, Runs, Scheme, kbits, seeds, segments};
@@ -119,7 +121,7 @@ fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
         tables: vec![table(&runs)],
         measurements: measurements(&runs),
         reasons: reasons::all(&runs, &rows),
-        caveats: vec![Reason {
+        caveats: vec![ClaimRemark {
             claim: BURSTS,
             text: "The paper states neither the kind of the queues nor their limit: RED with ns-2's \
                    defaults and 50 packets is chosen. With drop-tail, phase effects between links \

@@ -1,6 +1,6 @@
 //! The same with cross traffic of a longer round-trip time (Fig. 5).
 
-use polypath_claims::{Figure, FigureTable, Findings, Measurement, Pending, Reason, Study};
+use polypath_claims::{ClaimRemark, Figure, FigureTable, Findings, Measurement, Pending, Study};
 
 use super::fig4::{LATE, LOCKED, MID, parameters, picture, runs, schemes, setting, table};
 use super::runs::{Period, Runs, kbits, seeds};
@@ -78,10 +78,10 @@ fn measurements(short: &Runs, long: &Runs) -> Vec<Measurement> {
     all
 }
 
-fn reason([short, long]: [&Runs; 2], [tail_short, tail_long]: [&Runs; 2]) -> Reason {
+fn reason([short, long]: [&Runs; 2], [tail_short, tail_long]: [&Runs; 2]) -> ClaimRemark {
     let throughput = |runs: &Runs, scheme, period| text(&runs.throughput(scheme, period), 0);
     let [c1, c2, c5] = ["c1", "c2", "c5"].map(|scheme| throughput(long, scheme, CONGESTED));
-    Reason {
+    ClaimRemark {
         claim: CLAIM,
         text: format!(
             "From 500 s on, one, two and five connections have {c1}, {c2} and {c5} kb/s; two have \

@@ -7,7 +7,7 @@
 mod fixed;
 mod varied;
 
-use polypath_claims::{FigureTable, Pending, Reason, Study};
+use polypath_claims::{ClaimRemark, FigureTable, Pending, Study};
 use polypath_core::connections::ControllerConfig;
 use polypath_report::plot::Plot;
 
@@ -152,8 +152,8 @@ impl Experiment {
 const FITTED: &str = "The rate of the access link is fitted to the throughput of the paper's single \
                       connection with the transfers.";
 
-fn caveat(claim: &'static str, more: &str) -> Reason {
-    Reason {
+fn caveat(claim: &'static str, more: &str) -> ClaimRemark {
+    ClaimRemark {
         claim,
         text: format!("{FITTED}{more}"),
     }

@@ -3,7 +3,7 @@
 
 use polypath_batch::replica_seeds;
 use polypath_claims::{
-    Figure, FigureTable, Findings, Measurement, Pending, Reason, SEED, Sample, Study,
+    ClaimRemark, Figure, FigureTable, Findings, Measurement, Pending, SEED, Sample, Study,
 };
 use polypath_core::connections::equations;
 use polypath_core::time::Duration;
@@ -61,7 +61,7 @@ impl Case {
             seed: SEED,
         };
         let jobs = seeds.iter().map(|&seed| Losses { seed, ..losses });
-        let runs = study.ask_all(jobs.collect::<Vec<_>>())?;
+        let runs = study.request_all(jobs.collect::<Vec<_>>())?;
         Ok(Self {
             connections,
             losing,
@@ -147,7 +147,7 @@ const EQ3: &str = "multitcp.eq3";
 const EQ4: &str = "multitcp.eq4";
 
 /// The cost of a loss beyond the equations, which grows with the window, not with its square.
-fn reason(claim: &'static str, single: &[Case]) -> Reason {
+fn reason(claim: &'static str, single: &[Case]) -> ClaimRemark {
     let each = single.iter().map(|case| {
         let window = f64::from(case.window);
         let more = case.samples(|run| {
@@ -158,7 +158,7 @@ fn reason(claim: &'static str, single: &[Case]) -> Reason {
         format!("{ratio} and {more} with a window of {}", case.window)
     });
     let each: Vec<String> = each.collect();
-    Reason {
+    ClaimRemark {
         claim,
         text: format!(
             "Fast recovery, which the equations leave out, costs a losing connection a further \
@@ -169,8 +169,8 @@ fn reason(claim: &'static str, single: &[Case]) -> Reason {
     }
 }
 
-fn caveat(claim: &'static str) -> Reason {
-    Reason {
+fn caveat(claim: &'static str) -> ClaimRemark {
+    ClaimRemark {
         claim,
         text: format!(
             "The verdict is for connections with {EACH} segments each, the minimum window of the \

@@ -41,7 +41,7 @@ impl Runs {
             .iter()
             .flat_map(|(_, stream)| seeds.iter().map(move |&seed| (*stream, seed)));
         let jobs = pairs.map(|(stream, seed)| Streaming(setting(stream, seed)));
-        let series = study.ask_all(jobs)?;
+        let series = study.request_all(jobs)?;
         let names = schemes.iter().map(|(name, _)| *name);
         let series = series
             .chunks(seeds.len().max(1))

@@ -1,6 +1,8 @@
 //! The stalls of a player among a varying number of transfers (Fig. 9).
 
-use polypath_claims::{Figure, FigureTable, Findings, Measurement, Pending, Reason, Sample, Study};
+use polypath_claims::{
+    ClaimRemark, Figure, FigureTable, Findings, Measurement, Pending, Sample, Study,
+};
 use polypath_core::rng::Seed;
 use polypath_report::plot::{Plot, Point, Series};
 
@@ -245,7 +247,7 @@ fn table(all: &[(&str, Runs)]) -> FigureTable {
     )
 }
 
-fn reason(all: &[(&str, Runs)]) -> Reason {
+fn reason(all: &[(&str, Runs)]) -> ClaimRemark {
     let line = |index: usize| {
         let (what, runs) = &all[index];
         let each: Vec<String> = NAMES
@@ -256,7 +258,7 @@ fn reason(all: &[(&str, Runs)]) -> Reason {
     };
     let tail = all.iter().position(|(what, _)| *what == DROP_TAIL);
     let lines: Vec<String> = (0..6).chain(tail).map(line).collect();
-    Reason {
+    ClaimRemark {
         claim: CLAIM,
         text: format!(
             "The paper states neither the link nor the time for which a number of transfers stays. \

@@ -1,7 +1,7 @@
 //! Consequences of the algorithms alone: balanced windows (4.2.1), and the connection of each
 //! packet (4.2.3).
 
-use polypath_claims::{Figure, Findings, Measurement, Pending, Reason, Sample, Study};
+use polypath_claims::{ClaimRemark, Figure, Findings, Measurement, Pending, Sample, Study};
 use polypath_core::connections::{Striper, StriperInput, StriperOutput};
 use polypath_core::machine::Machine;
 use polypath_core::time::Time;
@@ -46,7 +46,7 @@ fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
             order.iter().map(row).collect(),
         )],
         measurements,
-        caveats: vec![Reason {
+        caveats: vec![ClaimRemark {
             claim: BALANCED,
             text: "The controller stores only the sum of windows, from which it derives windows \
                    that differ by at most one: the runs show this, and tests of polypath-core show \

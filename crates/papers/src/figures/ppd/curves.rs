@@ -9,7 +9,7 @@ use super::plan::{LoadPoint, title};
 use crate::figures::estimates::{estimate, mean, shown};
 use crate::figures::pictures::axis;
 use crate::jobs::ppd::calibration::Loads;
-use crate::jobs::ppd::transfers::Carried;
+use crate::jobs::ppd::transfers::SchemeResult;
 
 /// The mean transfer times over the measured load, with a curve for each scheme: as the paper draws
 /// them, and with a logarithmic axis, which separates curves that are close together. `load_of` is
@@ -18,7 +18,7 @@ pub(super) fn times_plots(
     id: &str,
     title: &str,
     rows: &[LoadPoint],
-    load_of: fn(&Carried) -> f64,
+    load_of: fn(&SchemeResult) -> f64,
     stated: Vec<Stated>,
 ) -> Vec<Plot> {
     let linear = Plot {
@@ -35,11 +35,16 @@ pub(super) fn times_plots(
 }
 
 /// The load of the first path in a run, as the mean of both directions.
-pub(super) fn path_load(run: &Carried) -> f64 {
+pub(super) fn path_load(run: &SchemeResult) -> f64 {
     mean(&run.loads[0])
 }
 
-fn times_plot(id: &str, heading: &str, rows: &[LoadPoint], load_of: fn(&Carried) -> f64) -> Plot {
+fn times_plot(
+    id: &str,
+    heading: &str,
+    rows: &[LoadPoint],
+    load_of: fn(&SchemeResult) -> f64,
+) -> Plot {
     let curve = |scheme: Scheme| Series {
         name: title(scheme).to_owned(),
         points: rows
@@ -59,7 +64,7 @@ fn times_plot(id: &str, heading: &str, rows: &[LoadPoint], load_of: fn(&Carried)
     }
 }
 
-fn point(row: &LoadPoint, scheme: Scheme, load_of: fn(&Carried) -> f64) -> Option<Point> {
+fn point(row: &LoadPoint, scheme: Scheme, load_of: fn(&SchemeResult) -> f64) -> Option<Point> {
     let time = estimate(&row.times(scheme))?;
     let loads: Vec<f64> = row.of(scheme).iter().map(load_of).collect();
     Some(Point {
@@ -100,15 +105,15 @@ pub(super) fn times_table(id: &str, rows: &[LoadPoint]) -> FigureTable {
     }
 }
 
-fn line(row: &LoadPoint, scheme: Scheme, runs: &[Carried]) -> Vec<String> {
+fn line(row: &LoadPoint, scheme: Scheme, runs: &[SchemeResult]) -> Vec<String> {
     let times: Vec<f64> = runs
         .iter()
         .flat_map(|run| run.times.iter().copied())
         .collect();
     let at = |q| quantile(&times, q).map_or("-".to_owned(), |time| format!("{time:.2}"));
-    let sum = |of: fn(&Carried) -> u64| runs.iter().map(of).sum::<u64>();
+    let sum = |of: fn(&SchemeResult) -> u64| runs.iter().map(of).sum::<u64>();
     let [loads1, loads2] = [0, 1].map(|path| {
-        let both = [0, 1].map(|way| mean(&each(runs, |loads| loads[path][way])));
+        let both = [0, 1].map(|direction| mean(&each(runs, |loads| loads[path][direction])));
         format!("{:.3}, {:.3}", both[0], both[1])
     });
     let time = estimate(&row.times(scheme));
@@ -145,13 +150,13 @@ pub(super) fn ratio(row: &LoadPoint, scheme: Scheme) -> Option<Estimate> {
         .flatten()
 }
 
-fn each(runs: &[Carried], of: impl Fn(&Loads) -> f64) -> Vec<f64> {
+fn each(runs: &[SchemeResult], of: impl Fn(&Loads) -> f64) -> Vec<f64> {
     runs.iter().map(|run| of(&run.loads)).collect()
 }
 
-fn lost(runs: &[Carried]) -> String {
-    let share = [0, 1].map(|way| {
-        let frames = runs.iter().map(|run| run.frames[0][way]);
+fn lost(runs: &[SchemeResult]) -> String {
+    let share = [0, 1].map(|direction| {
+        let frames = runs.iter().map(|run| run.frames[0][direction]);
         let (lost, sent) = frames.fold((0, 0), |(a, b), (lost, sent)| (a + lost, b + sent));
         100.0 * lost as f64 / sent.max(1) as f64
     });

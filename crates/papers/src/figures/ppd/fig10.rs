@@ -79,7 +79,7 @@ fn moments(study: &mut Study<'_>, rate: &Rate) -> Result<Found, Pending> {
             seed,
         })
     });
-    let runs = study.ask_all(jobs)?;
+    let runs = study.request_all(jobs)?;
     let keys = loads
         .iter()
         .flat_map(|load| seeds(*load).into_iter().map(|seed| (*load, seed)));

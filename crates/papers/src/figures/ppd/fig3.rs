@@ -1,12 +1,12 @@
 //! Fig. 3: transfer times over two paths of equal load.
 
-use polypath_claims::{Findings, Measurement, Pending, Reason, Sample, Scale, Study};
+use polypath_claims::{ClaimRemark, Findings, Measurement, Pending, Sample, Scale, Study};
 use polypath_report::plot::Stated;
 use polypath_report::statistics::Estimate;
 use polypath_scenario::Scheme;
 
 use super::curves::{path_load, times_plots, times_table};
-use super::harm::{Together, harm_table};
+use super::harm::{LockStepRuns, harm_table};
 use super::loads::loads_table;
 use super::parameters;
 use super::plan::{FILE, LoadPoint, Plan, Size, calibrate, name, size, title};
@@ -97,7 +97,7 @@ pub(super) fn fig3(study: &mut Study<'_>) -> Result<Findings, Pending> {
         plots,
         tables: vec![
             times_table("fig3", &rows),
-            harm_table("fig3-harm", rows.iter().filter_map(Together::of_row)),
+            harm_table("fig3-harm", rows.iter().filter_map(LockStepRuns::of_row)),
             loads,
         ],
         measurements,
@@ -109,7 +109,7 @@ pub(super) fn fig3(study: &mut Study<'_>) -> Result<Findings, Pending> {
 }
 
 /// The caveats of the verdicts.
-fn caveats(rows: &[LoadPoint]) -> Vec<Reason> {
+fn caveats(rows: &[LoadPoint]) -> Vec<ClaimRemark> {
     let row = stated_row(rows);
     let pairs = row.times(Scheme::PpdTcp1).into_iter();
     let pairs = pairs.zip(row.times(Scheme::PpdTcp3));
@@ -130,7 +130,7 @@ fn caveats(rows: &[LoadPoint]) -> Vec<Reason> {
         ("ppd.fig3.at_95", fitted.to_owned()),
         ("ppd.fig3.rises_with_load", rises.to_owned()),
     ]
-    .map(|(claim, text)| Reason { claim, text })
+    .map(|(claim, text)| ClaimRemark { claim, text })
     .to_vec()
 }
 
@@ -235,7 +235,7 @@ mod tests {
                 Scheme::Tcp,
                 times
                     .iter()
-                    .map(|time| crate::jobs::ppd::transfers::Carried {
+                    .map(|time| crate::jobs::ppd::transfers::SchemeResult {
                         times: vec![*time],
                         ..Default::default()
                     })

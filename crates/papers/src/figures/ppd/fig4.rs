@@ -1,11 +1,11 @@
 //! Fig. 4: transfer times where path 2 has 20 % less load.
 
-use polypath_claims::{Findings, Measurement, Pending, Reason, Sample, Study};
+use polypath_claims::{ClaimRemark, Findings, Measurement, Pending, Sample, Study};
 use polypath_scenario::Scheme;
 
 use super::curves::{path_load, times_plots, times_table};
 use super::fig3::{STATED, rows, stated_row};
-use super::harm::{Together, harm_table};
+use super::harm::{LockStepRuns, harm_table};
 use super::loads::loads_table;
 use super::parameters;
 use super::plan::{FILE, LoadPoint, Plan, Size, calibrate, size, title};
@@ -65,7 +65,7 @@ pub(super) fn fig4(study: &mut Study<'_>) -> Result<Findings, Pending> {
     let ((mut rows, targets), balanced) = (lighter?, balanced?);
     let setting = Setting::new(Topology::Apart);
     let measurements = unbalanced(&rows, &balanced);
-    let harm = harm_table("fig4-harm", rows.iter().filter_map(Together::of_row));
+    let harm = harm_table("fig4-harm", rows.iter().filter_map(LockStepRuns::of_row));
     let reasons = reasons(&rows, &balanced);
     // Plain TCP does not use path 2: its curve is that of Fig. 3.
     for row in &mut rows {
@@ -97,7 +97,7 @@ pub(super) fn fig4(study: &mut Study<'_>) -> Result<Findings, Pending> {
 }
 
 /// The reason for differing claims: the times of the schemes here and over equal paths.
-fn reasons(rows: &[LoadPoint], balanced: &[LoadPoint]) -> Vec<Reason> {
+fn reasons(rows: &[LoadPoint], balanced: &[LoadPoint]) -> Vec<ClaimRemark> {
     let (row, even) = (stated_row(rows), stated_row(balanced));
     let each = Scheme::ALL[1..].iter().map(|scheme| {
         let [here, there] = [row, even].map(|row| shown(estimate(&row.times(*scheme)), 2));
@@ -118,7 +118,7 @@ fn reasons(rows: &[LoadPoint], balanced: &[LoadPoint]) -> Vec<Reason> {
         "ppd.fig4.probes_win_unbalanced",
         "ppd.fig4.duplicates_win_most",
     ]
-    .map(|claim| Reason {
+    .map(|claim| ClaimRemark {
         claim,
         text: text.clone(),
     })

@@ -1,12 +1,12 @@
 //! Figs. 5 and 6: the playable size of a file of 1000 packets during its transfer, and the time
 //! that playout must wait (pre-buffer).
 
-use polypath_claims::{Findings, Measurement, Pending, Reason, Study};
+use polypath_claims::{ClaimRemark, Findings, Measurement, Pending, Study};
 use polypath_report::playout::TOLERANCE;
 use polypath_report::plot::Stated;
 use polypath_scenario::Scheme;
 
-use super::harm::{Together, harm_table};
+use super::harm::{LockStepRuns, harm_table};
 use super::loads::loads_table;
 use super::parameters;
 use super::plan::{Size, calibrate, name, title};
@@ -57,7 +57,7 @@ pub(super) fn fig5(study: &mut Study<'_>) -> Result<Findings, Pending> {
         tables: vec![
             table("fig5", &found),
             tolerances("fig5", &found),
-            harm_table("fig5-harm", [Together::of_runs("0.94, 0.94", &found)]),
+            harm_table("fig5-harm", [LockStepRuns::of_runs("0.94, 0.94", &found)]),
             loads_table(study, "fig5-loads", &Setting::new(Topology::Apart), &LOADS)?,
         ],
         measurements: measurements(&found),
@@ -140,7 +140,7 @@ pub(super) fn fig6(study: &mut Study<'_>) -> Result<Findings, Pending> {
         rate("playout_rate.ppd1.fig6", &found),
         rate("playout_rate.ppd1.fig5", &even_loads),
     ];
-    let harm = harm_table("fig6-harm", [Together::of_runs("0.94, 0.85", &found)]);
+    let harm = harm_table("fig6-harm", [LockStepRuns::of_runs("0.94, 0.85", &found)]);
     let reasons = vec![reason_of_fig6(&found, &even_loads)];
     // Plain TCP does not use path 2.
     let tcp = even_loads.schemes.into_iter().next();
@@ -167,7 +167,7 @@ fn quartiles(found: &Runs, scheme: Scheme) -> String {
 }
 
 /// The caveats of the pre-buffers: the tolerance, and the rate at which they are compared.
-fn caveats(found: &Runs) -> Vec<Reason> {
+fn caveats(found: &Runs) -> Vec<ClaimRemark> {
     let schemes = [Scheme::Tcp, Scheme::PpdTcp3, Scheme::PpdTcp2];
     let own = schemes.map(|scheme| {
         format!(
@@ -198,12 +198,12 @@ fn caveats(found: &Runs) -> Vec<Reason> {
         ("ppd.fig5.probes_near_bound", near),
         ("ppd.fig5.prebuffer", late),
     ]
-    .map(|(claim, text)| Reason { claim, text })
+    .map(|(claim, text)| ClaimRemark { claim, text })
     .to_vec()
 }
 
 /// The reason for which the claim of Fig. 6 differs, from these runs.
-fn reason_of_fig6(lighter: &Runs, even: &Runs) -> Reason {
+fn reason_of_fig6(lighter: &Runs, even: &Runs) -> ClaimRemark {
     let each = Scheme::ALL[1..].iter().map(|scheme| {
         let [here, there] = [lighter, even].map(|runs| shown(estimate(&runs.rates(*scheme)), 1));
         format!("{} {here} kB/s instead of {there} kB/s", title(*scheme))
@@ -215,11 +215,11 @@ fn reason_of_fig6(lighter: &Runs, even: &Runs) -> Reason {
         each.collect::<Vec<_>>().join(", ")
     );
     let claim = "ppd.fig6.unbalanced_is_faster";
-    Reason { claim, text }
+    ClaimRemark { claim, text }
 }
 
 /// The reasons for which claims of Fig. 5 differ, from these runs.
-fn reasons(found: &Runs) -> Vec<Reason> {
+fn reasons(found: &Runs) -> Vec<ClaimRemark> {
     let probes = found.of(Scheme::PpdTcp3);
     let [pairs, requests] = [0, 1].map(|which| signals(probes, which));
     let all = pooled_overhead(probes);
@@ -251,6 +251,6 @@ fn reasons(found: &Runs) -> Vec<Reason> {
         ("ppd.fig5.probes_near_bound", near),
         ("ppd.fig5.prebuffer", prebuffer),
     ]
-    .map(|(claim, text)| Reason { claim, text })
+    .map(|(claim, text)| ClaimRemark { claim, text })
     .to_vec()
 }

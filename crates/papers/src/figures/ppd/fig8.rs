@@ -1,10 +1,10 @@
 //! Fig. 8: paths that share a fast link.
 
-use polypath_claims::{Findings, Measurement, Pending, Reason, Study};
+use polypath_claims::{ClaimRemark, Findings, Measurement, Pending, Study};
 use polypath_scenario::Scheme;
 
 use super::curves::{path_load, ratio, times_plots, times_table};
-use super::harm::{Together, harm_table};
+use super::harm::{LockStepRuns, harm_table};
 use super::loads::loads_table;
 use super::parameters;
 use super::plan::{FILE, LoadPoint, Plan, Size, calibrate, name, size, title};
@@ -81,7 +81,7 @@ pub(super) fn fig8(study: &mut Study<'_>) -> Result<Findings, Pending> {
         ),
         tables: vec![
             times_table("fig8", &rows),
-            harm_table("fig8-harm", rows.iter().filter_map(Together::of_row)),
+            harm_table("fig8-harm", rows.iter().filter_map(LockStepRuns::of_row)),
             loads_table(
                 study,
                 "fig8-loads",
@@ -104,7 +104,7 @@ pub(super) fn measured(row: &LoadPoint) -> f64 {
 }
 
 /// The reason for which the claim of Fig. 8 differs, from these runs.
-fn reason_of_fig8(rows: &[LoadPoint]) -> Reason {
+fn reason_of_fig8(rows: &[LoadPoint]) -> ClaimRemark {
     let each = rows.iter().map(|row| {
         let ratios = Scheme::ALL[1..].iter();
         let ratios =
@@ -117,13 +117,13 @@ fn reason_of_fig8(rows: &[LoadPoint]) -> Reason {
         each.collect::<Vec<_>>().join("; ")
     );
     let claim = "ppd.fig8.shared_fast_link";
-    Reason { claim, text }
+    ClaimRemark { claim, text }
 }
 
 /// The load of the shared link where the claim is judged.
-fn caveat(high: &LoadPoint) -> Reason {
+fn caveat(high: &LoadPoint) -> ClaimRemark {
     let [there, back] = shared_loads(high);
-    Reason {
+    ClaimRemark {
         claim: "ppd.fig8.shared_fast_link",
         text: format!(
             "The paper calls the links that are not shared the bottlenecks. With two of 10 Mbit/s \
@@ -138,8 +138,10 @@ fn caveat(high: &LoadPoint) -> Reason {
 /// The mean load of the shared link towards the client and the server, over schemes and replicas.
 pub(super) fn shared_loads(row: &LoadPoint) -> [f64; 2] {
     let runs = || row.schemes.iter().flat_map(|(_, runs)| runs);
-    [0, 1].map(|way| {
-        let loads: Vec<f64> = runs().filter_map(|run| Some(run.shared?[way])).collect();
+    [0, 1].map(|direction| {
+        let loads: Vec<f64> = runs()
+            .filter_map(|run| Some(run.shared?[direction]))
+            .collect();
         mean(&loads)
     })
 }

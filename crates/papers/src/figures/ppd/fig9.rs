@@ -1,11 +1,11 @@
 //! Fig. 9: the shared link of the paths is the bottleneck.
 
-use polypath_claims::{FigureTable, Findings, Measurement, Pending, Reason, Sample, Study};
+use polypath_claims::{ClaimRemark, FigureTable, Findings, Measurement, Pending, Sample, Study};
 use polypath_scenario::Scheme;
 
 use super::curves::{ratio, times_plots, times_table};
 use super::fig8::{fast, measured, rows, shared_load, shared_loads};
-use super::harm::{Together, harm_table};
+use super::harm::{LockStepRuns, harm_table};
 use super::parameters;
 use super::plan::{FILE, LoadPoint, Size, name, size, title};
 use crate::figures::estimates::{estimate, mean, shown};
@@ -55,7 +55,7 @@ pub(super) fn fig9(study: &mut Study<'_>) -> Result<Findings, Pending> {
         ),
         tables: vec![
             times_table("fig9", &slow),
-            harm_table("fig9-harm", slow.iter().filter_map(Together::of_row)),
+            harm_table("fig9-harm", slow.iter().filter_map(LockStepRuns::of_row)),
             gains_table(&fast, &slow),
         ],
         measurements: measurements(high, nearest),
@@ -103,9 +103,9 @@ fn same_sources(fast: &[LoadPoint], slow: &[LoadPoint]) -> String {
 }
 
 /// The loads at which gains are compared.
-fn caveat(fast: &LoadPoint, slow: &LoadPoint, same: &str) -> Reason {
+fn caveat(fast: &LoadPoint, slow: &LoadPoint, same: &str) -> ClaimRemark {
     let [there, back] = shared_loads(fast);
-    Reason {
+    ClaimRemark {
         claim: CLAIM,
         text: format!(
             "The paper does not state the load at which gains are compared. Here that of Fig. 9 is \
@@ -174,7 +174,7 @@ fn gains(row: &LoadPoint, scheme: Scheme) -> Vec<Sample> {
 }
 
 /// The reason for which the claim of Fig. 9 differs, from these runs.
-fn reason(fast: &LoadPoint, slow: &LoadPoint) -> Reason {
+fn reason(fast: &LoadPoint, slow: &LoadPoint) -> ClaimRemark {
     let each = Scheme::ALL[1..].iter().map(|scheme| {
         let [slow, fast] = [slow, fast].map(|row| {
             let gain = shown(estimate(&gains(row, *scheme)), 2);
@@ -191,18 +191,18 @@ fn reason(fast: &LoadPoint, slow: &LoadPoint) -> Reason {
         plain(slow),
         plain(fast)
     );
-    Reason { claim: CLAIM, text }
+    ClaimRemark { claim: CLAIM, text }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::jobs::ppd::transfers::Carried;
+    use crate::jobs::ppd::transfers::SchemeResult;
 
     fn row(times: &[(f64, f64)]) -> LoadPoint {
-        let of = |time: f64| Carried {
+        let of = |time: f64| SchemeResult {
             times: vec![time],
-            ..Carried::default()
+            ..SchemeResult::default()
         };
         let schemes = vec![
             (Scheme::Tcp, times.iter().map(|pair| of(pair.0)).collect()),

@@ -7,15 +7,15 @@ use polypath_scenario::Scheme;
 use super::plan::{LoadPoint, title};
 use super::playout::Runs;
 use crate::figures::estimates::shown;
-use crate::jobs::ppd::transfers::Carried;
+use crate::jobs::ppd::transfers::SchemeResult;
 
 /// Schemes that ran in lock-step, and the setting; the first is the baseline of the others.
-pub(super) struct Together<'a> {
+pub(super) struct LockStepRuns<'a> {
     at: String,
-    schemes: Vec<(Scheme, Vec<&'a Carried>)>,
+    schemes: Vec<(Scheme, Vec<&'a SchemeResult>)>,
 }
 
-impl<'a> Together<'a> {
+impl<'a> LockStepRuns<'a> {
     /// The schemes of a row; `None` if they did not run in lock-step.
     pub(super) fn of_row(row: &'a LoadPoint) -> Option<Self> {
         let schemes = row.schemes.iter();
@@ -44,7 +44,7 @@ impl<'a> Together<'a> {
         let Some(((base, plain), others)) = self.schemes.split_first() else {
             return Vec::new();
         };
-        let line = |(scheme, runs): &(Scheme, Vec<&Carried>)| {
+        let line = |(scheme, runs): &(Scheme, Vec<&SchemeResult>)| {
             let harm = harm(plain, runs);
             vec![
                 self.at.clone(),
@@ -60,7 +60,10 @@ impl<'a> Together<'a> {
 
 /// The bytes that the background delivered with each scheme over those delivered with another in
 /// the same rounds.
-pub(super) fn harm_table<'a>(id: &str, all: impl IntoIterator<Item = Together<'a>>) -> FigureTable {
+pub(super) fn harm_table<'a>(
+    id: &str,
+    all: impl IntoIterator<Item = LockStepRuns<'a>>,
+) -> FigureTable {
     let columns = ["load", "scheme", "baseline", "ratio", "replicas"];
     FigureTable {
         id: id.to_owned(),
@@ -74,8 +77,8 @@ pub(super) fn harm_table<'a>(id: &str, all: impl IntoIterator<Item = Together<'a
 
 /// The ratio over all rounds. The rounds of one replica continue in one network and are not
 /// independent: its interval is that of the sums of replicas.
-fn harm(plain: &[&Carried], runs: &[&Carried]) -> Option<Estimate> {
-    let sum = |run: &Carried| run.background.iter().sum::<f64>();
+fn harm(plain: &[&SchemeResult], runs: &[&SchemeResult]) -> Option<Estimate> {
+    let sum = |run: &SchemeResult| run.background.iter().sum::<f64>();
     let pairs = plain.iter().zip(runs);
     let pairs: Vec<(f64, f64)> = pairs.map(|(plain, run)| (sum(run), sum(plain))).collect();
     Estimate::of_ratio(&pairs)

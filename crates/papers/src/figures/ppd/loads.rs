@@ -42,8 +42,8 @@ pub(super) fn loads_table(
 }
 
 fn line(target: f64, found: &Calibrated) -> Vec<String> {
-    let of = |path: usize, way: usize| {
-        let loads: Vec<f64> = found.loads.iter().map(|run| run[path][way]).collect();
+    let of = |path: usize, direction: usize| {
+        let loads: Vec<f64> = found.loads.iter().map(|run| run[path][direction]).collect();
         shown(Estimate::of(&loads), 3)
     };
     let [idle, _] = found.idle;
@@ -60,10 +60,12 @@ fn line(target: f64, found: &Calibrated) -> Vec<String> {
 
 /// The maximum deviation of the mean load of a path and direction from its target.
 fn farthest(target: f64, found: &Calibrated) -> String {
-    let ways = [(0, 0), (0, 1), (1, 0), (1, 1)].map(|(path, way)| {
-        let loads: Vec<f64> = found.loads.iter().map(|run| run[path][way]).collect();
+    let directions = [(0, 0), (0, 1), (1, 0), (1, 1)].map(|(path, direction)| {
+        let loads: Vec<f64> = found.loads.iter().map(|run| run[path][direction]).collect();
         100.0 * (mean(&loads) / target - 1.0)
     });
-    let farthest = ways.into_iter().max_by(|a, b| a.abs().total_cmp(&b.abs()));
+    let farthest = directions
+        .into_iter()
+        .max_by(|a, b| a.abs().total_cmp(&b.abs()));
     farthest.map_or("-".to_owned(), |miss| format!("{miss:+.1}"))
 }

@@ -69,7 +69,7 @@ pub(super) fn overhead(study: &mut Study<'_>) -> Result<Findings, Pending> {
 }
 
 /// The relative difference of `bytes` to those of plain TCP.
-fn ratio(bytes: u64, plain: &[crate::jobs::ppd::transfers::Carried]) -> f64 {
+fn ratio(bytes: u64, plain: &[crate::jobs::ppd::transfers::SchemeResult]) -> f64 {
     let plain: u64 = plain.iter().map(|run| run.bytes[1]).sum();
     bytes as f64 / plain.max(1) as f64 - 1.0
 }

@@ -48,7 +48,7 @@ pub(super) fn measured_in(
         every,
         seed,
     });
-    let spans = study.ask_all(jobs)?;
+    let spans = study.request_all(jobs)?;
     let sample = |(seed, spans): (u64, Vec<f64>)| {
         let value = mean(&spans);
         (!spans.is_empty()).then_some((Sample { seed, value }, spans.len()))

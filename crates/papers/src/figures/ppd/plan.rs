@@ -8,7 +8,7 @@ use polypath_scenario::Scheme;
 use crate::figures::estimates::mean;
 use crate::jobs::ppd::calibration::{Calibrate, Calibrated};
 use crate::jobs::ppd::setting::{Setting, Traffic};
-use crate::jobs::ppd::transfers::{Carried, Transfers};
+use crate::jobs::ppd::transfers::{SchemeResult, Transfers};
 
 /// A file of Figs. 3, 4, 8 and 9: "100Kbyte" in packets of 1000 B (5.1).
 pub(super) const FILE: u64 = 100_000;
@@ -75,7 +75,7 @@ pub(super) fn calibrate_ways(
         span,
         seeds: seeds("calibration", replicas),
     });
-    study.ask_all(jobs)
+    study.request_all(jobs)
 }
 
 /// The transfers at one load, by scheme.
@@ -86,7 +86,7 @@ pub(super) struct LoadPoint {
     /// The seeds of the replicas.
     pub(super) seeds: Vec<u64>,
     /// Each scheme that was run, with its result in each replica.
-    pub(super) schemes: Vec<(Scheme, Vec<Carried>)>,
+    pub(super) schemes: Vec<(Scheme, Vec<SchemeResult>)>,
     /// Whether all of them ran in lock-step.
     pub(super) in_lock_step: bool,
 }
@@ -124,7 +124,7 @@ impl Plan<'_> {
             seed,
             about: self.size.about,
         });
-        let runs = study.ask_all(jobs)?;
+        let runs = study.request_all(jobs)?;
         let of = |n: usize| runs.iter().filter_map(|run| run.get(n).cloned()).collect();
         let by_scheme = schemes
             .iter()
@@ -155,7 +155,7 @@ impl Plan<'_> {
 
 impl LoadPoint {
     /// The result of a scheme in each replica.
-    pub(super) fn of(&self, scheme: Scheme) -> &[Carried] {
+    pub(super) fn of(&self, scheme: Scheme) -> &[SchemeResult] {
         let found = self.schemes.iter().find(|(known, _)| *known == scheme);
         found.map_or(&[], |(_, runs)| runs)
     }
@@ -166,7 +166,11 @@ impl LoadPoint {
     }
 
     /// A quantity of each replica with a value.
-    pub(super) fn each(&self, scheme: Scheme, of: impl Fn(&Carried) -> Option<f64>) -> Vec<Sample> {
+    pub(super) fn each(
+        &self,
+        scheme: Scheme,
+        of: impl Fn(&SchemeResult) -> Option<f64>,
+    ) -> Vec<Sample> {
         let samples = self.seeds.iter().zip(self.of(scheme));
         samples
             .filter_map(|(seed, run)| {

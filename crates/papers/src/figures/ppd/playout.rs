@@ -111,7 +111,7 @@ pub(super) fn played(
             about: size.about,
         })
     });
-    let runs = study.ask_all(jobs)?;
+    let runs = study.request_all(jobs)?;
     let of = |n: usize| runs.iter().filter_map(|run| run.get(n).cloned()).collect();
     let schemes = schemes
         .iter()

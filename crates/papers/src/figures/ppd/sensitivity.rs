@@ -1,7 +1,7 @@
 //! The sensitivity of the ratios of Fig. 3 at a load of .95 to parameters that the paper does not
 //! state.
 
-use polypath_claims::{FigureTable, Findings, Pending, Reason, Scale, Study};
+use polypath_claims::{ClaimRemark, FigureTable, Findings, Pending, Scale, Study};
 use polypath_report::statistics::Estimate;
 use polypath_scenario::Scheme;
 
@@ -177,10 +177,15 @@ fn line(what: &str, row: &LoadPoint) -> Vec<String> {
         .iter()
         .map(|scheme| shown(ratio(row, *scheme), 2));
     let tcp = row.of(Scheme::Tcp);
-    let loads =
-        [0, 1].map(|way| mean(&tcp.iter().map(|run| run.loads[0][way]).collect::<Vec<_>>()));
-    let lost = [0, 1].map(|way| {
-        let frames = tcp.iter().map(|run| run.frames[0][way]);
+    let loads = [0, 1].map(|direction| {
+        mean(
+            &tcp.iter()
+                .map(|run| run.loads[0][direction])
+                .collect::<Vec<_>>(),
+        )
+    });
+    let lost = [0, 1].map(|direction| {
+        let frames = tcp.iter().map(|run| run.frames[0][direction]);
         let (lost, sent) = frames.fold((0, 0), |(a, b), (lost, sent)| (a + lost, b + sent));
         100.0 * lost as f64 / sent.max(1) as f64
     });
@@ -195,7 +200,7 @@ fn line(what: &str, row: &LoadPoint) -> Vec<String> {
 }
 
 /// The reason for which the times of Fig. 3 differ from the paper's, from these runs.
-pub(super) fn reasons(study: &mut Study<'_>) -> Result<Vec<Reason>, Pending> {
+pub(super) fn reasons(study: &mut Study<'_>) -> Result<Vec<ClaimRemark>, Pending> {
     let Compared { base, variants } = compared(study)?;
     let stated = |n: usize| study.stated("ppd.fig3.at_95", n);
     let paper = [1, 2, 3].map(|n| Some(stated(0)? / stated(n)?));
@@ -223,7 +228,7 @@ pub(super) fn reasons(study: &mut Study<'_>) -> Result<Vec<Reason>, Pending> {
         range(ORDER[1], &base, &variants)
     );
     let texts = [times, text.clone(), text];
-    let reason = |(claim, text)| Reason { claim, text };
+    let reason = |(claim, text)| ClaimRemark { claim, text };
     Ok(CLAIMS.into_iter().zip(texts).map(reason).collect())
 }
 

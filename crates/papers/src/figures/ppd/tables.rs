@@ -1,6 +1,8 @@
 //! Tables 1 and 2: delta T over the load.
 
-use polypath_claims::{FigureTable, Findings, Measurement, Pending, Reason, Sample, Scale, Study};
+use polypath_claims::{
+    ClaimRemark, FigureTable, Findings, Measurement, Pending, Sample, Scale, Study,
+};
 use polypath_report::plot::{Look, Plot, Point, Series, Stated};
 
 use super::pairs::{HOPS, measured};
@@ -205,7 +207,7 @@ pub(super) fn table2(study: &mut Study<'_>) -> Result<Findings, Pending> {
          Delta T over six links (over five, if run) is in ms, by load: {}.",
         by_load.collect::<Vec<_>>().join(", ")
     );
-    found.reasons.push(Reason {
+    found.reasons.push(ClaimRemark {
         claim: "ppd.delta_t.table2",
         text,
     });

@@ -1,7 +1,7 @@
 //! The dependence of delta T on the distance of the background traffic, and the effect of the
 //! threshold.
 
-use polypath_claims::{FigureTable, Pending, Reason, Sample, Study};
+use polypath_claims::{ClaimRemark, FigureTable, Pending, Sample, Study};
 use polypath_scenario::Scheme;
 
 use super::fig3::STATED;
@@ -47,7 +47,7 @@ pub(super) fn reasons(
     matrices: &FigureTable,
     table: &FigureTable,
     switches: &[Switches],
-) -> Vec<Reason> {
+) -> Vec<ClaimRemark> {
     let rows = table.rows.iter();
     let by_load: Vec<String> = rows
         .map(|row| format!("{} at {}", row[2], row[0]))
@@ -77,7 +77,7 @@ pub(super) fn reasons(
         ("ppd.delta_t.falls_with_load", &matrix),
         ("ppd.delta_t.fewer_switches", &threshold),
     ]
-    .map(|(claim, text)| Reason {
+    .map(|(claim, text)| ClaimRemark {
         claim,
         text: text.clone(),
     })

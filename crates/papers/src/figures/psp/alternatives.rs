@@ -1,6 +1,6 @@
 //! The goodput of a TCP with a large window in settings other than those of Fig. 14.
 
-use polypath_claims::{FigureTable, Pending, Reason, Sample, Study};
+use polypath_claims::{ClaimRemark, FigureTable, Pending, Sample, Study};
 
 use super::sweep::{extremes, mean, seeds, span};
 use crate::figures::estimates::{estimate, text};
@@ -79,7 +79,7 @@ pub(super) fn rows(study: &mut Study<'_>) -> Result<Vec<TcpRates>, Pending> {
                     ..merge.clone()
                 })
             };
-            (name, study.ask_all(seeds.iter().map(job)))
+            (name, study.request_all(seeds.iter().map(job)))
         })
         .collect();
     let row = |(name, runs): (String, Result<Vec<Flows>, Pending>)| {
@@ -128,7 +128,11 @@ pub(super) fn table_of(rows: &[TcpRates]) -> FigureTable {
 
 /// The reason for which the mean over the TCPs differs from the paper's value for one; it states
 /// the rates of a sender and of a TCP in Mb/s.
-pub(super) fn reason(claim: &'static str, [sender, stated]: [f64; 2], rows: &[TcpRates]) -> Reason {
+pub(super) fn reason(
+    claim: &'static str,
+    [sender, stated]: [f64; 2],
+    rows: &[TcpRates],
+) -> ClaimRemark {
     let value = |samples: &[Sample]| estimate(samples).map_or(0.0, |known| known.mean);
     let near = |setting: &&TcpRates| (value(&setting.tcp) / stated - 1.0).abs() <= 0.15;
     let named = |setting: &TcpRates| format!("{} ({} Mb/s)", setting.name, text(&setting.tcp, 2));
@@ -139,7 +143,7 @@ pub(super) fn reason(claim: &'static str, [sender, stated]: [f64; 2], rows: &[Tc
     };
     let own = &rows[0];
     let filled = |media: f64, tcp: f64| f64::from(EACH) * (media + tcp) / f64::from(SHARED) * 100.0;
-    Reason {
+    ClaimRemark {
         claim,
         text: format!(
             "The paper shows one TCP of 16; the claim is compared with their mean, {} Mb/s, and \

@@ -4,7 +4,7 @@ pub(super) mod growth;
 
 use polypath_batch::replica_seeds;
 use polypath_claims::{
-    Figure, FigureTable, Findings, Measurement, Pending, Reason, SEED, Sample, Study,
+    ClaimRemark, Figure, FigureTable, Findings, Measurement, Pending, SEED, Sample, Study,
 };
 use polypath_core::spacing::{Attribution, Counting};
 use polypath_report::plot::{Plot, Point, Series};
@@ -95,7 +95,7 @@ fn all_runs(study: &mut Study<'_>) -> Result<Vec<Runs>, Pending> {
                     counting,
                 };
                 let job = |&seed: &u64| Trace(Merge::adaptive(senders, protocol, SPAN, seed));
-                asked.push((senders, protocol, study.ask_all(seeds.iter().map(job))));
+                asked.push((senders, protocol, study.request_all(seeds.iter().map(job))));
             }
         }
     }
@@ -136,7 +136,7 @@ fn damping(study: &mut Study<'_>) -> Result<Findings, Pending> {
 }
 
 /// The interpretation that is judged, and the results of the others.
-fn readings_judged(pairs: &[(&Runs, &Runs)]) -> Vec<Reason> {
+fn readings_judged(pairs: &[(&Runs, &Runs)]) -> Vec<ClaimRemark> {
     let swing = |runs: &Runs| text(&runs.samples(|c| mean_of(c, |c| c.deviation)), 2);
     let by_protocol = |of: &dyn Fn(&(&Runs, &Runs)) -> String| {
         let others = pairs[1..].iter();
@@ -151,11 +151,11 @@ fn readings_judged(pairs: &[(&Runs, &Runs)]) -> Vec<Reason> {
     let gain = by_protocol(&|(ad_hoc, damped)| text(&gains(ad_hoc, damped), 3));
     let swings = by_protocol(&|(ad_hoc, damped)| format!("{}, {}", swing(ad_hoc), swing(damped)));
     vec![
-        Reason {
+        ClaimRemark {
             claim: "psp.fig5.damping",
             text: format!("{judged} these gains: {gain}."),
         },
-        Reason {
+        ClaimRemark {
             claim: "psp.fig5.oscillation",
             text: format!("{judged} these deviations in Mb/s, ad hoc and damped: {swings}."),
         },

@@ -42,7 +42,7 @@ impl Pairs {
     /// If results are missing.
     pub(super) fn of(study: &mut Study<'_>, merge: impl Fn(u64) -> Merge) -> Result<Self, Pending> {
         let seeds = replica_seeds(SEED, study.pick(4, 10));
-        let traces = study.ask_all(seeds.iter().map(|&seed| Trace(merge(seed))))?;
+        let traces = study.request_all(seeds.iter().map(|&seed| Trace(merge(seed))))?;
         Ok(Self(seeds.into_iter().zip(traces).collect()))
     }
 

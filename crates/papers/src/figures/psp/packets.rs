@@ -1,6 +1,6 @@
 //! The packet size that the paper's numbers imply, and the results with others.
 
-use polypath_claims::{Figure, FigureTable, Findings, Pending, Reason, Sample, Study};
+use polypath_claims::{ClaimRemark, Figure, FigureTable, Findings, Pending, Sample, Study};
 
 use super::crowd::{best_row, received};
 use super::sweep::{Sweep, TIME, mean, seeds, span};
@@ -216,8 +216,8 @@ fn others(rows: &[PacketResult], of: impl Fn(&PacketResult) -> String) -> String
 }
 
 /// The dependence of the best spacing on the packet size.
-pub(super) fn spacing_caveat(claim: &'static str, rows: &[PacketResult]) -> Reason {
-    Reason {
+pub(super) fn spacing_caveat(claim: &'static str, rows: &[PacketResult]) -> ClaimRemark {
+    ClaimRemark {
         claim,
         text: format!(
             "The resolution of the best spacing is a step of the sweep, 50 us or (with --full) 25 \
@@ -228,8 +228,12 @@ pub(super) fn spacing_caveat(claim: &'static str, rows: &[PacketResult]) -> Reas
 }
 
 /// The dependence of the rate of a TCP with a small window on the packet size.
-pub(super) fn window_caveat(claim: &'static str, most: &[Sample], rows: &[PacketResult]) -> Reason {
-    Reason {
+pub(super) fn window_caveat(
+    claim: &'static str,
+    most: &[Sample],
+    rows: &[PacketResult],
+) -> ClaimRemark {
+    ClaimRemark {
         claim,
         text: format!(
             "The rate grows with the packet size, which was chosen by this number among others. {} \
@@ -243,8 +247,8 @@ pub(super) fn window_caveat(claim: &'static str, most: &[Sample], rows: &[Packet
 
 /// The caveat that the rate of a sender at the maximum spacing is one of the numbers from which the
 /// packet size is derived.
-pub(super) fn fitted_caveat(claim: &'static str) -> Reason {
-    Reason {
+pub(super) fn fitted_caveat(claim: &'static str) -> ClaimRemark {
+    ClaimRemark {
         claim,
         text: format!(
             "The sender's rate agrees with the packet size of {PACKET} B, which was chosen by this \

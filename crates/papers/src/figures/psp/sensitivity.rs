@@ -1,6 +1,6 @@
 //! The effects of the choices that the paper leaves open.
 
-use polypath_claims::{FigureTable, Pending, Reason, Sample, Study};
+use polypath_claims::{ClaimRemark, FigureTable, Pending, Sample, Study};
 
 use super::damping::{DAMPED, READINGS};
 use super::fairness::{Pairs, SPAN, deviation, jain, mean};
@@ -154,7 +154,7 @@ pub(super) fn fair_table(id: &str, title: &str, rows: &[PairResult]) -> FigureTa
 }
 
 /// The reason for which two damped senders do not share.
-pub(super) fn fairness_reason(claim: &'static str, rows: &[PairResult]) -> Reason {
+pub(super) fn fairness_reason(claim: &'static str, rows: &[PairResult]) -> ClaimRemark {
     let (own, others) = (&rows[0], &rows[1..]);
     let fair = others.iter().filter(|setting| setting.is_fair());
     let fair: Vec<String> = fair.map(PairResult::description).collect();
@@ -162,7 +162,7 @@ pub(super) fn fairness_reason(claim: &'static str, rows: &[PairResult]) -> Reaso
         [] => "none".to_owned(),
         known => known.join("; "),
     };
-    Reason {
+    ClaimRemark {
         claim,
         text: format!(
             "No rule of the protocol favours the slower sender: a step of 2 us raises a rate r by \

@@ -1,6 +1,8 @@
 //! Whether packets keep their spacing up to the receiver (3.2.4).
 
-use polypath_claims::{Figure, FigureTable, Findings, Measurement, Pending, Reason, Sample, Study};
+use polypath_claims::{
+    ClaimRemark, Figure, FigureTable, Findings, Measurement, Pending, Sample, Study,
+};
 use polypath_report::plot::{Plot, Point, Series};
 
 use super::packets::window_rate;
@@ -120,7 +122,7 @@ fn known(study: &mut Study<'_>) -> Result<Vec<Known>, Pending> {
             let merge = Merge { packet, ..merge };
             Arrivals(window.map_or(merge.clone(), |window| merge.with_tcp(EACH, window)))
         };
-        (setting, study.ask_all(seeds.iter().map(job)))
+        (setting, study.request_all(seeds.iter().map(job)))
     });
     let known = asked.into_iter().map(|(setting, gaps)| {
         Ok(Known {
@@ -168,9 +170,9 @@ fn table(known: &[Known]) -> FigureTable {
 }
 
 /// The caveat on whether the mean results from the packet size or from loss.
-fn packet_or_loss(known: &[Known]) -> Reason {
+fn packet_or_loss(known: &[Known]) -> ClaimRemark {
     let (own, small) = (&known[0], &known[2]);
-    Reason {
+    ClaimRemark {
         claim: CLAIM,
         text: format!(
             "The mean exceeds {SPACING} us because of the packet size, and little because of loss: \
@@ -191,7 +193,7 @@ fn packet_or_loss(known: &[Known]) -> Reason {
 }
 
 /// The reason for which the deviation differs from the paper's, with that in the other settings.
-fn scatter(known: &[Known]) -> Reason {
+fn scatter(known: &[Known]) -> ClaimRemark {
     let others = known[1..].iter().map(|known| {
         format!(
             "{} ({:.1} Mb/s): {} us",
@@ -201,7 +203,7 @@ fn scatter(known: &[Known]) -> Reason {
         )
     });
     let own = &known[0];
-    Reason {
+    ClaimRemark {
         claim: CLAIM,
         text: format!(
             "The deviation is {} us, and {} us without a loss in between. Apart from the start \

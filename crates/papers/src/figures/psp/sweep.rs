@@ -73,7 +73,7 @@ impl Sweep {
         let points = spacings
             .iter()
             .flat_map(|&spacing| seeds.iter().map(move |&seed| (spacing, seed)));
-        let runs = study.ask_all(points.map(|(spacing, seed)| Steady(merge(spacing, seed))))?;
+        let runs = study.request_all(points.map(|(spacing, seed)| Steady(merge(spacing, seed))))?;
         Ok(Self {
             flows: runs.chunks(seeds.len()).map(<[Flows]>::to_vec).collect(),
             spacings: spacings.to_vec(),

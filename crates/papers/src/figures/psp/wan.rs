@@ -9,14 +9,14 @@ use super::sweep::microseconds;
 use polypath_batch::replica_seeds;
 use polypath_report::plot::{Plot, Series};
 
-use crate::jobs::psp::wan::{BOTTLENECK, BUFFER, BURST, Carried, ON, Wan};
+use crate::jobs::psp::wan::{BOTTLENECK, BUFFER, BURST, ON, Wan, WanRates};
 
 pub(super) use crate::jobs::psp::wan::LINE;
 
 use crate::figures::estimates::{point, text};
 use crate::figures::pictures::{figure_table, mbits, share, stated};
 use polypath_claims::{
-    Figure, FigureTable, Findings, Measurement, Pending, Reason, SEED, Sample, Study,
+    ClaimRemark, Figure, FigureTable, Findings, Measurement, Pending, SEED, Sample, Study,
 };
 
 pub(super) const FIGURE: Figure = Figure {
@@ -38,7 +38,7 @@ const SPACINGS: &[u32] = &[
 /// Runs of one model by spacing and seed.
 struct Model {
     seeds: Vec<u64>,
-    runs: Vec<Vec<Carried>>,
+    runs: Vec<Vec<WanRates>>,
 }
 
 impl Model {
@@ -55,21 +55,21 @@ impl Model {
             seconds,
             seed,
         });
-        let runs = study.ask_all(jobs)?;
-        let runs = runs.chunks(seeds.len()).map(<[Carried]>::to_vec).collect();
+        let runs = study.request_all(jobs)?;
+        let runs = runs.chunks(seeds.len()).map(<[WanRates]>::to_vec).collect();
         Ok(Self { seeds, runs })
     }
 
-    fn samples(&self, position: usize, of: impl Fn(Carried) -> f64) -> Vec<Sample> {
+    fn samples(&self, position: usize, of: impl Fn(WanRates) -> f64) -> Vec<Sample> {
         let runs = self.seeds.iter().zip(&self.runs[position]);
-        let sample = |(&seed, &run): (&u64, &Carried)| Sample {
+        let sample = |(&seed, &run): (&u64, &WanRates)| Sample {
             seed,
             value: of(run),
         };
         runs.map(sample).collect()
     }
 
-    fn series(&self, name: &str, of: impl Fn(Carried) -> f64) -> Series {
+    fn series(&self, name: &str, of: impl Fn(WanRates) -> f64) -> Series {
         let spacings = SPACINGS.iter().enumerate();
         let points = spacings.filter_map(|(position, &spacing)| {
             point(f64::from(spacing), &self.samples(position, &of))
@@ -82,7 +82,7 @@ impl Model {
     }
 }
 
-fn delivered(run: Carried) -> f64 {
+fn delivered(run: WanRates) -> f64 {
     run.delivered
 }
 
@@ -134,7 +134,7 @@ fn throughput(kinds: &[(&str, &Model)], rates: [Option<f64>; 3]) -> Plot {
 fn losses(kinds: &[(&str, &Model)]) -> Plot {
     let series = kinds
         .iter()
-        .map(|(name, model)| model.series(name, Carried::loss));
+        .map(|(name, model)| model.series(name, WanRates::loss));
     let points = STATED.iter().zip(LOSSES);
     Plot {
         id: "fig2".to_owned(),
@@ -156,21 +156,21 @@ const NOTES: &[&str] = &[
 ];
 
 /// The caveat on the fitted values, and the purpose of the model.
-fn caveats(kinds: &[(&str, &Model)]) -> Vec<Reason> {
-    let at = |model: &Model, spacing: f64, of: fn(Carried) -> f64, digits| {
+fn caveats(kinds: &[(&str, &Model)]) -> Vec<ClaimRemark> {
+    let at = |model: &Model, spacing: f64, of: fn(WanRates) -> f64, digits| {
         let position = SPACINGS
             .iter()
             .position(|&at| f64::from(at).total_cmp(&spacing).is_eq());
         position.map_or_else(String::new, |at| text(&model.samples(at, of), digits))
     };
     let losses = STATED.iter().zip(LOSSES).map(|(&spacing, paper)| {
-        let ours = at(kinds[0].1, spacing, Carried::loss, 3);
+        let ours = at(kinds[0].1, spacing, WanRates::loss, 3);
         format!("{ours} at {spacing} us ({paper} in the paper)")
     });
     let losses: Vec<String> = losses.collect();
     let without = kinds[1].1;
     vec![
-        Reason {
+        ClaimRemark {
             claim: "psp.fig1_2.wan",
             text: format!(
                 "Fitted to the paper: the rate at 0 us, by the time of an interrupt, and the loss \
@@ -179,7 +179,7 @@ fn caveats(kinds: &[(&str, &Model)]) -> Vec<Reason> {
                 losses.join(", "),
             ),
         },
-        Reason {
+        ClaimRemark {
             claim: "psp.fig1.shape",
             text: format!(
                 "The processor with interrupts was chosen so that the rate is less at 0 us than at \
@@ -215,7 +215,11 @@ fn measurements(model: &Model) -> Vec<Measurement> {
             )
         };
         all.push(of("delivered", "Mb/s", &model.samples(position, delivered)));
-        all.push(of("loss", "ratio", &model.samples(position, Carried::loss)));
+        all.push(of(
+            "loss",
+            "ratio",
+            &model.samples(position, WanRates::loss),
+        ));
     }
     all
 }
@@ -226,7 +230,7 @@ fn table(kinds: &[(&str, &Model)]) -> FigureTable {
         row.push(text(&kinds[0].1.samples(position, |run| run.sent), 1));
         for (_, model) in kinds {
             row.push(text(&model.samples(position, delivered), 2));
-            row.push(text(&model.samples(position, Carried::loss), 4));
+            row.push(text(&model.samples(position, WanRates::loss), 4));
         }
         row
     };

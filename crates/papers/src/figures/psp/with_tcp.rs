@@ -1,6 +1,8 @@
 //! Sixteen senders of equal spacing among sixteen TCP transfers (Figs. 10 to 15).
 
-use polypath_claims::{Figure, FigureTable, Findings, Measurement, Pending, Reason, Sample, Study};
+use polypath_claims::{
+    ClaimRemark, Figure, FigureTable, Findings, Measurement, Pending, Sample, Study,
+};
 use polypath_report::plot::{Plot, Stated};
 
 use super::crowd::{best_row, best_spacing, best_table, lost, received, sent};
@@ -97,7 +99,7 @@ fn media(study: &mut Study<'_>) -> Result<Findings, Pending> {
 }
 
 /// The reason for which senders among TCPs do not have the paper's rate.
-fn capacity_reason(sweep: &Sweep, peak: f64, best: &[Sample]) -> Reason {
+fn capacity_reason(sweep: &Sweep, peak: f64, best: &[Sample]) -> ClaimRemark {
     let shared = f64::from(SHARED);
     let own = peak * f64::from(EACH);
     let at = |spacing: u32, of: fn(&Flows) -> Option<f64>, digits| {
@@ -106,7 +108,7 @@ fn capacity_reason(sweep: &Sweep, peak: f64, best: &[Sample]) -> Reason {
             text(&sweep.at(position, of), digits)
         })
     };
-    Reason {
+    ClaimRemark {
         claim: "psp.fig10_11.with_tcp",
         text: format!(
             "{EACH} senders that receive {peak} Mb/s each have {own} Mb/s, more than the {shared} \

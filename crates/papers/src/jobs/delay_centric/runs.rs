@@ -59,7 +59,7 @@ impl Job for Runs {
 }
 
 fn run(network: &Network, seed: u64) -> Result<Run, JobError> {
-    let mut paths = Paths::default();
+    let mut paths = PathCounts::default();
     let outcome = run_network(network, Seed(seed), &mut paths)?;
     let sources = outcome.flows.iter().take(SOURCES as usize);
     let total: FlowCounters = sources.flat_map(|flow| flow.spans.iter().copied()).sum();
@@ -75,17 +75,17 @@ fn run(network: &Network, seed: u64) -> Result<Run, JobError> {
 
 /// Counts the first paths and the switches of sources.
 #[derive(Default)]
-struct Paths {
+struct PathCounts {
     began_left: u32,
     switches: u32,
 }
 
-impl NetworkObserver for Paths {
+impl NetworkObserver for PathCounts {
     fn on_progress(&mut self, _: Time) {}
 
     fn detail(&self) -> Detail {
         Detail {
-            tcp: true,
+            flow_events: true,
             packets: false,
         }
     }

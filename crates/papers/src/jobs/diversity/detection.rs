@@ -54,7 +54,7 @@ impl Detection {
     ///
     /// # Errors
     /// If results are missing.
-    pub(crate) fn ask(
+    pub(crate) fn request(
         study: &mut Study<'_>,
         config: &RoundModelConfig,
         seeds: u32,
@@ -64,7 +64,7 @@ impl Detection {
             rounds: ROUNDS,
             seed,
         });
-        study.ask_all(jobs)
+        study.request_all(jobs)
     }
 }
 

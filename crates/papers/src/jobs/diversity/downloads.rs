@@ -145,7 +145,7 @@ impl Downloads {
     ///
     /// # Errors
     /// If results are missing.
-    pub(crate) fn ask(
+    pub(crate) fn request(
         &self,
         study: &mut Study<'_>,
         seeds: u32,
@@ -154,7 +154,7 @@ impl Downloads {
             seed,
             ..self.clone()
         });
-        study.ask_all(jobs)
+        study.request_all(jobs)
     }
 
     pub(crate) fn parameters() -> Vec<[String; 2]> {

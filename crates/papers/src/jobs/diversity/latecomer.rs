@@ -48,12 +48,12 @@ impl Late {
     ///
     /// # Errors
     /// If results are missing.
-    pub(crate) fn ask(&self, study: &mut Study<'_>) -> Result<Vec<Latecomer>, Pending> {
+    pub(crate) fn request(&self, study: &mut Study<'_>) -> Result<Vec<Latecomer>, Pending> {
         let jobs = self.seeds.chunks(10).map(|seeds| Self {
             seeds: seeds.to_vec(),
             ..self.clone()
         });
-        let done = study.ask_all(jobs)?;
+        let done = study.request_all(jobs)?;
         Ok(done.into_iter().flatten().collect())
     }
 

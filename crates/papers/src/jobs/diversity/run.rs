@@ -68,7 +68,7 @@ impl Runs {
         clippy::cast_sign_loss,
         reason = "a number of runs is small and positive"
     )]
-    pub(crate) fn ask(&self, study: &mut Study<'_>) -> Result<Vec<RunResult>, Pending> {
+    pub(crate) fn request(&self, study: &mut Study<'_>) -> Result<Vec<RunResult>, Pending> {
         let few = (JOB / self.cost_of_one()).max(1.0) as usize;
         let jobs = self
             .seeds
@@ -79,7 +79,7 @@ impl Runs {
                 shows: self.shows && number == 0,
                 ..self.clone()
             });
-        let done = study.ask_all(jobs)?;
+        let done = study.request_all(jobs)?;
         Ok(done.into_iter().flatten().collect())
     }
 

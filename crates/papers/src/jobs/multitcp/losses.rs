@@ -134,7 +134,7 @@ impl Losses {
             let (from, until) = (at * 1e9, at * 1e9 + packet);
             format!("outage = [{{ from = \"{from:.0} ns\", until = \"{until:.0} ns\" }}]\n")
         });
-        // The way back is a link of its own, whose ACKs the outage spares.
+        // The return route is a link of its own, whose ACKs the outage spares.
         let link = |name: &str, [from, to]: [&str; 2], more: &str| {
             format!(
                 "[[link]]\nname = \"{name}{number}\"\nfrom = \"{from}\"\nto = \"{to}\"\nsimplex = true\n\

@@ -168,7 +168,7 @@ impl NetworkObserver for Watcher {
 
     fn detail(&self) -> Detail {
         Detail {
-            tcp: true,
+            flow_events: true,
             packets: false,
         }
     }

@@ -60,7 +60,7 @@ pub(crate) struct Calibrated {
 
 /// A point of the search: the logarithms of the TCP idle times by direction.
 #[derive(Clone, Debug)]
-struct Try {
+struct SearchPoint {
     at: [f64; 2],
     loads: Vec<Loads>,
 }
@@ -99,7 +99,7 @@ impl Job for Calibrate {
 
 impl Calibrate {
     /// The next try. Equal directions have one idle time, by the mean of both; others one each.
-    fn next(&self, searches: &mut [Search; 2], last: &Try) -> [f64; 2] {
+    fn next(&self, searches: &mut [Search; 2], last: &SearchPoint) -> [f64; 2] {
         if self.is_even() {
             return [searches[0].next(last.at[0], mean(&last.loads)); 2];
         }
@@ -113,16 +113,16 @@ impl Calibrate {
     }
 
     /// The relative deviation from the targets; for unequal directions the greater one.
-    fn error(&self, found: &Try) -> f64 {
-        let miss = |load: f64, way: usize| (load / self.targets[way] - 1.0).abs();
+    fn error(&self, found: &SearchPoint) -> f64 {
+        let miss = |load: f64, direction: usize| (load / self.targets[direction] - 1.0).abs();
         if self.is_even() {
             return miss(mean(&found.loads), 0);
         }
-        let ways = [0, 1].map(|way| miss(mean_of(&found.loads, way), way));
-        ways[0].max(ways[1])
+        let directions = [0, 1].map(|direction| miss(mean_of(&found.loads, direction), direction));
+        directions[0].max(directions[1])
     }
 
-    fn missed(&self, best: &Try) -> JobError {
+    fn missed(&self, best: &SearchPoint) -> JobError {
         JobError::Other(format!(
             "no idle times give loads of {} to the client and {} to the server within {} %: the best of {TRIES} tries, TCP \
              idle times of {:.4} s and {:.4} s, gives {:.4} and {:.4}; take other loads or sources",
@@ -136,7 +136,7 @@ impl Calibrate {
         ))
     }
 
-    fn attempt(&self, at: [f64; 2]) -> Result<Try, JobError> {
+    fn attempt(&self, at: [f64; 2]) -> Result<SearchPoint, JobError> {
         let traffic = Some([at.map(Idle::at); 2]);
         let scenario = self
             .setting
@@ -147,7 +147,7 @@ impl Calibrate {
             .iter()
             .map(|seed| measure(&scenario, Seed(*seed), span));
         let loads = runs.collect::<Result<_, _>>()?;
-        Ok(Try { at, loads })
+        Ok(SearchPoint { at, loads })
     }
 }
 
@@ -157,8 +157,8 @@ pub(crate) fn mean(loads: &[Loads]) -> f64 {
 }
 
 /// The mean over runs and paths of a direction: to the client (0), or to the server (1).
-fn mean_of(loads: &[Loads], way: usize) -> f64 {
-    let all = loads.iter().flatten().map(|path| path[way]);
+fn mean_of(loads: &[Loads], direction: usize) -> f64 {
+    let all = loads.iter().flatten().map(|path| path[direction]);
     all.sum::<f64>() / (2 * loads.len()) as f64
 }
 
@@ -239,8 +239,8 @@ mod tests {
     fn directions_may_have_different_loads() {
         let targets = [0.6, 0.9];
         let found = found(Setting::new(Topology::Apart), targets, 100, &[1]);
-        for (way, target) in targets.into_iter().enumerate() {
-            let load = mean_of(&found.loads, way);
+        for (direction, target) in targets.into_iter().enumerate() {
+            let load = mean_of(&found.loads, direction);
             assert!((load / target - 1.0).abs() < FAR, "{found:?}");
         }
     }

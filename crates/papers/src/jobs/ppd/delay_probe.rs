@@ -57,8 +57,8 @@ impl Path {
         })
     }
 
-    /// Sends a pair, a probe followed at once by a data packet, and runs for `span`. Returns what
-    /// pairs measured in that time.
+    /// Sends a pair, a probe followed immediately by a data packet, and runs for `span`. Returns
+    /// what pairs measured in that time.
     pub(crate) fn next_pair(&mut self, span: Duration) -> Vec<Duration> {
         let pair = Some(self.pairs);
         for size in [PROBE, DATA] {

@@ -15,8 +15,7 @@ const NARROWEST: f64 = 1e-3;
 #[derive(Clone, Debug)]
 pub(crate) struct Search {
     target: f64,
-    /// The tries nearest to the target on either side, with what they gave: with too much load, and
-    /// with too little.
+    /// The tries nearest to the target on either side, with their loads: too high, and too low.
     high: Option<(f64, f64)>,
     low: Option<(f64, f64)>,
 }
@@ -45,7 +44,7 @@ impl Search {
         match (self.high, self.low) {
             (Some(high), Some(low)) if low.0 - high.0 > NARROWEST => self.between(high, low),
             _ => {
-                // One side alone, or the other direction has moved what was found on it.
+                // Only one side is known, or the other direction has changed its load.
                 (self.high, self.low) = if load > self.target {
                     (self.high, None)
                 } else {

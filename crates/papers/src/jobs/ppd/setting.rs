@@ -112,7 +112,7 @@ impl Setting {
         let mut scenario = Scenario::parse(text, "the topology of the paper", &changes)?;
         scenario.schemes = schemes.to_vec();
         if schemes == [Scheme::Tcp] && self.topology == Topology::Apart {
-            // Plain TCP knows the first path alone, whose background is the same without the other.
+            // Plain TCP uses only the first path, whose background is the same without the other.
             scenario.paths.truncate(1);
         }
         self.load(&mut scenario, traffic);
@@ -143,7 +143,7 @@ impl Setting {
 }
 
 impl Bursts {
-    /// Sets the pauses of the sources of a profile, and what else differs.
+    /// Sets the pauses of the sources of a profile, and its other differences.
     fn pause(self, profile: &mut polypath_scenario::Profile, idle: Idle) {
         let (files, kbits, on, off) = match self {
             Bursts::Strong => (1.0, 800, 1.0, 1.0),

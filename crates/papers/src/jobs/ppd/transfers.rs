@@ -33,7 +33,7 @@ pub(crate) struct Transfers {
 
 /// The result of one scheme.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Carried {
+pub(crate) struct SchemeResult {
     /// The duration of each transfer in seconds; the timeout if it was aborted.
     pub(crate) times: Vec<f64>,
     /// The number of aborted transfers.
@@ -41,7 +41,7 @@ pub(crate) struct Carried {
     /// The pre-buffer of each in seconds, and the rate of the playout after it in bytes a second,
     /// if it is finite.
     pub(crate) playout: Vec<(f64, Option<f64>)>,
-    /// When the playable size of the first grew, in seconds, and to how many bytes.
+    /// The growth of the playable part of the first file: times in seconds, and sizes in bytes.
     pub(crate) first: Vec<(f64, f64)>,
     /// Bytes that the background delivered in each round.
     pub(crate) background: Vec<f64>,
@@ -91,7 +91,7 @@ impl Observer for ProgressObserver<'_> {
 }
 
 impl Job for Transfers {
-    type Output = Vec<Carried>;
+    type Output = Vec<SchemeResult>;
     const KIND: &'static str = "ppd.transfers.1";
 
     fn cost(&self) -> f64 {
@@ -99,7 +99,7 @@ impl Job for Transfers {
         seconds * self.schemes.len() as f64 / 440.0
     }
 
-    fn run(&self, parts: &AtomicU64) -> Result<Vec<Carried>, JobError> {
+    fn run(&self, parts: &AtomicU64) -> Result<Vec<SchemeResult>, JobError> {
         Ok(self.simulate(parts)?.carried())
     }
 }
@@ -140,7 +140,7 @@ pub(crate) struct Playback(pub(crate) Transfers);
 /// The result of a scheme, with the mean wait in seconds before playout at each of [`RATES`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Played {
-    pub(crate) carried: Carried,
+    pub(crate) carried: SchemeResult,
     pub(crate) waits: Vec<f64>,
     /// Bytes of packet pairs and of requests to switch.
     pub(crate) signals: [u64; 2],
@@ -183,10 +183,10 @@ struct Simulation {
 }
 
 impl Simulation {
-    fn carried(&self) -> Vec<Carried> {
+    fn carried(&self) -> Vec<SchemeResult> {
         let schemes = self.experiment.schemes.iter().zip(&self.figures.schemes);
         let of_scheme =
-            |(n, (record, figures)): (usize, (&SchemeRecord, &SchemeFigures))| Carried {
+            |(n, (record, figures)): (usize, (&SchemeRecord, &SchemeFigures))| SchemeResult {
                 times: times(&self.scenario, record),
                 timed_out: u32::try_from(figures.timed_out).unwrap_or(u32::MAX),
                 playout: playout(figures),

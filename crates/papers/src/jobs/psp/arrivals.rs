@@ -112,7 +112,7 @@ impl NetworkObserver for ArrivalObserver {
 
     fn detail(&self) -> Detail {
         Detail {
-            tcp: false,
+            flow_events: false,
             packets: true,
         }
     }

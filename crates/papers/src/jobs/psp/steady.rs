@@ -106,7 +106,7 @@ impl NetworkObserver for Drops {
 
     fn detail(&self) -> Detail {
         Detail {
-            tcp: true,
+            flow_events: true,
             packets: false,
         }
     }

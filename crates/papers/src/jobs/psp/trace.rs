@@ -115,7 +115,7 @@ impl NetworkObserver for Follow {
 
     fn detail(&self) -> Detail {
         Detail {
-            tcp: true,
+            flow_events: true,
             packets: false,
         }
     }

@@ -36,19 +36,19 @@ pub(crate) struct Wan {
 
 /// The result, in Mb/s.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub(crate) struct Carried {
+pub(crate) struct WanRates {
     pub(crate) sent: f64,
     pub(crate) delivered: f64,
 }
 
-impl Carried {
+impl WanRates {
     pub(crate) fn loss(self) -> f64 {
         1.0 - self.delivered / self.sent
     }
 }
 
 impl Job for Wan {
-    type Output = Carried;
+    type Output = WanRates;
 
     const KIND: &'static str = "psp.wan";
 
@@ -57,7 +57,7 @@ impl Job for Wan {
         1e-7 * f64::from(self.seconds) * packets
     }
 
-    fn run(&self, parts: &AtomicU64) -> Result<Carried, JobError> {
+    fn run(&self, parts: &AtomicU64) -> Result<WanRates, JobError> {
         let carried = self.carry();
         parts.fetch_add(PARTS, Ordering::Relaxed);
         Ok(carried)
@@ -65,7 +65,7 @@ impl Job for Wan {
 }
 
 impl Wan {
-    fn carry(&self) -> Carried {
+    fn carry(&self) -> WanRates {
         let end = f64::from(self.seconds);
         let interval = (BITS / LINE + f64::from(self.spacing)) * 1e-6;
         let mut bursts = Bursts::new(self.busy, self.seed);
@@ -88,7 +88,7 @@ impl Wan {
         }
         node.advance(end);
         let mbits = |packets: u64| packets as f64 * BITS / end / 1e6;
-        Carried {
+        WanRates {
             sent: mbits(sent),
             delivered: mbits(node.delivered),
         }
@@ -190,7 +190,7 @@ impl Bursts {
 mod tests {
     use super::*;
 
-    fn carried(spacing: u32, interrupt: f64) -> Carried {
+    fn carried(spacing: u32, interrupt: f64) -> WanRates {
         let wan = Wan {
             spacing,
             interrupt,

@@ -98,7 +98,7 @@ pub(super) fn drawn(
     Ok(DrawnList { pictures, note })
 }
 
-/// What is drawn, and what is not.
+/// The note on the curves that are drawn, and on those that are left out.
 fn note(names: usize, combinations: usize, is_together: bool) -> String {
     let mut note = "Means with 95 % intervals over the swept parameter.".to_owned();
     if !is_together && names > NAMES {

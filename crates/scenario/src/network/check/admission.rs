@@ -66,8 +66,8 @@ fn refusing_link<'a>(
     graph: &'a Graph,
     router: &mut Router<'_>,
 ) -> Option<(&'a str, Bytes)> {
-    let mut ways = (0..flow.different()).flat_map(|number| flow.ways(number));
-    ways.find_map(|stops| {
+    let mut stated = (0..flow.different()).flat_map(|number| flow.routes(number));
+    stated.find_map(|stops| {
         let stops = stops.iter().map(|stop| graph.stop(stop));
         let stops = stops.collect::<Option<Vec<Stop>>>()?;
         let route = if packet.direction == Direction::Back {

@@ -23,8 +23,9 @@ pub(super) fn remedy(network: &Network, graph: &Graph, problems: &Problems) -> O
         })
         .collect();
     let flows = network.flows.iter();
-    let ways = flows.flat_map(|flow| (0..flow.different()).flat_map(|number| flow.ways(number)));
-    let stops: BTreeSet<String> = ways.flatten().collect();
+    let routes =
+        flows.flat_map(|flow| (0..flow.different()).flat_map(|number| flow.routes(number)));
+    let stops: BTreeSet<String> = routes.flatten().collect();
     ends.iter().find_map(|end| {
         let uses = ends.iter().filter(|other| other.name == end.name).count();
         if uses > 1 || stops.contains(end.name) || end.name.len() < MIN_LEN {

@@ -1,4 +1,4 @@
-//! Datagrams over several ways in files: what is read, and what is refused.
+//! Datagrams over several routes in files: valid and refused ones.
 
 use polypath_core::policy::delay_centric::{Guard, Heartbeats, TrendRule};
 use polypath_core::policy::{DelayCentricConfig, PredictiveConfig, ReactiveConfig};
@@ -6,7 +6,7 @@ use polypath_core::time::Duration;
 use polypath_core::units::Bytes;
 
 use super::problems_with;
-use crate::network::traffic::multihomed::FirstWay;
+use crate::network::traffic::multihomed::FirstRoute;
 use crate::network::{Network, Traffic};
 
 const NETWORK: &str = r#"schema = 1
@@ -49,7 +49,7 @@ fn the_defaults_are_those_of_the_paper() {
         panic!("{:?}", network.flows[0].traffic)
     };
     assert_eq!(multihomed.ack, Bytes(52));
-    assert_eq!(multihomed.first, FirstWay::Listed);
+    assert_eq!(multihomed.first, FirstRoute::Listed);
     assert_eq!(multihomed.packets, None);
     let DelayCentricConfig::DelayCentric(ReactiveConfig {
         hysteresis,
@@ -76,7 +76,7 @@ fn the_defaults_are_those_of_the_paper() {
     assert_eq!(threshold, Duration::from_millis(150));
     assert_eq!(trend, TrendRule::Modified);
     assert_eq!(
-        network.flows[0].ways(0).collect::<Vec<_>>(),
+        network.flows[0].routes(0).collect::<Vec<_>>(),
         [["a", "wifi", "b"], ["a", "lte", "b"]]
     );
 }
@@ -133,7 +133,7 @@ fn the_example_is_right() {
     };
     assert_eq!(
         (multihomed.first, multihomed.ways.len()),
-        (FirstWay::Random, 2)
+        (FirstRoute::Random, 2)
     );
     let heartbeat = problems(
         "interval = \"6 ms\"",

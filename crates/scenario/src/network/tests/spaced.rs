@@ -1,4 +1,4 @@
-//! Spaced packets in files: what is read, and what is refused.
+//! Spaced packets in files: valid and refused ones.
 
 use polypath_core::time::Duration;
 use polypath_core::units::{Bytes, Rate};

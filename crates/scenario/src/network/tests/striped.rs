@@ -1,4 +1,4 @@
-//! Streams over several connections in files: what is read, and what is refused.
+//! Streams over several connections in files: valid and refused ones.
 
 use polypath_core::connections::{ControlConfig, ControllerConfig, VariationConfig};
 
@@ -39,7 +39,7 @@ fn the_defaults_are_those_of_the_paper() {
     };
     assert_eq!(striped.controller, expected);
     assert_eq!((striped.buffer, striped.play_out), (4096, None));
-    assert!(network.flows[0].traffic.needs_way_back());
+    assert!(network.flows[0].traffic.needs_return_route());
 }
 
 /// The text that is replaced, its replacement, and a part of the reported problem.

@@ -1,4 +1,4 @@
-//! Ways over stated links.
+//! Routes over stated links.
 
 use super::*;
 
@@ -25,7 +25,7 @@ fn parallel(keys: &str) -> String {
 fn round_trip(keys: &str) -> (Vec<String>, Vec<String>) {
     let network = parse(&parallel(keys));
     let graph = network.graph();
-    let stops = network.flows[0].ways(0).next().unwrap();
+    let stops = network.flows[0].routes(0).next().unwrap();
     let stops: Vec<Stop> = stops.iter().map(|stop| graph.stop(stop).unwrap()).collect();
     let RoundTrip { there, back } = Router::new(&graph).round_trip(&stops).unwrap();
     (names(&graph, &there), names(&graph, &back))

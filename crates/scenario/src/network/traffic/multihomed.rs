@@ -1,4 +1,4 @@
-//! Datagrams over the way with the lowest delay of several (delay-centric paper).
+//! Datagrams over the route with the lowest delay of several (delay-centric paper).
 
 use polypath_core::policy::delay_centric::DelayCentricError;
 use polypath_core::policy::{DelayCentricConfig, PathSet};
@@ -13,7 +13,7 @@ use crate::check::{check_packet, positive};
 use crate::tcp::Tcp;
 use polypath_document::Problems;
 
-/// Datagrams at even intervals, each of which the receiver acknowledges, over one of several ways
+/// Datagrams at even intervals, each of which the receiver acknowledges, over one of several routes
 /// at a time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -42,21 +42,21 @@ pub struct Multihomed {
     /// The size of a heartbeat on the wire; that of a datagram, as the paper has it, if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub heartbeat: Option<Bytes>,
-    /// For each way the nodes and links that it passes in this order, there and back, between the
-    /// flow's ends.
+    /// The routes: for each the nodes and links between the flow's ends, in the order from the
+    /// sender; ACKs pass them in reverse.
     #[schemars(length(min = 1, max = 64))]
     pub ways: Vec<Vec<String>>,
-    /// The way of the first datagram.
+    /// The route of the first datagram.
     #[serde(default)]
-    pub first: FirstWay,
+    pub first: FirstRoute,
     /// The path selection.
     pub policy: DelayCentricConfig,
 }
 
-/// The way on which a flow begins.
+/// The route on which a flow begins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum FirstWay {
+pub enum FirstRoute {
     /// The first of the list.
     #[default]
     Listed,
@@ -97,11 +97,11 @@ impl TrafficKind for Multihomed {
         heartbeat.into_iter().chain([packet, ack]).collect()
     }
 
-    fn needs_way_back(&self) -> bool {
+    fn needs_return_route(&self) -> bool {
         true
     }
 
-    fn ways(&self) -> Option<&[Vec<String>]> {
+    fn routes(&self) -> Option<&[Vec<String>]> {
         Some(&self.ways)
     }
 }

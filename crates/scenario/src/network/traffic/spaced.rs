@@ -190,7 +190,7 @@ impl TrafficKind for Spaced {
         feedback.into_iter().chain([packet]).collect()
     }
 
-    fn needs_way_back(&self) -> bool {
+    fn needs_return_route(&self) -> bool {
         self.has_feedback()
     }
 }

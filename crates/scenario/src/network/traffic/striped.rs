@@ -23,8 +23,8 @@ pub struct Striped {
     pub rate: Rate,
     /// The controller of the number of connections and their windows.
     pub controller: ControllerConfig,
-    /// How many packets the receiver has places for to put them in order again; what is further
-    /// ahead stays in its connection.
+    /// The size of the receiver's reordering buffer in packets; packets further ahead stay in their
+    /// connection.
     #[serde(default = "default_buffer")]
     #[schemars(range(min = 1, max = 1_000_000))]
     pub buffer: u32,

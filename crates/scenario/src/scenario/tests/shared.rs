@@ -130,14 +130,14 @@ fn a_background_back_needs_a_background_with_equal_hosts() {
     let unknown = first(&["path.path1.background_back=lihgt"]);
     assert!(unknown.contains("did you mean `light`?"), "{unknown}");
     let without = demo(&["path.0.background_back=light", "background=off"]);
-    assert!(without.is_ok(), "no background at all is no mistake");
+    assert!(without.is_ok(), "no background at all is valid");
     let errors = shared(&[
         "background.x={ hosts = 1, host_link = { rate = \"1 Mbit/s\", delay = \"1 ms\", queue = \"50 packets\" }, tcp = { idle = \"1 s\", file = { mu = 9.0, sigma = 1.0 } } }",
         "path.a.background_back=x",
     ]);
     let errors = errors.unwrap_err().to_string();
     assert!(
-        errors.contains("is the way back of a `background`"),
+        errors.contains("is the return direction of a `background`"),
         "{errors}"
     );
 }

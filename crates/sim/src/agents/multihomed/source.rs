@@ -10,7 +10,7 @@ use polypath_core::policy::{
 use polypath_core::time::{Duration, Time};
 
 use polypath_scenario::network::Multihomed;
-use polypath_scenario::network::traffic::multihomed::FirstWay;
+use polypath_scenario::network::traffic::multihomed::FirstRoute;
 
 use crate::agents::datagrams::{Cbr, CbrConfig, DatagramSource, Pattern};
 use crate::agents::setup::{FlowSetup, Span, wire_size};
@@ -82,10 +82,11 @@ impl MultihomedSource {
         let pattern = Pattern::Cbr(Cbr::new(pattern, setup.stream("traffic")));
         let Span { start, stop } = setup.span;
         let datagrams = DatagramSource::new(pattern, wire_size(config.packet), start, stop);
-        let paths = u8::try_from(setup.ways.len()).expect("a checked flow has at most 64 ways");
+        let paths =
+            u8::try_from(setup.round_trips.len()).expect("a checked flow has at most 64 routes");
         let first = match config.first {
-            FirstWay::Listed => 0,
-            FirstWay::Random => setup.stream("first-way").below(u64::from(paths)),
+            FirstRoute::Listed => 0,
+            FirstRoute::Random => setup.stream("first-way").below(u64::from(paths)),
         };
         let first = PathId(u8::try_from(first).unwrap_or(0));
         let policy = config.policy.build(PolicyContext {

@@ -5,7 +5,7 @@ use polypath_core::machine::{Deadline, Machine, Wake, step};
 use polypath_core::spacing::{SenderConfig, SenderInput, SenderOutput, SpacedSender};
 use polypath_core::time::Time;
 
-/// A sender with a start and a stop time; it passes each packet to its link at once.
+/// A sender with a start and a stop time; it passes each packet to its link immediately.
 #[derive(Clone, Debug)]
 pub struct SpacedSource {
     sender: SpacedSender,

@@ -26,7 +26,7 @@ pub struct StripedSourceConfig {
 /// Opens the connections that the receiver requests, and stripes endless media over them.
 ///
 /// A connection is blocked if its windows allow no new segment: the striper fills no buffers, so
-/// each packet goes to a connection that can send it at once.
+/// each packet goes to a connection that can send it immediately.
 #[derive(Clone, Debug)]
 pub struct StripedSource {
     config: StripedSourceConfig,

@@ -211,7 +211,8 @@ mod tests {
     use polypath_core::machine::{Wake, step};
     use polypath_core::rng::Seed;
 
-    /// Acknowledges everything at once; returns when sessions began and the lengths of their files.
+    /// Acknowledges everything immediately; returns when sessions began and the lengths of their
+    /// files.
     fn sessions(count: usize) -> Vec<(Time, u32)> {
         let config = SessionConfig {
             idle: Duration::from_millis(600),

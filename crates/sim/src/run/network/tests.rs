@@ -98,7 +98,7 @@ fn queues_that_have_limits_are_stopped_where_all_together_outgrow_memory() {
         overflow.expect("an overflow").to_string()
     };
     let watched = Detail {
-        tcp: true,
+        flow_events: true,
         packets: false,
     };
     for detail in [Detail::default(), watched] {

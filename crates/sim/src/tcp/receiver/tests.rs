@@ -73,7 +73,7 @@ fn every_second_segment_is_acknowledged_or_the_first_after_a_time() {
     assert_eq!(
         numbers(&acks),
         [3, 3, 6],
-        "out of order and into a hole at once"
+        "out of order and into a hole immediately"
     );
 }
 

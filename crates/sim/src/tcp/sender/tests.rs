@@ -256,7 +256,7 @@ fn an_overhead_delays_what_acks_release_and_one_delay_runs_at_a_time() {
     let at = sender.deadline().expect("a delay runs").at;
     assert!(at <= Time::ZERO + greatest);
     sender.handle_timeout(at, &mut |o| sent.extend(number_of(o)));
-    assert_eq!(sent, [0, 1], "what the window holds goes at once");
+    assert_eq!(sent, [0, 1], "what the window holds goes immediately");
     for number in [1, 2] {
         let mut ack = Segment::new(SegmentKind::Ack, 1, number, 40);
         ack.window = 20;

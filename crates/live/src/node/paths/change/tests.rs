@@ -24,7 +24,8 @@ fn paths(remote: Option<SocketAddr>, clock: Clock) -> (Paths, SocketAddr) {
     let config = config(remote);
     let socket = PathSocket::open(&config).unwrap();
     let local = socket.local().unwrap();
-    let silence_detector = SilenceDetector::new(1, PolicyConfig::DuplicateAll {}, Watch::default());
+    let silence_detector =
+        SilenceDetector::new(1, PolicyConfig::DuplicateAll {}, LivenessSetting::default());
     (
         Paths::new(&[config], vec![socket], 100, clock, silence_detector, false),
         local,
@@ -46,8 +47,8 @@ fn change(remote: Option<Remote>, socket: Option<PathSocket>) -> PathChange {
 /// Expects datagrams with these first bytes, and no others.
 fn expect(paths: &mut Paths, clock: Clock, expected: &[u8]) {
     let mut read = Vec::new();
-    // A datagram without a timestamp of the kernel arrives when it is read, which the next look
-    // finds.
+    // A datagram without a timestamp of the kernel has the time at which it is read, and is found
+    // by the next call.
     for _ in 0..100 {
         std::thread::sleep(std::time::Duration::from_millis(10));
         while paths.next_arrival(clock.now()).unwrap().is_some() {
@@ -133,7 +134,7 @@ fn a_flood_of_the_old_socket_does_not_delay_the_new_one() {
     };
     let taken: Vec<_> = (0..=IN_A_ROW).map(|_| take()).collect();
     assert_eq!(taken.last(), Some(&Some(2)));
-    // The rest is received, too.
+    // The remaining datagrams are received, too.
     assert_eq!(
         (0..2 * IN_A_ROW).filter(|_| take() == Some(1)).count(),
         2 * IN_A_ROW as usize

@@ -1,6 +1,6 @@
 use super::*;
 use crate::clock::Clock;
-use crate::config::{PathConfig, Watch};
+use crate::config::{LivenessSetting, PathConfig};
 use crate::control::change::{PathChange, Rebinding, Remote};
 use crate::node::paths::silence_detector::SilenceDetector;
 use crate::udp::PathSocket;
@@ -22,7 +22,8 @@ fn paths(mtu: u32) -> Paths {
     };
     let mut socket = PathSocket::open(&config).unwrap();
     socket.set_mtu(mtu);
-    let silence_detector = SilenceDetector::new(1, PolicyConfig::DuplicateAll {}, Watch::default());
+    let silence_detector =
+        SilenceDetector::new(1, PolicyConfig::DuplicateAll {}, LivenessSetting::default());
     let clock = Clock::starting_now();
     let mut paths = Paths::new(
         &[config],
@@ -170,7 +171,7 @@ fn the_found_mtu_limits_all_datagrams_but_probes() {
     }
     paths.all[0].heartbeat_sent(1500);
     assert!(!needs_fragments(&mut paths, 1472));
-    assert!(needs_fragments(&mut paths, 1472), "the next is no probe");
+    assert!(needs_fragments(&mut paths, 1472), "the next is not a probe");
     paths.all[0].heartbeat_sent(60);
     assert!(needs_fragments(&mut paths, 1472));
 }

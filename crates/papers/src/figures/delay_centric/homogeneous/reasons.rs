@@ -84,7 +84,7 @@ fn guard_time(variants: &[Compared], pair: [Mechanism; 2]) -> String {
          with a guard time than without in {lower} of {all} settings and utilisations that were \
          run; the ratio of both is {extremes}. Two changes that are not in the paper's text lower \
          it: a guard time that follows a switch, so that the first sources to detect an overload \
-         leave at once; and even starts with small heartbeats, so that a guard time only waits \
+         leave immediately; and even starts with small heartbeats, so that a guard time only waits \
          until a random variation has passed."
     )
 }

@@ -2,7 +2,7 @@
 
 use polypath_claims::{Pending, Study};
 use polypath_core::combine::signature::{SameLinksConfig, SignatureConfig};
-use polypath_sim::round_model::{Cure, RoundModelConfig};
+use polypath_sim::round_model::{RoundModelConfig, SignatureResponse};
 
 use crate::jobs::diversity::latecomer::{Late, Latecomer};
 use crate::jobs::diversity::run::{RunResult, Runs};
@@ -50,7 +50,7 @@ impl Member {
     fn config(self, flows: u32, share: u32, nu: f64) -> RoundModelConfig {
         let several = paper(flows, LINKS, share, nu);
         let with = |signature| RoundModelConfig {
-            cure: Some(Cure {
+            cure: Some(SignatureResponse {
                 signature,
                 acts: true,
             }),
@@ -76,7 +76,7 @@ pub(super) struct Group {
 }
 
 impl Group {
-    fn ask(study: &mut Study<'_>, flows: u32, share: u32, nu: f64) -> Result<Self, Pending> {
+    fn request(study: &mut Study<'_>, flows: u32, share: u32, nu: f64) -> Result<Self, Pending> {
         // Many flows with many packets are slow to run; fades, which all flows share, need many
         // runs.
         let many = flows * share >= 100 * SHARE * 4;
@@ -100,8 +100,8 @@ impl Group {
             // The share of a hundred flows over more packets is slow to run, and that of few flows
             // varies more.
             let seeds = (seeds_of_late * SHARE * 5 / (share * flows)).max(seeds);
-            let late = Late::new(late, SPAN, seeds).ask(study);
-            asked.push((runs.ask(study), late));
+            let late = Late::new(late, SPAN, seeds).request(study);
+            asked.push((runs.request(study), late));
         }
         let (mut runs, mut late) = (Vec::new(), Vec::new());
         for (ran, latecomers) in asked {
@@ -156,7 +156,7 @@ pub(super) fn groups(study: &mut Study<'_>) -> Result<Vec<Group>, Pending> {
     for share in [SHARE, 4 * SHARE] {
         for nu in [LONG, SHORT] {
             for flows in [5, 20, 100] {
-                asked.push(Group::ask(study, flows, share, nu));
+                asked.push(Group::request(study, flows, share, nu));
             }
         }
     }

@@ -1,7 +1,7 @@
 //! The settings in which signatures are evaluated.
 
 use polypath_core::combine::signature::SignatureConfig;
-use polypath_sim::round_model::{Cure, RoundModelConfig};
+use polypath_sim::round_model::{RoundModelConfig, SignatureResponse};
 
 use crate::jobs::diversity::setting::{LINKS, LONG, SHARE, SHORT, paper};
 
@@ -64,7 +64,7 @@ impl Setting {
     pub(super) fn with(&self, signature: SignatureConfig) -> RoundModelConfig {
         let acts = self.acts;
         RoundModelConfig {
-            cure: Some(Cure { signature, acts }),
+            cure: Some(SignatureResponse { signature, acts }),
             ..self.config.clone()
         }
     }

@@ -1,6 +1,6 @@
 //! Reasons for which Fig. 4 differs.
 
-use polypath_claims::{Reason, Sample};
+use polypath_claims::{ClaimRemark, Sample};
 
 use super::super::runs::Runs;
 use super::super::sensitivity::{
@@ -15,8 +15,8 @@ use crate::jobs::multitcp::time_series::TimeSeries;
 const ALL: [&str; 3] = ["c1", "c2", "c5"];
 
 /// The reason for each claim, if known.
-pub(super) fn all(runs: &Runs, rows: &[SettingThroughputs]) -> Vec<Reason> {
-    let of = |claim, text| Reason { claim, text };
+pub(super) fn all(runs: &Runs, rows: &[SettingThroughputs]) -> Vec<ClaimRemark> {
+    let of = |claim, text| ClaimRemark { claim, text };
     vec![
         of(BURSTS, bursts(runs, rows)),
         of(FIFTEEN, fifteen(runs, rows)),

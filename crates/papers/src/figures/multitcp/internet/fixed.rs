@@ -1,6 +1,6 @@
 //! Fixed numbers of connections (Fig. 6).
 
-use polypath_claims::{Figure, Findings, Measurement, Pending, Reason, Study};
+use polypath_claims::{ClaimRemark, Figure, Findings, Measurement, Pending, Study};
 
 use super::super::runs::{Period, Runs, kbits, segments};
 use super::{Experiment, Others, caveat, in_others, rates, settings, sums_of};
@@ -73,13 +73,13 @@ fn measurements(runs: &Runs) -> Vec<Measurement> {
     ]
 }
 
-fn reasons(runs: &Runs, others: &Others) -> Vec<Reason> {
+fn reasons(runs: &Runs, others: &Others) -> Vec<ClaimRemark> {
     let [mid, late] = SIX.periods;
     let congested = SIX.congested();
     let throughput = |scheme, period| text(&runs.throughput(scheme, period), 0);
     let sums = |scheme, period| text(&runs.windows(scheme, period), 1);
     vec![
-        Reason {
+        ClaimRemark {
             claim: HELD,
             text: format!(
                 "With 2 transfers, 1, 4 and 8 connections have {}, {} and {} kb/s, with 4 they have \
@@ -96,7 +96,7 @@ fn reasons(runs: &Runs, others: &Others) -> Vec<Reason> {
                 range(others, "c8", late),
             ),
         },
-        Reason {
+        ClaimRemark {
             claim: SUMS,
             text: format!(
                 "From 401 s on the sum is {} with one connection and {} with four; with eight it is \

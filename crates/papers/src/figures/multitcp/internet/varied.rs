@@ -1,6 +1,6 @@
 //! A varying number of connections (Figs. 7, 8).
 
-use polypath_claims::{Figure, Findings, Measurement, Pending, Reason, Sample, Study};
+use polypath_claims::{ClaimRemark, Figure, Findings, Measurement, Pending, Sample, Study};
 use polypath_report::plot::Plot;
 
 use super::super::runs::{GROUP, Runs, Scheme, kbits};
@@ -136,7 +136,7 @@ fn varied_findings(
         ],
         tables: vec![settings(others, &NAMES, experiment.periods)],
         measurements,
-        reasons: vec![Reason {
+        reasons: vec![ClaimRemark {
             claim,
             text: reason(experiment, runs),
         }],

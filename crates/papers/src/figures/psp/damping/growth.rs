@@ -1,7 +1,7 @@
 //! The growth of the spacing (2.1).
 
 use polypath_batch::replica_seeds;
-use polypath_claims::{Figure, Findings, Measurement, Pending, Reason, SEED, Study};
+use polypath_claims::{ClaimRemark, Figure, Findings, Measurement, Pending, SEED, Study};
 use polypath_core::spacing::{Attribution, Counting};
 use polypath_scenario::network::traffic::spaced::Control;
 
@@ -40,7 +40,7 @@ fn growth(study: &mut Study<'_>) -> Result<Findings, Pending> {
             counting: Counting::Range,
         };
         let job = |&seed: &u64| Trace(Merge::adaptive(MANY, protocol, span, seed));
-        (protocol, study.ask_all(seeds.iter().map(job)))
+        (protocol, study.request_all(seeds.iter().map(job)))
     });
     let mut readings = Vec::new();
     for (protocol, traces) in asked {
@@ -88,7 +88,7 @@ fn growth(study: &mut Study<'_>) -> Result<Findings, Pending> {
 }
 
 /// The definition of a round-trip time with loss, and the result of the other interpretation.
-fn growth_caveat(readings: &[Runs]) -> Reason {
+fn growth_caveat(readings: &[Runs]) -> ClaimRemark {
     let most = |runs: &Runs| text(&runs.samples(|c| feedbacks(c).fold(0.0, f64::max)), 1);
     let elapsed = |runs: &Runs| text(&runs.samples(longest), 1);
     let never = |runs: &Runs| {
@@ -96,12 +96,12 @@ fn growth_caveat(readings: &[Runs]) -> Reason {
         format!("{not} of {}", passed + not)
     };
     let [latest, when_sent] = readings else {
-        return Reason {
+        return ClaimRemark {
             claim: CLAIM,
             text: String::new(),
         };
     };
-    Reason {
+    ClaimRemark {
         claim: CLAIM,
         text: format!(
             "This follows from Fig. 4, read literally (`latest`): each feedback with loss doubles \

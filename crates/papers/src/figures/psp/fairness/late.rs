@@ -1,6 +1,6 @@
 //! Two damped senders of which one starts later (Fig. 18).
 
-use polypath_claims::{Figure, Findings, Measurement, Pending, Reason, Sample, Study};
+use polypath_claims::{ClaimRemark, Figure, Findings, Measurement, Pending, Sample, Study};
 use polypath_report::plot::{Plot, Series};
 
 use super::super::damping::DAMPED;
@@ -68,7 +68,7 @@ fn curve(pairs: &Pairs) -> Vec<(f64, Vec<Sample>)> {
 }
 
 /// The reason for which the two rates do not converge.
-fn reason(pairs: &Pairs, curve: &[(f64, Vec<Sample>)]) -> Reason {
+fn reason(pairs: &Pairs, curve: &[(f64, Vec<Sample>)]) -> ClaimRemark {
     let formatted =
         |at: Option<&(f64, Vec<Sample>)>| at.map_or("-".to_owned(), |at| text(&at.1, 3));
     let later_is_faster = pairs.samples(|traces| match traces {
@@ -76,7 +76,7 @@ fn reason(pairs: &Pairs, curve: &[(f64, Vec<Sample>)]) -> Reason {
         _ => 0.0,
     });
     let faster = later_is_faster.iter().filter(|run| run.value > 0.0);
-    Reason {
+    ClaimRemark {
         claim: CLAIM,
         text: format!(
             "It is {} in the first full half second after the second sender's first feedback, {} \

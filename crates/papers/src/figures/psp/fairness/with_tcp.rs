@@ -1,6 +1,6 @@
 //! Two damped senders among TCPs (Fig. 19).
 
-use polypath_claims::{Figure, Findings, Measurement, Pending, Reason, Sample, Study};
+use polypath_claims::{ClaimRemark, Figure, Findings, Measurement, Pending, Sample, Study};
 use polypath_report::plot::Plot;
 
 use super::super::damping::{DAMPED, over_time};
@@ -67,9 +67,9 @@ fn settings(alone: &Merge) -> impl Iterator<Item = (String, Merge)> {
 }
 
 /// The shares of the two senders among TCPs.
-fn reason(rows: &[PairResult]) -> Reason {
+fn reason(rows: &[PairResult]) -> ClaimRemark {
     let texts: Vec<String> = rows.iter().map(PairResult::description).collect();
-    Reason {
+    ClaimRemark {
         claim: CLAIM,
         text: format!(
             "Both yield to TCP, but not equally. Jain's index of the two, and their rates: {}. The \

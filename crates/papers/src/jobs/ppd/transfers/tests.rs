@@ -14,7 +14,7 @@ fn job(traffic: Traffic, schemes: &[Scheme], count: u32) -> Transfers {
     }
 }
 
-fn run(job: &Transfers) -> Vec<Carried> {
+fn run(job: &Transfers) -> Vec<SchemeResult> {
     job.run(&AtomicU64::new(0)).unwrap()
 }
 
@@ -45,9 +45,9 @@ fn on_idle_paths_all_schemes_take_as_long_and_differ_by_their_bytes() {
 fn plain_tcp_does_not_see_whether_there_is_a_second_path() {
     let traffic = Some([[Idle::at(-1.5); 2]; 2]);
     let alone = run(&job(traffic, &Scheme::ALL[..1], 1));
-    let beside = run(&job(traffic, &Scheme::ALL[..2], 1));
-    assert_eq!(alone[0].times, beside[0].times);
-    assert_eq!(alone[0].first, beside[0].first);
+    let with_second = run(&job(traffic, &Scheme::ALL[..2], 1));
+    assert_eq!(alone[0].times, with_second[0].times);
+    assert_eq!(alone[0].first, with_second[0].first);
     assert!(alone[0].loads[0][0] > 0.5, "{:?}", alone[0].loads);
 }
 

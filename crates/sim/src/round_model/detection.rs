@@ -2,7 +2,7 @@
 
 use polypath_core::combine::signature::{LinkWindow, Marks, Reading, Signature};
 
-use super::config::{Cure, RoundModelConfig, uses};
+use super::config::{RoundModelConfig, SignatureResponse, uses};
 use super::flow::Flow;
 
 /// The observation of a flow in a round, and the result of its signature.
@@ -40,7 +40,7 @@ pub(super) struct Detectors {
 }
 
 impl Detectors {
-    pub(super) fn new(config: &RoundModelConfig, cure: Cure) -> Self {
+    pub(super) fn new(config: &RoundModelConfig, cure: SignatureResponse) -> Self {
         let flows = 0..config.flows as usize;
         Self {
             signatures: flows
