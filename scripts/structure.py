@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Counts the structure and the language of the sources, and holds them against the bounds of DESIGN.
+"""Counts the structure and the language of the sources, and compares them with their bounds.
 
 usage: structure.py [--check] [--list WHAT] [FOLDER]
   --check      exit status 1 where a bound is missed
-  --list WHAT  the places behind a count: circles, tuples, words, names or long
-Reads files as text: `use` declarations for the imports, without `pub use`, which only passes names on.
+  --list WHAT  the places behind a count: circles, tuples, words, openings, names or long
+Reads files as text: `use` declarations for the imports, without `pub use`, which only passes names
+on.
 """
 
 import argparse
@@ -20,12 +21,17 @@ MAX_WORDS = 20
 # Words that have a plain technical equivalent (CONTRIBUTING.md, Language).
 WORDS = ["say", "says", "said", "tell", "tells", "told", "hear", "hears", "heard", "anew", "lest",
          "by and by", "so many", "of whom", "becomes of", "whoever"]
+# A doc comment begins with the thing itself. "Whether" is the usual opening for a bool.
+OPENING = re.compile(r"(?:What|When|Where|Why|How|Who|Whom|Whose|Which)\b"
+                     r"|(?:Of|To|In|On|At|By|For|From|With)\s+(?:what|whom|whose|which)\b")
+DOC = re.compile(r"\s*(//!|///(?!/)) ?(.*)")
 # Names that several structs had, each of which is to say of what.
 NAMES = ["Row", "Place", "Header", "Sheet", "Seat", "Item"]
 DECLARED = re.compile(
     r"^\s*(?:pub(?:\([^)]*\))?\s+)?(?:const\s+|async\s+|unsafe\s+)*"
     r"(?:struct|enum|trait|fn|type|const|static|union|macro_rules!)\s+(?:mut\s+)?(\w+)", re.M)
-# A parameter that is a tuple without names for its parts: `(number, route): (u32, Cursor)`. A point `(x, y)` is none.
+# A parameter that is a tuple without names for its parts: `(number, route): (u32, Cursor)`. A point
+# `(x, y)` is none.
 TUPLE = re.compile(r"[(,]\s*(?:&(?:mut )?)?\((?!x, y\))(?:\s*(?:mut )?\w+\s*,?)+\)\s*:\s*&?(?:mut )?\(")
 
 
@@ -67,6 +73,17 @@ def flatten(tree):
             start = at + 1
     parts.append(inside[start:])
     return [head + rest for part in parts if part.strip() for rest in flatten(part)]
+
+
+def openings(text):
+    """The numbers and first lines of the doc comments that do not begin with the thing itself."""
+    previous = None
+    for number, line in enumerate(text.splitlines(), 1):
+        doc = DOC.match(line)
+        kind = doc and doc.group(1)
+        if kind and kind != previous and OPENING.match(doc.group(2)):
+            yield number, doc.group(2)
+        previous = kind
 
 
 class Crate:
@@ -168,7 +185,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", nargs="?", default=".", type=Path)
     parser.add_argument("--check", action="store_true")
-    parser.add_argument("--list", choices=["circles", "tuples", "words", "names", "long"])
+    parser.add_argument("--list", choices=["circles", "tuples", "words", "openings", "names", "long"])
     options = parser.parse_args()
     found = defaultdict(list)
     files = lines = 0
@@ -194,6 +211,7 @@ def main():
                 plain = " ".join(words)
                 hits = sum(words.count(w) if " " not in w else plain.count(w) for w in WORDS)
                 found["words"] += [f"{place}:{number}: {line.strip()}"] * hits
+            found["openings"] += [f"{place}:{number}: {line}" for number, line in openings(text)]
             for name in NAMES:
                 declared = re.findall(rf"\b(?:struct|enum)\s+{name}\b", code)
                 found["names"] += [f"{place}: {name}"] * len(declared)
@@ -209,6 +227,7 @@ def main():
         ("files in the largest circle", largest, LARGEST_CIRCLE),
         ("parameters that are unnamed tuples", len(found["tuples"]), 0),
         ("words with a plain technical equivalent", len(found["words"]), MAX_WORDS),
+        ("doc comments that begin with a question word", len(found["openings"]), 0),
         (f"types named {', '.join(NAMES)}", len(found["names"]), 0),
     ]
     missed = False
