@@ -16,7 +16,8 @@ TARGET ?=
 # Minutes of the soak; an hour is the whole of it.
 MINUTES ?= 60
 INPUT ?=
-# The target directory of cargo (CARGO_TARGET_DIR or a configuration file); evaluated after set-up, when first needed.
+# The target directory of cargo (CARGO_TARGET_DIR or a configuration file); evaluated after set-up,
+# when first needed.
 BUILT = $(shell cargo metadata --no-deps --format-version 1 | jq -r .target_directory)
 POLYPATH = $(BUILT)/release/polypath
 

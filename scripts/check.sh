@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# Runs all parts of `make check`. The long parts run in the background: the soak as soon as the program is
-# built, since its nodes have a real-time priority that other load does not disturb, and the reduced
-# reproduction at low priority while the tests run, since tests often wait.
-# A failing linter ends the check at once. From the tests on, all parts run, and the check fails if any part failed.
+# Runs all parts of `make check`. The long parts run in the background: the soak as soon as the
+# program is built, since its nodes have a real-time priority that other load does not disturb, and
+# the reduced reproduction at low priority while the tests run, since tests often wait. A failing
+# linter ends the check at once. From the tests on, all parts run, and the check fails if any part
+# failed.
 # usage: check.sh MINUTES
 #   MINUTES is the duration of the soak.
 set -uo pipefail

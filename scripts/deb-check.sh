@@ -13,7 +13,8 @@ fail() {
   echo "deb: $*" >&2
   exit 1
 }
-# The root lacks the dependencies. The package's scripts run outside the root, which DPKG_ROOT names.
+# The root lacks the dependencies. The package's scripts run outside the root, which DPKG_ROOT
+# names.
 in_root() {
   dpkg --root="$root" --log=/dev/null --force-depends --force-script-chrootless --force-not-root "$@" >/dev/null 2>&1
 }

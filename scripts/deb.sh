@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds a Debian package of the program BINARY in the directory OUT, with manual pages and completions. Only this
-# file states where the package installs each of its files.
+# Builds a Debian package of the program BINARY in the directory OUT, with manual pages and
+# completions. Only this file states where the package installs each of its files.
 # usage: deb.sh BINARY OUT
 set -euo pipefail
 
@@ -30,7 +30,8 @@ complete bash bash-completion/completions/polypath
 complete zsh zsh/vendor-completions/_polypath
 complete fish fish/vendor_completions.d/polypath.fish
 
-# The guides keep their relative links to the files that are packaged; other links lead to the repository.
+# The guides keep their relative links to the files that are packaged; other links lead to the
+# repository.
 doc=$root/usr/share/doc/polypath
 install -dm 755 "$doc/two-nodes" "$doc/deploy"
 install -m 644 "$top"/docs/{two-nodes,relay,deploy,operation,replay}.md "$doc"

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The main job: a media file crosses two bad paths by four schemes, between unmodified programs over the kernel's TCP.
+# The main job: a media file crosses two bad paths by four schemes, between unmodified programs over
+# the kernel's TCP.
 # usage: demo.sh POLYPATH SCENARIO OUT [CLIP [ROUNDS]]
 set -euo pipefail
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Runs every command of docs/deploy.md, word for word, in namespaces that the kernel removes when this script ends.
+# Runs every command of docs/deploy.md, word for word, in namespaces that the kernel removes when
+# this script ends.
 # usage: deploy-check.sh POLYPATH
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -19,7 +20,8 @@ if ! grep -q 'polypath status' "$work/commands"; then
   exit 1
 fi
 
-# The names of namespaces and the processes are private to the script: the kernel removes them with the last process.
+# The names of namespaces and the processes are private to the script: the kernel removes them with
+# the last process.
 ln -s "$program" "$work/polypath"
 status=0
 PATH=$work:$PATH TMPDIR=$work timeout --foreground -k 5 180 \

@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# Fuzzes every parser of untrusted input: SECONDS for each target, two targets at once, from the corpora of fuzz/corpus.
+# Fuzzes every parser of untrusted input: SECONDS for each target, two targets at once, from the
+# corpora of fuzz/corpus.
 # usage: fuzz.sh DIRECTORY SECONDS [build | keep | TARGET INPUT]
 #   build          builds the targets and runs none
 #   keep           then stores the smallest inputs with the same coverage in fuzz/corpus
 #   TARGET INPUT   runs one input, to repeat a failure
-# Exit code 2 if the target does not exist, 1 if a target fails; its input is kept, and the command that repeats it is
-# printed.
+# Exit code 2 if the target does not exist, 1 if a target fails; its input is kept, and the command
+# that repeats it is printed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Golden traces: the simulator's results for every scenario of the repository, packet by packet, must stay the same to
-# the byte. An intended change renews the digests, with the reason in its commit.
+# Golden traces: the simulator's results for every scenario of the repository, packet by packet,
+# must stay the same to the byte. An intended change renews the digests, with the reason in its
+# commit.
 # usage: golden.sh PROGRAM                 compare with the digests of validation/golden.txt
 #        golden.sh PROGRAM --renew         write them
 #        golden.sh PROGRAM --base REVISION compare with the results of that revision, after the renamings of
@@ -12,7 +13,8 @@ digests=validation/golden.txt renamed=validation/renamed-keys.tsv
 here=$(mktemp -d)
 trap 'rm -rf "$here"' EXIT
 
-# Simulated seconds of a network: some 100 000 packet-hops; the last flow of `striped` starts after a minute.
+# Simulated seconds of a network: some 100 000 packet-hops; the last flow of `striped` starts after
+# a minute.
 seconds_of() { # SCENARIO
   case $1 in
     scenarios/striped.toml) echo 70 ;;

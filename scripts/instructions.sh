@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Counts the instructions of the simulator's hot path and compares them with scripts/instructions.txt: exit status 1 if
-# a count is more than 5 % above its bound.
-# Counts do not depend on the load of a machine, and hardly on its kind; they depend on the compiler.
+# Counts the instructions of the simulator's hot path and compares them with
+# scripts/instructions.txt: exit status 1 if a count is more than 5 % above its bound. Counts do not
+# depend on the load of a machine, and hardly on its kind; they depend on the compiler.
 # usage: instructions.sh EXAMPLE [--renew]
 #   EXAMPLE is the built `race` example of polypath-sim, --renew writes the counts of this machine.
 set -euo pipefail

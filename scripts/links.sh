@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Prints the target files of the links in Markdown files, one on each line, without fragments and URLs.
+# Prints the target files of the links in Markdown files, one on each line, without fragments and
+# URLs.
 # usage: links.sh FILE ...
 set -euo pipefail
 sed -n 's/](\([^)]*\))/\n&\n/gp' "$@" |

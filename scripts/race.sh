@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Races the simulator against ns-2 on scenarios/race.toml and its equivalent validation/ns2/race.tcl, alternating, and
-# prints medians.
+# Races the simulator against ns-2 on scenarios/race.toml and its equivalent
+# validation/ns2/race.tcl, alternating, and prints medians.
 # usage: race.sh EXAMPLE [ROUNDS]
 #   EXAMPLE is the built `race` example of polypath-sim, which simulates without a report.
 set -euo pipefail
@@ -21,7 +21,8 @@ median() { sort -n | awk '{ v[NR] = $1 } END { print (NR % 2) ? v[(NR + 1) / 2] 
 # Appends the measurement of a command to $here/NAME.
 record() { local name=$1; shift; measure "$@" >>"$here/$name"; }
 
-# Measures our simulator with $1 flows, in full and for 1 ms of simulated time, into $here/{ours,ours-setup}.
+# Measures our simulator with $1 flows, in full and for 1 ms of simulated time, into
+# $here/{ours,ours-setup}.
 record_ours() {
   local sets=("topology.pairs=$1" "flow.0.count=$1")
   record ours "$ours" "$scenario" "${sets[@]}"; cp "$here/out" "$here/ours-output"

@@ -34,7 +34,8 @@ install_packages() {
   fi
   report "installing $*"
   "${as_root[@]}" apt-get update -qq
-  # RUNLEVEL=1 keeps Debian from starting the web server that it installs; polypath starts its own in a namespace.
+  # RUNLEVEL=1 keeps Debian from starting the web server that it installs; polypath starts its own
+  # in a namespace.
   "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 \
     apt-get install -y -qq --no-install-recommends "$@" >/dev/null
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Runs all tests and ends with one line of totals, since each crate's runner counts only its own.
-# A test that cannot run on this machine prints `skipped: REASON` on standard error. Its runner counts it as passed; the
-# totals count it as skipped.
+# Runs all tests and ends with one line of totals, since each crate's runner counts only its own. A
+# test that cannot run on this machine prints `skipped: REASON` on standard error. Its runner counts
+# it as passed; the totals count it as skipped.
 set -uo pipefail
 
 log=$(mktemp)

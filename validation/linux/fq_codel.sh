@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Measures FQ-CoDel of Debian's kernel in an emulated machine whose clock counts instructions, and prints
-# validation/reference/fq_codel_linux.csv. It takes some minutes and needs no privileges but those of apt-get.
+# Measures FQ-CoDel of Debian's kernel in an emulated machine whose clock counts instructions, and
+# prints validation/reference/fq_codel_linux.csv. It takes some minutes and needs no privileges but
+# those of apt-get.
 # usage: fq_codel.sh >../reference/fq_codel_linux.csv
 set -euo pipefail
 

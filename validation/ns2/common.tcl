@@ -1,4 +1,5 @@
-# What mix.tcl and parking_lot.tcl share: conventions, random numbers, links and hosts. It reads the parameters `p`.
+# What mix.tcl and parking_lot.tcl share: conventions, random numbers, links and hosts. It reads the
+# parameters `p`.
 remove-all-packet-headers
 add-packet-header IP TCP Common Flags RTP
 Agent/TCP set useHeaders_ false

@@ -1,10 +1,11 @@
-# TCP and UDP through one bottleneck in ns-2 2.35: the rows `shared`, `bursts`, `sixteen` and `red` of
-# validation/reference/ns2.csv.
+# TCP and UDP through one bottleneck in ns-2 2.35: the rows `shared`, `bursts`, `sixteen` and `red`
+# of validation/reference/ns2.csv.
 #
 #   ns mix.tcl KEY VALUE ...
 #
-# A dumbbell whose hosts have links of their own on both sides; the first `tcp` pairs of hosts carry endless TCP, the
-# others UDP. All start at a time of their own in the first second and are measured from `warm` to `seconds`. Prints
+# A dumbbell whose hosts have links of their own on both sides; the first `tcp` pairs of hosts carry
+# endless TCP, the others UDP. All start at a time of their own in the first second and are measured
+# from `warm` to `seconds`. Prints
 #   TCP goodput in Mbit/s, TCP packets sent, sent again, timeouts, drops at the bottleneck, UDP packets sent, UDP loss,
 #   mean queue of the bottleneck in packets without the one in transmission
 # With `red` the bottleneck has RED in both directions, in packets, and with `ecn` it marks.
@@ -72,8 +73,8 @@ for {set i 0} {$i < $p(udp)} {incr i} {
 }
 set bottleneck [$ns monitor-queue $west $east ""]
 
-# Totals since the start: acknowledged, sent, again, timeouts, drops, datagrams sent, datagrams arrived, and the
-# integral of the queue.
+# Totals since the start: acknowledged, sent, again, timeouts, drops, datagrams sent, datagrams
+# arrived, and the integral of the queue.
 proc totals {} {
     global ns p tcp udp arrived sent bottleneck
     foreach name {acked data again timeouts datagrams received} {set $name 0}

@@ -1,9 +1,11 @@
-# A chain of congested links in ns-2 2.35: the rows `chain` but for its sessions of validation/reference/ns2.csv.
+# A chain of congested links in ns-2 2.35: the rows `chain` but for its sessions of
+# validation/reference/ns2.csv.
 #
 #   ns parking_lot.tcl KEY VALUE ...
 #
-# Four routers in a row with three links between them. `long` endless TCP flows pass all three; on each link there are
-# `cross` more that pass it alone, and `udp` sources of exponential bursts. Every flow has hosts of its own. Prints
+# Four routers in a row with three links between them. `long` endless TCP flows pass all three; on
+# each link there are `cross` more that pass it alone, and `udp` sources of exponential bursts.
+# Every flow has hosts of its own. Prints
 #   goodput of the long flows and of the others in Mbit/s, TCP packets sent again, drops at the three links, UDP loss
 array set p {
     long 2 cross 2 udp 0 variant Newreno window 1000

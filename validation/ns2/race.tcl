@@ -1,7 +1,7 @@
 # The race of scenarios/race.toml in ns-2 2.35: N endless NewReno flows in a dumbbell.
 #   ns race.tcl FLOWS SECONDS [SEED]
-# Prints goodput in Mbit/s, drops at the bottleneck, packet-hops and timeouts. Without tracing or monitors other
-# than the one of the bottleneck, and with the headers that TCP needs.
+# Prints goodput in Mbit/s, drops at the bottleneck, packet-hops and timeouts. Without tracing or
+# monitors other than the one of the bottleneck, and with the headers that TCP needs.
 remove-all-packet-headers
 add-packet-header IP TCP Common Flags
 

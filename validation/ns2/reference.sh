@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Runs the cases of cases.csv in ns-2 (Debian's package ns2), SEEDS seeds each, and prints a row for each quantity:
-# the number of seeds, the mean, and half of its 95 % interval (normal). Goodput is in Mbit/s, queues are in packets, the
-# others are counts.
+# Runs the cases of cases.csv in ns-2 (Debian's package ns2), SEEDS seeds each, and prints a row for
+# each quantity: the number of seeds, the mean, and half of its 95 % interval (normal). Goodput is
+# in Mbit/s, queues are in packets, the others are counts.
 #   reference.sh [SEEDS [NAME-PREFIX]] >../reference/ns2.csv
 set -euo pipefail
 cd "$(dirname "$0")"

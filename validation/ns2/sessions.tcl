@@ -1,12 +1,12 @@
-# The single path of the PPD paper with its background in ns-2 2.35: the table "How near it comes" of polypath-sim, and
-# the rows `chain/sessions` of validation/reference/ns2.csv.
+# The single path of the PPD paper with its background in ns-2 2.35: the rows `chain/sessions` of
+# validation/reference/ns2.csv.
 #
 #   ns sessions.tcl UDP_OFF TCP_IDLE SEED TRANSFERS     (times in seconds)
 #   ns sessions.tcl UDP_OFF TCP_IDLE SEED 0 SECONDS     the background alone, measured from 20 s to SECONDS; prints
 #       goodput of the sessions in Mbit/s, packets sent again, drops at the inner links, share of UDP lost, load
 #
-# Nodes S N1 N2 N3 N4 C, 20 hosts at each of N1 to N4, every link 10 Mbit/s, 20 ms, 50 packets. A host has one
-# source of TCP sessions and one of UDP bursts, both to the same host elsewhere.
+# Nodes S N1 N2 N3 N4 C, 20 hosts at each of N1 to N4, every link 10 Mbit/s, 20 ms, 50 packets. A
+# host has one source of TCP sessions and one of UDP bursts, both to the same host elsewhere.
 foreach {off idle seed transfers seconds} $argv break
 # How many hosts send from a node to another; the hosts of a node are numbered in this order.
 set matrix {1 2 10  1 3 5  1 4 5  2 1 10  2 3 5  2 4 5  3 1 5  3 2 5  3 4 10  4 1 5  4 2 5  4 3 10}
@@ -42,7 +42,8 @@ set size [new RandomVariable/LogNormal]
 $size set avg_ 9.357
 $size set std_ 1.318
 
-# A connection that is used again: a loss of its first packet leaves windowInit_ at 1, so that it is set anew.
+# A connection that is used again: a loss of its first packet leaves windowInit_ at 1, so that it is
+# set again.
 proc connect {from to done} {
     global ns
     set tcp [new Agent/TCP/Reno]

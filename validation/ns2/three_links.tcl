@@ -1,15 +1,16 @@
-# A stream and a traffic generator whose links meet at a router, in ns-2 2.35: the rows `multitcp` of
-# validation/reference/ns2.csv.
+# A stream and a traffic generator whose links meet at a router, in ns-2 2.35: the rows `multitcp`
+# of validation/reference/ns2.csv.
 #
 #   ns three_links.tcl KEY VALUE ...
 #
-# Fig. 3 of the MultiTCP paper: `streams` endless TCP connections of `stream_window` segments each from the sender, and
-# from the generator `tcp` endless ones and one source of datagrams at `udp` bit/s, all to the receiver. TCP starts at times
-# of its own in the first second, and so do the datagrams; all is measured from `warm` to `seconds`. Prints
+# Fig. 3 of the MultiTCP paper: `streams` endless TCP connections of `stream_window` segments each
+# from the sender, and from the generator `tcp` endless ones and one source of datagrams at `udp`
+# bit/s, all to the receiver. TCP starts at times of its own in the first second, and so do the
+# datagrams; all is measured from `warm` to `seconds`. Prints
 #   goodput of the stream and of the other TCP in Mbit/s, TCP packets sent again, timeouts of the stream,
 #   drops at the generator's link and at the last one, UDP loss
-# With `discipline` RED the last link has RED, in packets.
-# With `apart` each of the generator's sources has a host, and a link like the generator's, of its own.
+# With `discipline` RED the last link has RED, in packets. With `apart` each of the generator's
+# sources has a host, and a link like the generator's, of its own.
 array set p {
     streams 1 stream_window 8 tcp 15 window 20 udp 0 size 1000 random 0 variant Reno delack 0 overhead 0
     rate 6e6 delay 0.02 sender_delay 0.02 generator_rate 6e6 generator_delay 0.02 queue 50 apart 0 discipline DropTail
