@@ -17,7 +17,7 @@ use crate::address::{AddressError, Addresses, Direction, Ends};
 use crate::connection::Connections;
 use crate::file::{File, Interface};
 use crate::packet::{Lengths, Packet};
-use crate::tcp::Form;
+use crate::tcp::SegmentFormat;
 
 /// The network cannot be captured.
 #[derive(Debug, thiserror::Error)]
@@ -55,7 +55,7 @@ pub struct Capture<W: Write> {
 struct Captured {
     ends: Ends,
     /// `None` for datagrams.
-    tcp: Option<(Form, Connections)>,
+    tcp: Option<(SegmentFormat, Connections)>,
 }
 
 impl<W: Write> Capture<W> {
@@ -145,7 +145,7 @@ impl Captured {
     fn segment<'a>(
         &self,
         segment: &Segment,
-        form: &Form,
+        form: &SegmentFormat,
         connections: &Connections,
         buffer: &'a mut Packet,
     ) -> &'a [u8] {
@@ -214,7 +214,7 @@ fn captured(network: &Network, graph: &Graph, seed: Seed) -> Result<Vec<Captured
     let mut captured = Vec::new();
     for flow in &network.flows {
         let tcp = flow.traffic.is_tcp();
-        let form = tcp.then(|| Form::new(&hosts(network, flow)));
+        let form = tcp.then(|| SegmentFormat::new(&hosts(network, flow)));
         for number in 0..flow.count {
             let Some(ends) = addresses.ends(flow, number) else {
                 continue;

@@ -13,7 +13,7 @@ const TIME_TO_LIVE: u8 = 64;
 pub(crate) struct Lengths {
     /// Bytes of the stream.
     pub(crate) payload: u32,
-    /// The least length of the packet, headers included.
+    /// The minimum length of the packet, headers included.
     pub(crate) size: u32,
 }
 

@@ -8,14 +8,14 @@ use crate::connection::Origins;
 
 /// Headers of IPv4 and TCP without options, in bytes.
 const HEADERS: u32 = 40;
-/// The greatest window scale (RFC 7323, 2.3).
+/// The maximum window scale (RFC 7323, 2.3).
 const MAX_SHIFT: u8 = 14;
 /// The window that the sender of the data advertises, in bytes.
 const UNUSED_WINDOW: u16 = u16::MAX;
 
 /// The common parameters of the headers of a flow's segments.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Form {
+pub(crate) struct SegmentFormat {
     /// Bytes of the stream in a segment: the maximum segment size (RFC 9293, 3.7.1).
     payload: u32,
     /// The first segment with data: 1 after a SYN.
@@ -26,7 +26,7 @@ pub(crate) struct Form {
     ecn: bool,
 }
 
-impl Form {
+impl SegmentFormat {
     pub(crate) fn new(tcp: &TcpConfig) -> Self {
         let payload = tcp.segment.saturating_sub(HEADERS).max(1);
         let window = u64::from(tcp.receiver_window) * u64::from(payload);
@@ -174,8 +174,8 @@ mod tests {
         },
     };
 
-    fn form(receiver_window: u32) -> Form {
-        Form::new(&TcpConfig {
+    fn form(receiver_window: u32) -> SegmentFormat {
+        SegmentFormat::new(&TcpConfig {
             segment: 1000,
             receiver_window,
             ..TcpConfig::default()
@@ -237,7 +237,7 @@ mod tests {
 
     #[test]
     fn without_set_up_there_is_no_handshake_and_no_window_scale() {
-        let form = Form::new(&TcpConfig {
+        let form = SegmentFormat::new(&TcpConfig {
             receiver_window: 1000,
             syn: false,
             ..TcpConfig::default()

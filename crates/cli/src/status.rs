@@ -11,7 +11,7 @@ use polypath_core::time::Duration;
 use polypath_document::file::FileError;
 use polypath_document::{FileKind, WrongKind, shell_word};
 use polypath_live::config::{ControlAddress, LoadError};
-use polypath_live::control::{self, AskError};
+use polypath_live::control::{self, StatusError};
 use serde_json::Value;
 
 use crate::failure::Failure;
@@ -86,7 +86,7 @@ fn interval(text: &str) -> Result<Duration, String> {
 
 fn request_status(socket: &Path) -> Result<Value, Failure> {
     control::status(socket).map_err(|error| match error {
-        AskError::NoSocket(_) => Failure::input(error),
+        StatusError::NoSocket(_) => Failure::input(error),
         error => Failure::run(error),
     })
 }

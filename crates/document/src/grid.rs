@@ -9,7 +9,7 @@ use crate::tree::{self, Node, Origin, Value};
 
 /// The key of the table at the top level of a file.
 const KEY: &str = "sweep";
-/// The greatest number of combinations.
+/// The maximum number of combinations.
 const MAX_POINTS: usize = 100_000;
 
 /// Keys that describe the file and not what is run.

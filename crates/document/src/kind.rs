@@ -53,7 +53,7 @@ pub struct WrongKind {
 }
 
 /// The keys that only one kind of TOML file has.
-struct TellingKeys {
+struct DistinctiveKeys {
     kind: FileKind,
     /// At the top level.
     top: &'static [&'static str],
@@ -61,18 +61,18 @@ struct TellingKeys {
     path: &'static [&'static str],
 }
 
-const TELLING: [TellingKeys; 5] = [
-    TellingKeys {
+const DISTINCTIVE: [DistinctiveKeys; 5] = [
+    DistinctiveKeys {
         kind: FileKind::Transfers,
         top: &["background", "lab", "overlay", "schemes", "transfer"],
         path: &["background", "background_back", "link"],
     },
-    TellingKeys {
+    DistinctiveKeys {
         kind: FileKind::Network,
         top: &["flow", "link", "run", "topology"],
         path: &[],
     },
-    TellingKeys {
+    DistinctiveKeys {
         kind: FileKind::Node,
         top: &[
             "auto", "control", "liveness", "metrics", "node", "paths", "peer", "pmtu", "policy",
@@ -80,12 +80,12 @@ const TELLING: [TellingKeys; 5] = [
         ],
         path: &["relay", "remote"],
     },
-    TellingKeys {
+    DistinctiveKeys {
         kind: FileKind::Relay,
         top: &["relay"],
         path: &["nodes", "rate"],
     },
-    TellingKeys {
+    DistinctiveKeys {
         kind: FileKind::Claims,
         top: &["claim"],
         path: &[],
@@ -289,31 +289,31 @@ fn kinds_of_toml(text: &str) -> Vec<FileKind> {
     };
     let tables = paths.iter().filter_map(|path| path.get_ref().as_table());
     let of_paths: Vec<&str> = tables.flat_map(keys).collect();
-    let top = FoundKeys::new(&top, |telling| telling.top);
-    let of_paths = FoundKeys::new(&of_paths, |telling| telling.path);
-    let scores = TELLING
+    let top = FoundKeys::new(&top, |distinctive| distinctive.top);
+    let of_paths = FoundKeys::new(&of_paths, |distinctive| distinctive.path);
+    let scores = DISTINCTIVE
         .each_ref()
-        .map(|telling| top.score(telling.top) + of_paths.score(telling.path));
+        .map(|distinctive| top.score(distinctive.top) + of_paths.score(distinctive.path));
     let most = scores.into_iter().max().unwrap_or_default();
-    let kinds = TELLING.iter().zip(scores);
+    let kinds = DISTINCTIVE.iter().zip(scores);
     let best = kinds.filter(|(_, score)| *score == most && most > 0);
-    best.map(|(telling, _)| telling.kind).collect()
+    best.map(|(distinctive, _)| distinctive.kind).collect()
 }
 
 fn keys<'a>(table: &'a DeTable<'_>) -> impl Iterator<Item = &'a str> {
     table.keys().map(|key| key.get_ref().as_ref())
 }
 
-/// The telling keys of a table of a document.
+/// The distinctive keys of a table of a document.
 struct FoundKeys {
     written: BTreeSet<&'static str>,
     misspelt: BTreeSet<&'static str>,
 }
 
 impl FoundKeys {
-    /// Finds the telling keys `of` a table with the keys `found`.
-    fn new(found: &[&str], of: impl Fn(&TellingKeys) -> &'static [&'static str]) -> Self {
-        let all = || TELLING.iter().flat_map(|each| of(each).iter().copied());
+    /// Finds the distinctive keys `of` a table with the keys `found`.
+    fn new(found: &[&str], of: impl Fn(&DistinctiveKeys) -> &'static [&'static str]) -> Self {
+        let all = || DISTINCTIVE.iter().flat_map(|each| of(each).iter().copied());
         let is_foreign = |key: &&&str| !COMMON.contains(*key) && !all().any(|own| own == **key);
         let foreign = found.iter().filter(is_foreign).take(MAX_FOREIGN);
         Self {

@@ -1,4 +1,4 @@
-//! The greatest values that any document may have, and the reports of values beyond a limit.
+//! The maximum values that any document may have, and the reports of values beyond a limit.
 
 use std::fmt::Display;
 
@@ -9,9 +9,9 @@ use crate::problem::Problems;
 
 /// The longest duration of any key.
 pub const MAX_DURATION: Duration = Duration::from_secs(24 * 3600);
-/// The greatest rate of any key.
+/// The maximum rate of any key.
 pub const MAX_RATE: Rate = Rate(1_000_000_000_000);
-/// The greatest size of any key.
+/// The maximum size of any key.
 pub const MAX_SIZE: Bytes = Bytes(10_000_000_000);
 
 /// Reports a duration at `key` that is longer than [`MAX_DURATION`].

@@ -45,7 +45,7 @@ pub(crate) fn find(own: &'static [Notation], definition: &str) -> Option<&'stati
 /// Checks that a text parses as a `T`.
 ///
 /// # Errors
-/// The error of parsing; for a number that is too large, a message with `max`, the greatest value
+/// The error of parsing; for a number that is too large, a message with `max`, the maximum value
 /// that any key admits.
 pub fn check_notation<T: FromStr<Err: ToString> + Display>(
     text: &str,
@@ -53,7 +53,7 @@ pub fn check_notation<T: FromStr<Err: ToString> + Display>(
 ) -> Result<(), String> {
     text.parse::<T>().map(drop).map_err(|error| {
         if is_too_large::<T>(text) {
-            return format!("`{text}` is too large; {max} is the most");
+            return format!("`{text}` is too large; the maximum is {max}");
         }
         error.to_string()
     })
@@ -83,7 +83,7 @@ mod tests {
             ("Bytes", "99_999_999_999_999 GB", "10 GB"),
             ("Rate", "1e30 Mbit/s", "1000 Gbit/s"),
         ] {
-            let wanted = format!("`{text}` is too large; {most} is the most");
+            let wanted = format!("`{text}` is too large; the maximum is {most}");
             assert_eq!(error(name, text), wanted);
         }
         for text in ["1e3 s", "1.2.3 s", "5", "5 parsecs", "-3 ms", ""] {

@@ -70,7 +70,7 @@ pub struct Problems {
     found: Vec<Problem>,
 }
 
-/// The least Jaro-Winkler similarity (0 to 1) at which an unknown key may be a misspelt missing
+/// The minimum Jaro-Winkler similarity (0 to 1) at which an unknown key may be a misspelt missing
 /// key.
 const MIN_SIMILARITY: f64 = 0.7;
 /// The number of problems that are printed; a file of another kind has thousands.

@@ -24,7 +24,7 @@ pub(crate) struct TaggedSchema<'a> {
     pub(crate) schema: &'a Json,
 }
 
-/// The greatest depth of nested stand-ins; it bounds those of recursive types.
+/// The maximum depth of nested stand-ins; it bounds those of recursive types.
 const DEPTH: usize = 16;
 
 /// The text at a key of a schema; empty without one.
@@ -227,7 +227,7 @@ fn least(schema: &Json) -> Value {
     }
 }
 
-/// The greatest number that the schema admits: its maximum, or that of the integer's width.
+/// The largest number that the schema admits: its maximum, or that of the integer's width.
 pub(crate) fn greatest(schema: &Json) -> Option<f64> {
     let width = match text_of(schema, "format") {
         "uint32" => Some(f64::from(u32::MAX)),

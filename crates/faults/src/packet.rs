@@ -13,7 +13,7 @@ const DO_NOT_FRAGMENT: u8 = 0x40;
 const IS_UDP: u8 = 17;
 const IS_TCP: u8 = 6;
 
-/// The least length of a packet in bytes: a TCP segment without payload.
+/// The minimum length of a packet in bytes: a TCP segment without payload.
 pub const MIN_LEN: u16 = 40;
 
 /// The description of a packet.

@@ -46,7 +46,7 @@ pub enum Violation {
         len: u16,
         /// The time at which it was sent.
         sent: Time,
-        /// The least time for which a path had worked by then.
+        /// The minimum time for which a path had worked by then.
         settled: Duration,
     },
     /// A forged, modified or replayed datagram had an effect on a node or a relay.

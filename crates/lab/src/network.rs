@@ -245,8 +245,8 @@ fn emit(
     Ok(())
 }
 
-/// The time by which an inner event may be delayed without delaying a packet: half the least delay
-/// of an outer link; the other half covers the driver's own lateness.
+/// The time by which an inner event may be delayed without delaying a packet: half the minimum
+/// delay of an outer link; the other half covers the driver's own lateness.
 fn slack(scenario: &Scenario) -> Duration {
     let outer = scenario
         .paths

@@ -79,7 +79,7 @@ impl ConfigError {
     pub const fn remedy(&self) -> &'static str {
         match self {
             Self::ZeroRate => "for an outage use `outage`",
-            Self::ZeroLimit(_) => "the packet in transmission counts: 1 packet is the least",
+            Self::ZeroLimit(_) => "the packet in transmission counts: the minimum is 1 packet",
             Self::ZeroDuration(_) => "it must be longer",
             Self::ZeroSize(_) => "it must be at least 1 B",
             Self::PacketTooLarge { .. } => "an IPv4 packet has at most 65535 B",

@@ -51,7 +51,7 @@ pub(crate) enum Line {
 
 /// The times at which the first and the last bit of a packet leave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Sent {
+pub(crate) struct TransmissionTimes {
     pub(crate) begin: Time,
     pub(crate) finish: Time,
 }
@@ -113,7 +113,7 @@ impl Line {
 
     /// Sends a packet that waits since `ready`, after all packets sent before.
     #[inline]
-    pub(crate) fn send(&mut self, ready: Time, size: u32) -> Sent {
+    pub(crate) fn send(&mut self, ready: Time, size: u32) -> TransmissionTimes {
         match self {
             Self::Constant(line) => line.send(ready, size),
             Self::Trace(line) => line.send(ready, size),
@@ -147,7 +147,7 @@ impl Constant {
     }
 
     #[inline]
-    fn send(&mut self, ready: Time, size: u32) -> Sent {
+    fn send(&mut self, ready: Time, size: u32) -> TransmissionTimes {
         if self.last.size != size {
             let transmission_time = self.rate.transmission_time(Bytes(u64::from(size)));
             self.last = LastPacket {
@@ -157,7 +157,7 @@ impl Constant {
         }
         let begin = ready.max(self.free_at);
         self.free_at = begin + self.last.transmission_time;
-        Sent {
+        TransmissionTimes {
             begin,
             finish: self.free_at,
         }

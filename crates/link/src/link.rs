@@ -16,7 +16,7 @@ use crate::config_error::ConfigError;
 use crate::counters::Counters;
 use crate::drop_reason::DropReason;
 use crate::error::{Errors, LossModels};
-use crate::line::{Line, Sent};
+use crate::line::{Line, TransmissionTimes};
 use crate::queue::{
     Arrival, ArrivalDiscipline, ArrivalQueue, LinkQueue, Occupancy, PacketLimited, Verdict, size_of,
 };
@@ -250,7 +250,13 @@ impl Wire {
 
     /// Carries a packet that waited since `ready` and was sent.
     #[inline]
-    fn carry<P>(&mut self, ready: Time, sent: Sent, size: u32, packet: P) -> Output<P> {
+    fn carry<P>(
+        &mut self,
+        ready: Time,
+        sent: TransmissionTimes,
+        size: u32,
+        packet: P,
+    ) -> Output<P> {
         self.accounting
             .count_sent(size, Duration(sent.begin.0 - ready.0));
         if let Some(errors) = &mut self.errors

@@ -17,5 +17,5 @@ pub(crate) mod thread;
 
 pub use reload::ReloadHandle;
 pub use socket::{
-    AskError, ControlError, MAX_REQUEST, VERSION, directories, is_answered, sockets, status,
+    ControlError, MAX_REQUEST, StatusError, VERSION, directories, is_answered, sockets, status,
 };

@@ -21,13 +21,13 @@ use crate::scenario::{SCHEMA_VERSION, Scenario};
 use crate::settings::Overlay;
 use crate::tcp::Tcp;
 
-/// The greatest number of paths.
+/// The maximum number of paths.
 const MAX_PATHS: usize = PathSet::CAPACITY as usize;
 
 /// The largest IPv4 packet (RFC 791, section 3.1).
 const MAX_PACKET: Bytes = Bytes(65_535);
 
-/// The least size of the second packet of a pair.
+/// The minimum size of the second packet of a pair.
 const MIN_PAIR: Bytes = Bytes(MIN_PAIR_LEN as u64);
 
 /// The headers of IPv4 and TCP without options.

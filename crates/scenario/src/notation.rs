@@ -3,7 +3,7 @@
 use polypath_document::{MAX_SIZE, Notation, check_notation};
 use polypath_link::QueueLimit;
 
-/// The greatest limit of a queue in packets.
+/// The maximum limit of a queue in packets.
 pub(crate) const MAX_PACKETS: u32 = 1_000_000;
 
 /// The notations.
@@ -13,7 +13,7 @@ pub(crate) const NOTATIONS: &[Notation] = &[Notation {
     example: "50 packets",
 }];
 
-/// The greatest limit of a queue, in the unit of the text.
+/// The maximum limit of a queue, in the unit of the text.
 fn max_limit(text: &str) -> QueueLimit {
     let text = text.trim();
     if text.ends_with("packets") || text.ends_with("packet") {

@@ -59,7 +59,7 @@ pub struct Tcp {
     pub delayed_ack: Option<Duration>,
     /// Whether the hosts use ECN (RFC 3168).
     pub ecn: bool,
-    /// The greatest random delay of segments that an ACK releases (ns-2's `overhead_`): it breaks
+    /// The maximum random delay of segments that an ACK releases (ns-2's `overhead_`): it breaks
     /// the phase effects of drop-tail queues.
     pub overhead: Duration,
     /// The minimum retransmission timeout (RFC 6298).

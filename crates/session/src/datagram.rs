@@ -57,7 +57,7 @@ pub const TRANSPORT: u8 = 3;
 pub const RECEIVER_OFFSET: usize = 1;
 
 const COUNTER_BITS: u32 = 56;
-/// The greatest counter of a path; one more would be counter zero of the next path.
+/// The maximum counter of a path; one more would be counter zero of the next path.
 pub(crate) const COUNTER_MAX: u64 = (1 << COUNTER_BITS) - 1;
 
 /// A handshake message: the bytes that the MAC covers, the Noise message in them, and the MAC.

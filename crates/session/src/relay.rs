@@ -37,8 +37,8 @@ mod peer;
 /// The largest burst of a node, as time at its rate: a TCP window that is sent in one burst, for a
 /// typical round-trip time through a relay.
 pub const BURST: Duration = Duration::from_millis(50);
-/// The least burst at any rate: an initial window of ten segments (RFC 6928), and the copies that a
-/// policy adds.
+/// The minimum burst at any rate: an initial window of ten segments (RFC 6928), and the copies that
+/// a policy adds.
 pub const MIN_BURST: units::Bytes = units::Bytes(16 * 1500);
 
 /// The maximum of [`Relay::buffered`], whatever is received.

@@ -2,7 +2,7 @@
 
 use crate::route::AgentEnd;
 
-/// The event.
+/// The kind of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Event {
     /// A packet arrives at the end of a link.

@@ -20,7 +20,7 @@ use crate::timer::Timer;
 
 /// A packet that a link dropped.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Lost {
+pub(crate) struct LostPacket {
     pub(crate) link: u32,
     pub(crate) reason: DropReason,
     pub(crate) packet: Packet,
@@ -33,7 +33,7 @@ pub(crate) struct Fabric {
     pub(crate) routes: Routes,
     pub(crate) calendar: Calendar<Event>,
     /// The dropped packets that have not been read.
-    lost: VecDeque<Lost>,
+    lost: VecDeque<LostPacket>,
     packets: Slab<Packet>,
     /// The timers of the links that hold packets.
     wakes: Vec<Timer>,
@@ -49,12 +49,12 @@ impl Fabric {
 
     /// Removes and returns the first dropped packet.
     #[inline]
-    pub(crate) fn take_lost(&mut self) -> Option<Lost> {
+    pub(crate) fn take_lost(&mut self) -> Option<LostPacket> {
         self.lost.pop_front()
     }
 
     /// The dropped packets that have not been read.
-    pub(crate) fn lost(&self) -> impl Iterator<Item = &Lost> {
+    pub(crate) fn lost(&self) -> impl Iterator<Item = &LostPacket> {
         self.lost.iter()
     }
 
@@ -135,7 +135,7 @@ impl Fabric {
             }
             Output::Dropped { reason, packet } => {
                 let packet = *packets.release(packet.number());
-                lost.push_back(Lost {
+                lost.push_back(LostPacket {
                     link,
                     reason,
                     packet,

@@ -28,7 +28,7 @@ use polypath_link::DropReason;
 
 use crate::agents::Agents;
 use crate::event::Event;
-use crate::fabric::{Fabric, Lost};
+use crate::fabric::{Fabric, LostPacket};
 pub use crate::flow::BackgroundBytes;
 use crate::packet::{Packet, PacketKind};
 use crate::route::{Cursor, Terminal};
@@ -243,7 +243,7 @@ impl<X: Payload> World<X> {
         }
     }
 
-    fn lose(&mut self, now: Time, lost: Lost, out: &mut impl FnMut(WorldOutput<X>)) {
+    fn lose(&mut self, now: Time, lost: LostPacket, out: &mut impl FnMut(WorldOutput<X>)) {
         if lost.reason == DropReason::Overflow {
             self.overflow.get_or_insert(Overflow::Queue {
                 link: self.names.links[lost.link as usize].name.clone(),

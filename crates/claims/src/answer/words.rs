@@ -4,7 +4,7 @@ use super::Answer;
 use crate::judge::{MeasuredQuantity, PartJudgement, Test, Verdict};
 use crate::ledger::{Claim, Ledger};
 
-/// The greatest number of quantities of a claim in a table or the book.
+/// The maximum number of quantities of a claim in a table or the book.
 const SHOWN: usize = 8;
 
 impl Verdict {
@@ -206,7 +206,7 @@ impl Answer {
         listed(units)
     }
 
-    /// The least and the greatest number of runs of a quantity.
+    /// The minimum and the maximum number of runs of a quantity.
     #[must_use]
     pub fn runs(&self) -> String {
         let counts = || self.ours.iter().map(|ours| ours.n);

@@ -188,7 +188,7 @@ fn pairs(x: &[(f64, f64)], y: &[(f64, f64)]) -> impl Iterator<Item = (f64, f64, 
         .filter_map(|(at, x)| Some((*at, *x, point(y, *at)?)))
 }
 
-/// The position of the greatest value; the first of equal ones.
+/// The position of the maximum value; the first of equal ones.
 pub(super) fn argmax(value: &Value) -> Option<f64> {
     let Value::Curve(curve) = value else {
         return None;

@@ -155,8 +155,8 @@ fn at_means(
     Ok(tests)
 }
 
-/// Tests whether the greatest value of a curve is beyond `bound`: it is significantly greater than
-/// each value up to the bound, at a level that accounts for its selection as the greatest.
+/// Tests whether the maximum value of a curve is beyond `bound`: it is significantly greater than
+/// each value up to the bound, at a level that accounts for its selection as the maximum.
 fn greatest_beyond(
     arguments: &[Expr],
     bound: f64,

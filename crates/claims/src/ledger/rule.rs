@@ -52,7 +52,7 @@ pub enum Relation {
         left: Expr,
         /// The right side.
         right: Expr,
-        /// The greatest difference, as a share of the right side.
+        /// The maximum difference, as a share of the right side.
         within: f64,
     },
     /// `value in [low, high]`.
@@ -122,15 +122,15 @@ pub enum Expr {
 pub enum Call {
     /// The absolute value of each.
     Abs,
-    /// The greatest.
+    /// The maximum.
     Max,
-    /// The least.
+    /// The minimum.
     Min,
     /// The median.
     Median,
     /// The mean.
     Mean,
-    /// The position of the greatest on its coordinate.
+    /// The position of the maximum on its coordinate.
     Argmax,
     /// Pearson's correlation of two, position by position.
     Correlation,

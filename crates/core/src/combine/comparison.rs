@@ -4,7 +4,7 @@
 //! starts a timer of `threshold` times delta T, because a data packet on the probe's path would
 //! have arrived delta T later. If the timer expires before the data packet arrives, the probe's
 //! path is the better one. With more than two paths, the timer that expires first wins, which is
-//! the path with the least virtual delay.
+//! the path with the minimum virtual delay.
 
 use alloc::collections::BinaryHeap;
 use core::cmp::Reverse;

@@ -12,6 +12,6 @@ pub enum MtuState {
     Search,
     /// The size is found, and confirmed again and again.
     Complete,
-    /// Not even the least size is answered; nothing is known.
+    /// Not even the minimum size is answered, so nothing is known.
     Error,
 }

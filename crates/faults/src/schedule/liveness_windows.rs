@@ -10,7 +10,7 @@ use crate::datagram::End;
 
 /// The correct wall clock at the start of the run: 2026, in nanoseconds since 1970.
 const START_WALL_CLOCK: u64 = 1_790_000_000_000_000_000;
-/// The least advance of a clock beyond the latest timestamp, unless it is behind.
+/// The minimum advance of a clock beyond the latest timestamp, unless it is behind.
 const MIN_ADVANCE: Duration = Duration::from_millis(1);
 
 /// Draws the incidents at nodes and relays; returns the time after `until` from which there are

@@ -12,7 +12,7 @@ use alloc::vec::Vec;
 use polypath_core::time::{Duration, Time};
 use polypath_core::units::{Bytes, Rate};
 
-use super::Sent;
+use super::TransmissionTimes;
 
 /// The bytes that one opportunity delivers.
 pub const OPPORTUNITY: Bytes = Bytes(1500);
@@ -105,7 +105,7 @@ impl Opportunities {
         self.trace.time_of(self.next(ready))
     }
 
-    pub(super) fn send(&mut self, ready: Time, size: u32) -> Sent {
+    pub(super) fn send(&mut self, ready: Time, size: u32) -> TransmissionTimes {
         let mut position = self.next(ready);
         let begin = self.trace.time_of(position);
         let mut rest = size;
@@ -120,7 +120,7 @@ impl Opportunities {
         }
         self.position = position;
         self.free_at = self.trace.time_of(position);
-        Sent {
+        TransmissionTimes {
             begin,
             finish: self.free_at,
         }

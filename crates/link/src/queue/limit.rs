@@ -11,7 +11,7 @@ use polypath_core::units::Bytes;
 use crate::config_error::ConfigError;
 use crate::drop_reason::DropReason;
 
-/// The greatest number of packets in any queue, also an unlimited one: a queue that grows without
+/// The maximum number of packets in any queue, also an unlimited one: a queue that grows without
 /// bound stops the run and does not exhaust the memory.
 ///
 /// A waiting packet takes about 100 bytes in a simulation, and its own size in a lab.

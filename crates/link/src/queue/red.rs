@@ -34,9 +34,9 @@ use crate::config::LinkConfig;
 use crate::config_error::{ConfigError, packet_size, positive, probability};
 use crate::drop_reason::DropReason;
 
-/// The least round-trip time of the default weight, in seconds.
+/// The minimum round-trip time of the default weight, in seconds.
 const MIN_RTT: f64 = 0.1;
-/// The least default of `min_th`, in packets.
+/// The minimum default of `min_th`, in packets.
 const MIN_THRESHOLD: f64 = 5.0;
 /// The queueing delay of the default `min_th`, in seconds (`targetdelay_`).
 const TARGET_DELAY: f64 = 0.005;
@@ -150,8 +150,8 @@ impl RedConfig {
     }
 
     /// The lower threshold must be below the upper one and below the limit, or no packet is dropped
-    /// before the queue is full. A recorded rate is absent: then the default threshold is the least
-    /// possible one.
+    /// before the queue is full. A recorded rate is absent: then the default threshold is the
+    /// smallest possible one.
     fn threshold_problems(&self, rate: Option<Rate>) -> Vec<ConfigError> {
         let rate = rate.unwrap_or_default();
         let default = || default_min_th(rate, self.mean_packet);

@@ -19,7 +19,7 @@ use crate::privilege;
 const RELAY_KEY: &str = "give the key printed by `polypath key` for the relay";
 /// The longest interface name in bytes (`IFNAMSIZ` without the terminating zero).
 const MAX_NAME: usize = 15;
-/// The least MTU for IPv4 that every host accepts (RFC 791), in bytes.
+/// The minimum MTU for IPv4 that every host accepts (RFC 791), in bytes.
 const MIN_MTU: u16 = 576;
 
 pub(super) fn check(config: &NodeConfig, problems: &mut Problems) {

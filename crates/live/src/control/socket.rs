@@ -25,7 +25,7 @@ mod listener;
 mod server;
 
 pub use address::{directories, sockets};
-pub use client::{AskError, is_answered, status};
+pub use client::{StatusError, is_answered, status};
 pub use listener::ControlError;
 
 pub(crate) use listener::ControlSocket;

@@ -3,7 +3,7 @@
 use hdrhistogram::Histogram;
 use polypath_core::time::Duration;
 
-/// The greatest lateness that is recorded, one hour in nanoseconds; later ones count as this.
+/// The maximum lateness that is recorded, one hour in nanoseconds; later ones count as this.
 const LIMIT: u64 = 3_600_000_000_000;
 
 /// A distribution of lateness, with three significant digits.
@@ -32,7 +32,7 @@ impl Lateness {
         Duration(self.histogram.value_at_quantile(q))
     }
 
-    /// The greatest lateness.
+    /// The maximum lateness.
     #[must_use]
     pub fn max(&self) -> Duration {
         Duration(self.histogram.max())

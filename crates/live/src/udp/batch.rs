@@ -29,7 +29,7 @@ pub struct Outgoing {
 
 /// The result of sending datagrams.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Sent {
+pub struct SendCounts {
     /// The number of datagrams sent.
     pub datagrams: usize,
     /// Their bytes.
@@ -66,17 +66,17 @@ impl Outgoing {
     }
 
     /// Sends the queue to `to`; datagrams that the kernel refuses are lost.
-    pub fn flush(&mut self, socket: &PathSocket, to: SocketAddr) -> Sent {
+    pub fn flush(&mut self, socket: &PathSocket, to: SocketAddr) -> SendCounts {
         let all = std::mem::take(&mut self.len);
         let datagrams = self.datagrams.len();
         if datagrams > 1 && !self.gso_refused {
             match socket.send_gso(&slices(&self.datagrams), self.datagrams[0].len(), to) {
                 Ok(()) => {
                     self.datagrams.clear();
-                    return Sent {
+                    return SendCounts {
                         datagrams,
                         bytes: all,
-                        ..Sent::default()
+                        ..SendCounts::default()
                     };
                 }
                 // The segment exceeds the MTU, or the interface has no GSO.
@@ -88,9 +88,9 @@ impl Outgoing {
                 Err(error) => {
                     tracing::debug!(%to, %error, "datagrams not sent");
                     self.datagrams.clear();
-                    return Sent {
+                    return SendCounts {
                         unsent: datagrams,
-                        ..Sent::default()
+                        ..SendCounts::default()
                     };
                 }
             }
@@ -112,8 +112,8 @@ impl Outgoing {
         self.datagrams.drain(..).len() as u64
     }
 
-    fn send_each(&mut self, socket: &PathSocket, to: SocketAddr) -> Sent {
-        let mut sent = Sent::default();
+    fn send_each(&mut self, socket: &PathSocket, to: SocketAddr) -> SendCounts {
+        let mut sent = SendCounts::default();
         for datagram in self.datagrams.drain(..) {
             match socket.send(&datagram, to) {
                 Ok(()) => {

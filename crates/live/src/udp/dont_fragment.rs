@@ -9,7 +9,7 @@ use nix::libc::{self, c_int};
 
 use super::PathSocket;
 
-/// The greatest length of IPv6 fragments in bytes, the minimum MTU of a link (RFC 8200, section 5).
+/// The maximum length of IPv6 fragments in bytes, the minimum MTU of a link (RFC 8200, section 5).
 const MIN_MTU_V6: c_int = 1280;
 
 impl PathSocket {

@@ -14,16 +14,16 @@ pub(crate) use polypath_document::at_most_a_day;
 use polypath_document::{MAX_RATE, MAX_SIZE, Problems, at_most, last_part};
 use polypath_link::QueueLimit;
 
-/// The greatest size of a file, on average or measured; the lab keeps it in memory.
+/// The maximum size of a file, on average or measured; the lab keeps it in memory.
 pub(crate) const MAX_FILE: Bytes = Bytes(1_000_000_000);
 /// The longest propagation delay.
 const MAX_DELAY: Duration = Duration::from_secs(3600);
 /// The shortest interval of periodic events.
 const MIN_INTERVAL: Duration = Duration::from_millis(1);
-/// The greatest number of links of a path, and of background hosts of all paths.
+/// The maximum number of links of a path, and of background hosts of all paths.
 const MAX_LINKS: usize = 256;
 const MAX_HOSTS: u64 = 100_000;
-/// The least time between two packets of a UDP source.
+/// The minimum time between two packets of a UDP source.
 pub(crate) const MIN_GAP: Duration = Duration::from_micros(1);
 
 /// Reports all values beyond the limits.

@@ -6,8 +6,8 @@ use crate::background::{Background, Profile};
 use crate::path::Path;
 use polypath_document::Problems;
 
-/// The least number of links of a path with background: the load is balanced over links between two
-/// inner nodes.
+/// The minimum number of links of a path with background: the load is balanced over links between
+/// two inner nodes.
 const MIN_LOADED_LINKS: usize = 3;
 
 /// Checks the profiles that a path at `key` names, and that it can carry them.

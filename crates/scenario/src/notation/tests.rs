@@ -84,7 +84,7 @@ fn mistakes_in_queues_are_reported_with_line_and_remedy() {
         ),
         (
             r#"{ kind = "codel", limit = "0 packets" }"#,
-            "s.toml:10:35: `limit` is zero; the packet in transmission counts: 1 packet is the least",
+            "s.toml:10:35: `limit` is zero; the packet in transmission counts: the minimum is 1 packet",
         ),
         (
             r#"{ kind = "codel", limit = "5 packets", interval = "0 s" }"#,
@@ -121,6 +121,9 @@ fn a_large_limit_is_reported_as_too_large_and_not_as_malformed() {
         ("99999999999999 GB", "10 GB"),
     ] {
         let error = (NOTATIONS[0].check)(text).unwrap_err();
-        assert_eq!(error, format!("`{text}` is too large; {max} is the most"));
+        assert_eq!(
+            error,
+            format!("`{text}` is too large; the maximum is {max}")
+        );
     }
 }

@@ -5,9 +5,9 @@ use polypath_core::time::Duration;
 use super::TraceProblem;
 use polypath_document::FilePosition;
 
-/// The greatest packet in bytes: that of IPv4.
+/// The maximum size of a packet in bytes: that of IPv4.
 pub(super) const MAX_BYTES: u32 = 65_535;
-/// The greatest time in seconds: a day.
+/// The maximum time in seconds: a day.
 pub(super) const MAX_SECONDS: f64 = 86_400.0;
 
 /// One recorded datagram.

@@ -45,7 +45,7 @@ pub(super) struct Attempts {
     clock: WallClock,
     pending: Option<Initiation>,
     schedule: Schedule,
-    seen: Seen,
+    seen: AcceptedMessages,
     guard: Guard,
     reply_path: ReplyPath,
 }
@@ -69,7 +69,7 @@ struct WallClock {
 
 /// The last accepted handshake messages of the peer, which are not accepted again.
 #[derive(Default)]
-struct Seen {
+struct AcceptedMessages {
     timestamp: u64,
     initiation: Option<[u8; 32]>,
     response: Option<[u8; 32]>,
@@ -95,7 +95,7 @@ impl Attempts {
             },
             pending: None,
             schedule: Schedule::default(),
-            seen: Seen::default(),
+            seen: AcceptedMessages::default(),
             guard: Guard::new(usize::from(paths)),
             reply_path: ReplyPath::new(paths),
         }

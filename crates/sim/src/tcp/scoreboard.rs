@@ -28,7 +28,7 @@ pub(super) struct Outstanding {
 
 /// The next segment to send in recovery (RFC 6675, `NextSeg`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Next {
+pub(super) enum NextSegment {
     /// A retransmission of this segment.
     Again(u32),
     /// This new segment.
@@ -89,25 +89,25 @@ impl Scoreboard {
     }
 
     /// Returns the next segment to send and records it as sent (RFC 6675, `NextSeg`).
-    pub(super) fn next(&mut self, at: Outstanding) -> Option<Next> {
+    pub(super) fn next(&mut self, at: Outstanding) -> Option<NextSegment> {
         let hole = self.first_missing(self.retransmitted.max(at.una));
         if hole < self.lost_before(at.una) {
             self.retransmitted = hole + 1;
-            return Some(Next::Again(hole));
+            return Some(NextSegment::Again(hole));
         }
         if at.has_new {
-            return Some(Next::New);
+            return Some(NextSegment::New);
         }
         if self.sacked.nth_greatest(1).is_some_and(|last| hole < last) {
             self.retransmitted = hole + 1;
-            return Some(Next::Again(hole));
+            return Some(NextSegment::Again(hole));
         }
         let last = self.last_missing(at)?;
         if self.rescued.is_some_and(|rescued| at.una < rescued) {
             return None;
         }
         self.rescued = Some(at.max);
-        Some(Next::Again(last))
+        Some(NextSegment::Again(last))
     }
 
     /// One past the last segment known to be lost; `una` if none is.
@@ -160,7 +160,7 @@ mod tests {
         // 14, 15 and 17 to 29 are not lost; 10 is in flight again.
         board.begin(10);
         assert_eq!(board.pipe(AT), 15 + 1);
-        assert_eq!(board.next(AT), Some(Next::Again(11)));
+        assert_eq!(board.next(AT), Some(NextSegment::Again(11)));
         assert_eq!(board.pipe(AT), 15 + 2);
     }
 
@@ -172,11 +172,11 @@ mod tests {
             has_new: true,
             ..AT
         };
-        assert_eq!(board.next(new), Some(Next::Again(11)));
-        assert_eq!(board.next(new), Some(Next::New));
-        assert_eq!(board.next(AT), Some(Next::Again(14)));
-        assert_eq!(board.next(AT), Some(Next::Again(15)));
-        assert_eq!(board.next(AT), Some(Next::Again(29)), "rescue");
+        assert_eq!(board.next(new), Some(NextSegment::Again(11)));
+        assert_eq!(board.next(new), Some(NextSegment::New));
+        assert_eq!(board.next(AT), Some(NextSegment::Again(14)));
+        assert_eq!(board.next(AT), Some(NextSegment::Again(15)));
+        assert_eq!(board.next(AT), Some(NextSegment::Again(29)), "rescue");
         assert_eq!(board.next(AT), None);
     }
 }

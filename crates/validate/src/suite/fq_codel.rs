@@ -18,7 +18,7 @@ const RATE: f64 = 10.0;
 const TARGET: f64 = 5.0;
 /// The round-trip time without waiting in ms: propagation, and the transmission of 1000 and 40 B.
 const ROUND_TRIP: f64 = 6.0 + 0.96 + 0.04;
-/// What SACK leaves of a window that it reduces, and what CUBIC leaves (RFC 9438, section 4.6).
+/// The factors by which SACK and CUBIC reduce a window (RFC 9438, section 4.6).
 const HALF: f64 = 0.5;
 const CUBIC: f64 = 0.7;
 /// The bound on shares.

@@ -14,10 +14,10 @@ const SCENARIO: Scenario = Scenario {
 const REFERENCE: &str = include_str!("../../../../validation/reference/random_loss.csv");
 /// Bits of a segment, by which goodput counts.
 const SEGMENT: f64 = 8000.0;
-/// Seconds for the round trip, transmission included, and the least timeout.
+/// Seconds for the round trip, transmission included, and the minimum timeout.
 const RTT: f64 = 0.040_083;
 const T0: f64 = 0.2;
-/// The greatest loss at which agreement is demanded.
+/// The maximum loss at which agreement is demanded.
 const LARGEST: f64 = 0.03;
 /// Half of the last digit of the reference's share of retransmissions.
 const DIGIT: f64 = 0.000_05;

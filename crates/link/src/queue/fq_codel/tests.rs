@@ -397,7 +397,7 @@ fn invalid_parameters_are_refused_with_key_and_remedy() {
             "queue.flows: `flows` is 65537, not within 1 and 65536; leave it out for 1024 queues",
             "queue.quantum: `quantum` is zero; it must be at least 1 B",
             "queue.interval: `interval` is zero; it must be longer",
-            "queue.limit: `limit` is zero; the packet in transmission counts: 1 packet is the least",
+            "queue.limit: `limit` is zero; the packet in transmission counts: the minimum is 1 packet",
         ]
     );
 }

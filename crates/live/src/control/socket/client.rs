@@ -22,7 +22,7 @@ const MAX_ANSWER: usize = 1 << 20;
 
 /// An error in requesting the status of a node.
 #[derive(Debug, thiserror::Error)]
-pub enum AskError {
+pub enum StatusError {
     /// The socket does not exist.
     #[error(
         "{path}: no such socket; is the node running? Start it with `polypath node FILE`",
@@ -122,18 +122,20 @@ fn group_of(path: &Path) -> String {
 }
 
 /// Requests the status of the node that listens at `path`: [`crate::stats::Stats`] as JSON.
-pub fn status(path: &Path) -> Result<Value, AskError> {
+pub fn status(path: &Path) -> Result<Value, StatusError> {
     let error = |source: io::Error| match source.kind() {
-        io::ErrorKind::NotFound => AskError::Missing(path.to_owned()),
-        io::ErrorKind::ConnectionRefused if !is_socket(path) => AskError::NoSocket(path.to_owned()),
-        io::ErrorKind::ConnectionRefused => AskError::Dead(path.to_owned()),
-        io::ErrorKind::PermissionDenied => AskError::NotPermitted {
+        io::ErrorKind::NotFound => StatusError::Missing(path.to_owned()),
+        io::ErrorKind::ConnectionRefused if !is_socket(path) => {
+            StatusError::NoSocket(path.to_owned())
+        }
+        io::ErrorKind::ConnectionRefused => StatusError::Dead(path.to_owned()),
+        io::ErrorKind::PermissionDenied => StatusError::NotPermitted {
             path: path.to_owned(),
             group: group_of(path),
         },
-        io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock => AskError::Late(path.to_owned()),
-        io::ErrorKind::InvalidData => AskError::Unintelligible(path.to_owned()),
-        _ => AskError::Io {
+        io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock => StatusError::Late(path.to_owned()),
+        io::ErrorKind::InvalidData => StatusError::Unintelligible(path.to_owned()),
+        _ => StatusError::Io {
             path: path.to_owned(),
             source,
         },
@@ -145,10 +147,10 @@ pub fn status(path: &Path) -> Result<Value, AskError> {
     let _ = stream.write(request.as_bytes());
     let answer = stream.read_until(b"\n", MAX_ANSWER).map_err(error)?;
     let answer = answer.and_then(|answer| serde_json::from_slice::<Value>(&answer).ok());
-    let unintelligible = || AskError::Unintelligible(path.to_owned());
+    let unintelligible = || StatusError::Unintelligible(path.to_owned());
     let mut answer = answer.ok_or_else(unintelligible)?;
     if let Some(message) = answer["error"]["message"].as_str() {
-        return Err(AskError::Refused {
+        return Err(StatusError::Refused {
             path: path.to_owned(),
             message: message.to_owned(),
         });
@@ -179,7 +181,7 @@ mod tests {
             assert!(waiting.len() < 10);
         };
         assert_eq!(last.kind(), io::ErrorKind::WouldBlock);
-        assert!(matches!(status(&path), Err(AskError::Late(_))));
+        assert!(matches!(status(&path), Err(StatusError::Late(_))));
         assert!(is_answered(&path));
     }
 }

@@ -7,7 +7,7 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::control::commands::{self, Command};
-use crate::control::socket::{AskError, ControlSocket, status};
+use crate::control::socket::{ControlSocket, StatusError, status};
 use crate::stats::Stats;
 
 /// A control thread, and a thread in place of the packet thread.
@@ -76,7 +76,7 @@ fn is_busy(socket: &Path) -> bool {
             assert_eq!(status["version"], crate::stats::VERSION);
             false
         }
-        Err(AskError::Refused { message, .. }) if message.contains("too many clients") => true,
+        Err(StatusError::Refused { message, .. }) if message.contains("too many clients") => true,
         Err(error) => panic!("{error}"),
     }
 }
@@ -154,7 +154,7 @@ fn the_socket_is_removed_with_the_node_even_under_a_client() {
     testbed.finish();
     assert!(!socket.exists());
     let error = status(&socket).unwrap_err();
-    assert!(matches!(error, AskError::Missing(_)), "{error}");
+    assert!(matches!(error, StatusError::Missing(_)), "{error}");
     assert!(error.to_string().contains("polypath node"), "{error}");
 }
 
@@ -168,15 +168,15 @@ fn errors_distinguish_other_servers_ended_nodes_and_files() {
         stream.write_all(b"220 ready\n").unwrap();
     });
     let error = status(&path).unwrap_err();
-    assert!(matches!(error, AskError::Unintelligible(_)), "{error}");
+    assert!(matches!(error, StatusError::Unintelligible(_)), "{error}");
     other.join().unwrap();
     assert!(!socket::is_answered(&path));
     let error = status(&path).unwrap_err();
-    assert!(matches!(error, AskError::Dead(_)), "{error}");
+    assert!(matches!(error, StatusError::Dead(_)), "{error}");
     let file = directory.path().join("a.toml");
     std::fs::write(&file, "").unwrap();
     for path in [&*file, directory.path()] {
         let error = status(path).unwrap_err();
-        assert!(matches!(error, AskError::NoSocket(_)), "{error}");
+        assert!(matches!(error, StatusError::NoSocket(_)), "{error}");
     }
 }

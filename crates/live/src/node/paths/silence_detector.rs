@@ -13,7 +13,7 @@ use crate::config::LivenessSetting;
 
 /// The silence after which a path is reported.
 const SILENCE: Duration = Duration::from_secs(5);
-/// The greatest delay of a datagram behind its copy on another path.
+/// The maximum delay of a datagram behind its copy on another path.
 const MAX_SKEW: Duration = Duration::from_secs(2);
 /// Datagrams that must have arrived on other paths since: losses of as many in a row are rare.
 const MIN_MISSED: u32 = 4;

@@ -4,7 +4,7 @@ use polypath_core::time::Time;
 
 use crate::stats::{RateStats, Traffic};
 
-/// The least time between two samples in nanoseconds: after a late sample the next may follow at
+/// The minimum time between two samples in nanoseconds: after a late sample the next may follow at
 /// once.
 const MIN_INTERVAL_NS: u64 = 500_000_000;
 

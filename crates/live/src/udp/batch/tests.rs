@@ -33,10 +33,10 @@ fn a_batch_is_sent_in_one_call_and_split_again() {
     let report = outgoing.flush(&from, to.local().unwrap());
     assert_eq!(
         report,
-        Sent {
+        SendCounts {
             datagrams: 9,
             bytes: 8 * 900 + 70,
-            ..Sent::default()
+            ..SendCounts::default()
         }
     );
     assert!(outgoing.is_empty() && !outgoing.gso_refused);

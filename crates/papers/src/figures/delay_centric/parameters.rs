@@ -1,16 +1,16 @@
 //! The parameters of a run on the testbed, with the source of each choice.
 
 use super::sweep::Load;
-use crate::jobs::delay_centric::testbed::{First, PACKET, SOURCES, Testbed};
+use crate::jobs::delay_centric::testbed::{FirstPaths, PACKET, SOURCES, Testbed};
 
 impl Testbed {
     /// The parameters of runs under this load, each with its source.
     pub(super) fn parameters(load: Load) -> Vec<[String; 2]> {
         let choices = load.choices;
         let first = match choices.first {
-            First::Random => "drawn for each source",
-            First::Listed => "the same for all sources",
-            First::Even => "each of them for three sources",
+            FirstPaths::Random => "drawn for each source",
+            FirstPaths::Listed => "the same for all sources",
+            FirstPaths::Even => "each of them for three sources",
         };
         let named = [
             (

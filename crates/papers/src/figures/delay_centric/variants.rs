@@ -7,7 +7,7 @@ use super::sweep::{ALONE, EACH, IN_ALL, LOADED, Load, Sweep, delays, ratio};
 use crate::figures::estimates::{estimate, text};
 use crate::figures::pictures::figure_table;
 use crate::jobs::delay_centric::mechanism::{MECHANISMS, Mechanism, Rule};
-use crate::jobs::delay_centric::testbed::{Choices, First, Testbed};
+use crate::jobs::delay_centric::testbed::{Choices, FirstPaths, Testbed};
 
 pub(super) const FIGURE: Figure = Figure {
     id: "delay_centric.sensitivity",
@@ -61,7 +61,7 @@ const VARIANTS: &[Variant] = &[
     of("3000 packets in all", IN_ALL),
     with("queue of 50 packets", Choices { queue: 50, ..OURS }),
     with("queue of 50 packets, heartbeats of 40 B", Choices { queue: 50, heartbeat: 40, ..OURS }),
-    with("all begin on one path", Choices { first: First::Listed, ..OURS }),
+    with("all begin on one path", Choices { first: FirstPaths::Listed, ..OURS }),
     with("guard time .1 to .4 s", Choices { guard: [100, 400], ..OURS }),
     with("heartbeats of 40 B", Choices { heartbeat: 40, ..OURS }),
     with("hysteresis 50 ms", Choices { hysteresis: 50, ..OURS }),
@@ -75,7 +75,7 @@ const VARIANTS: &[Variant] = &[
 
 /// Settings in which no run starts unstable, and random variation causes short queues.
 const EVEN: Choices = Choices {
-    first: First::Even,
+    first: FirstPaths::Even,
     jitter: 80,
     ..OURS
 };

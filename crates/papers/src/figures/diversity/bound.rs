@@ -7,7 +7,7 @@ use polypath_claims::{
 
 use crate::figures::estimates::text;
 use crate::figures::pictures::figure_table;
-use crate::jobs::diversity::exposure::{Exposed, bound};
+use crate::jobs::diversity::exposure::{ExposedFlows, bound};
 use crate::jobs::diversity::setting::LINKS;
 
 pub(super) const FIGURE: Figure = Figure {
@@ -57,7 +57,7 @@ fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
     let seeds = replica_seeds(SEED, seeds);
     let mut asked = Vec::new();
     for case in CASES {
-        let job = |&seed: &u64| Exposed {
+        let job = |&seed: &u64| ExposedFlows {
             window: case.window,
             drop: case.drop,
             links: case.links,

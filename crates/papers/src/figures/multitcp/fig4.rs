@@ -13,7 +13,9 @@ use super::sensitivity;
 use crate::figures::estimates::text;
 use crate::figures::pictures::{axis, figure_table, seconds, stated};
 use crate::jobs::multitcp::parameters::{SEGMENT, adjust, fixed, table_1};
-use crate::jobs::multitcp::setting::{By, Cross, Hosts, Links, Queue, Setting, Stream, What, Wire};
+use crate::jobs::multitcp::setting::{
+    CrossKind, CrossTraffic, Hosts, Links, Queue, Setting, Stream, StreamCarrier, Wire,
+};
 use crate::jobs::multitcp::time_series::{Peak, TimeSeries};
 
 pub(super) const FIGURE: Figure = Figure {
@@ -51,7 +53,7 @@ pub(super) const LOCKED: &str = "The generator's link is as fast as the last one
 pub(super) fn schemes() -> [Scheme; 3] {
     let stream = |by| Stream {
         kbits: TARGET,
-        by: By::Controller(by),
+        by: StreamCarrier::Controller(by),
         limit: None,
         play: None,
     };
@@ -75,15 +77,15 @@ pub(super) fn topology(delay: u32) -> Links {
 
 /// A run of 5.1.1.
 pub(super) fn setting(delay: u32, stream: Stream, seed: u64) -> Setting {
-    let cross = |what, (from, to): Period| Cross {
+    let cross = |what, (from, to): Period| CrossTraffic {
         what,
         from: milliseconds(from),
         to: milliseconds(to),
     };
-    let udp = BURST.map(|burst| cross(What::Udp(5500), burst));
+    let udp = BURST.map(|burst| cross(CrossKind::Udp(5500), burst));
     let tcp = [
-        cross(What::Tcp(15), (MID.0, LATE.1)),
-        cross(What::Tcp(5), LATE),
+        cross(CrossKind::Tcp(15), (MID.0, LATE.1)),
+        cross(CrossKind::Tcp(5), LATE),
     ];
     Setting {
         links: topology(delay),

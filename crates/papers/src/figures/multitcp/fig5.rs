@@ -1,4 +1,4 @@
-//! The same with cross traffic of a longer round-trip time (Fig. 5).
+//! Figure 4 repeated with cross traffic of a longer round-trip time (Fig. 5).
 
 use polypath_claims::{ClaimRemark, Figure, FigureTable, Findings, Measurement, Pending, Study};
 

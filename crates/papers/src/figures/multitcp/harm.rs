@@ -8,7 +8,7 @@ use super::runs::{Runs, Scheme, seeds};
 use crate::figures::estimates::text;
 use crate::figures::pictures::figure_table;
 use crate::jobs::multitcp::parameters::{chosen, varied};
-use crate::jobs::multitcp::setting::{By, Stream};
+use crate::jobs::multitcp::setting::{Stream, StreamCarrier};
 
 pub(super) const FIGURE: Figure = Figure {
     id: "multitcp.harm",
@@ -20,9 +20,9 @@ pub(super) const FIGURE: Figure = Figure {
 fn all_schemes() -> Vec<Scheme> {
     let [one, two, five] = schemes();
     let by = |by| Stream { by, ..one.1 };
-    let plain = |count| by(By::Transfers(count));
+    let plain = |count| by(StreamCarrier::Transfers(count));
     vec![
-        ("nothing", by(By::Nothing)),
+        ("nothing", by(StreamCarrier::Nothing)),
         ("1 connection, window 8", one.1),
         ("1 plain transfer", plain(1)),
         ("2 connections", two.1),
@@ -31,7 +31,7 @@ fn all_schemes() -> Vec<Scheme> {
         ("5 plain transfers", plain(5)),
         (
             "varied connections, Table III",
-            by(By::Controller(varied(chosen()))),
+            by(StreamCarrier::Controller(varied(chosen()))),
         ),
     ]
 }

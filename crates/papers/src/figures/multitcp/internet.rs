@@ -15,7 +15,9 @@ use super::runs::{Period, Runs, Scheme, seeds};
 use crate::figures::estimates::text;
 use crate::figures::pictures::{axis, figure_table, seconds};
 use crate::jobs::multitcp::parameters::SEGMENT;
-use crate::jobs::multitcp::setting::{By, Cross, Hosts, Links, Queue, Setting, Stream, What, Wire};
+use crate::jobs::multitcp::setting::{
+    CrossKind, CrossTraffic, Hosts, Links, Queue, Setting, Stream, StreamCarrier, Wire,
+};
 
 pub(super) use fixed::FIG_6;
 pub(super) use varied::{FIG_7, FIG_8};
@@ -48,8 +50,8 @@ impl Experiment {
             delay: delay - delay / 7,
         };
         let [(from, _), (next, end)] = self.periods;
-        let cross = |count, from: usize| Cross {
-            what: What::Tcp(count),
+        let cross = |count, from: usize| CrossTraffic {
+            what: CrossKind::Tcp(count),
             from: u32::try_from(from * 1000).unwrap_or(u32::MAX),
             to: u32::try_from(end * 1000).unwrap_or(u32::MAX),
         };
@@ -77,7 +79,7 @@ impl Experiment {
     fn stream(self, controller: ControllerConfig) -> Stream {
         Stream {
             kbits: self.target,
-            by: By::Controller(controller),
+            by: StreamCarrier::Controller(controller),
             limit: self.limit,
             play: None,
         }

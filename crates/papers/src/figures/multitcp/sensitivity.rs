@@ -7,7 +7,7 @@ use super::fig4::{LATE, MID, in_bursts, schemes, setting};
 use super::runs::{Runs, seeds};
 use crate::figures::estimates::{estimate, text};
 use crate::figures::pictures::figure_table;
-use crate::jobs::multitcp::setting::{By, Hosts, Queue, Setting};
+use crate::jobs::multitcp::setting::{Hosts, Queue, Setting, StreamCarrier};
 
 pub(super) const FIGURE: Figure = Figure {
     id: "multitcp.sensitivity",
@@ -56,7 +56,7 @@ pub(super) fn drop_tail(setting: &mut Setting, limit: u32) {
 
 /// Changes the controller, if it adapts to the throughput.
 fn control(setting: &mut Setting, change: impl Fn(&mut ControlConfig)) {
-    if let By::Controller(
+    if let StreamCarrier::Controller(
         ControllerConfig::AdjustWindow { control, .. }
         | ControllerConfig::VariedConnections { control, .. },
     ) = &mut setting.stream.by

@@ -11,7 +11,9 @@ use super::runs::{GROUP, Runs, Scheme, seeds};
 use crate::figures::estimates::{estimate, point, text};
 use crate::figures::pictures::{axis, figure_table, stated};
 use crate::jobs::multitcp::parameters::{adjust, chosen, table_1, varied};
-use crate::jobs::multitcp::setting::{By, Cross, Hosts, Links, Queue, Setting, Stream, What};
+use crate::jobs::multitcp::setting::{
+    CrossKind, CrossTraffic, Hosts, Links, Queue, Setting, Stream, StreamCarrier,
+};
 
 pub(super) const FIGURE: Figure = Figure {
     id: "multitcp.fig9",
@@ -47,7 +49,7 @@ const CHOSEN: Playing = Playing {
 fn schemes() -> [Scheme; 6] {
     let stream = |by| Stream {
         kbits: 720,
-        by: By::Controller(by),
+        by: StreamCarrier::Controller(by),
         limit: None,
         play: Some([10, 5]),
     };
@@ -89,7 +91,7 @@ impl Playing {
 }
 
 /// Transfers whose number is redrawn from 0 to 8 after exponential times.
-fn transfers(holding: f64, seed: u64) -> Vec<Cross> {
+fn transfers(holding: f64, seed: u64) -> Vec<CrossTraffic> {
     let mut stream = Seed(seed).stream("fig9/transfers");
     let mut running: Vec<u32> = Vec::new();
     let mut all = Vec::new();
@@ -112,9 +114,9 @@ fn transfers(holding: f64, seed: u64) -> Vec<Cross> {
 }
 
 /// A transfer that is long enough to start.
-fn transfer(from: u32, to: u32) -> Option<Cross> {
-    (to > from).then_some(Cross {
-        what: What::Tcp(1),
+fn transfer(from: u32, to: u32) -> Option<CrossTraffic> {
+    (to > from).then_some(CrossTraffic {
+        what: CrossKind::Tcp(1),
         from,
         to,
     })

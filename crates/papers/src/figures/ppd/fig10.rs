@@ -34,7 +34,7 @@ struct Rate {
 }
 
 /// The results for one rate, by load and run.
-struct Found {
+struct RateResults {
     name: &'static str,
     mbits: u32,
     loads: [f64; 3],
@@ -63,7 +63,7 @@ pub(super) fn fig10(study: &mut Study<'_>) -> Result<Findings, Pending> {
     })
 }
 
-fn moments(study: &mut Study<'_>, rate: &Rate) -> Result<Found, Pending> {
+fn moments(study: &mut Study<'_>, rate: &Rate) -> Result<RateResults, Pending> {
     let &Rate { mbits, name, loads } = rate;
     let setting = Setting::of_links(6, mbits.into());
     let found = calibrate(study, &setting, &loads)?;
@@ -83,7 +83,7 @@ fn moments(study: &mut Study<'_>, rate: &Rate) -> Result<Found, Pending> {
     let keys = loads
         .iter()
         .flat_map(|load| seeds(*load).into_iter().map(|seed| (*load, seed)));
-    Ok(Found {
+    Ok(RateResults {
         name,
         mbits,
         loads,
@@ -95,7 +95,7 @@ fn moments(study: &mut Study<'_>, rate: &Rate) -> Result<Found, Pending> {
 }
 
 /// Both curves with a position for each moment; the moments of a run form a group.
-fn measurements(found: &Found) -> Vec<Measurement> {
+fn measurements(found: &RateResults) -> Vec<Measurement> {
     let claim = "ppd.fig10.virtual_delay";
     let mut all = Vec::new();
     let mut position = 0.0;
@@ -115,7 +115,7 @@ fn measurements(found: &Found) -> Vec<Measurement> {
     all
 }
 
-fn plot(found: &Found) -> Plot {
+fn plot(found: &RateResults) -> Plot {
     let series = found.loads.map(|load| {
         let runs = found
             .runs
@@ -159,7 +159,7 @@ fn plot(found: &Found) -> Plot {
     }
 }
 
-fn table(found: &[Found]) -> FigureTable {
+fn table(found: &[RateResults]) -> FigureTable {
     let rows = found.iter().flat_map(|found| {
         found.loads.iter().map(move |load| {
             let runs = found

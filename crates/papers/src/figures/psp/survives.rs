@@ -46,7 +46,7 @@ const SETTINGS: [Setting; 8] = [
 ];
 
 /// The gaps of a setting, for each run.
-struct Known {
+struct SettingGaps {
     setting: Setting,
     seeds: Vec<u64>,
     gaps: Vec<Gaps>,
@@ -70,7 +70,7 @@ fn unbroken_deviation(gaps: &Gaps) -> Option<f64> {
     Some(gaps.unbroken?.deviation)
 }
 
-impl Known {
+impl SettingGaps {
     fn samples(&self, of: Of) -> Vec<Sample> {
         let runs = self.seeds.iter().zip(&self.gaps);
         let sample = |(&seed, gaps): (&u64, &Gaps)| {
@@ -113,7 +113,7 @@ impl Known {
     }
 }
 
-fn known(study: &mut Study<'_>) -> Result<Vec<Known>, Pending> {
+fn known(study: &mut Study<'_>) -> Result<Vec<SettingGaps>, Pending> {
     let (seeds, span) = (seeds(study), span(study));
     let asked = SETTINGS.map(|setting| {
         let (_, starts, packet, window) = setting;
@@ -125,7 +125,7 @@ fn known(study: &mut Study<'_>) -> Result<Vec<Known>, Pending> {
         (setting, study.request_all(seeds.iter().map(job)))
     });
     let known = asked.into_iter().map(|(setting, gaps)| {
-        Ok(Known {
+        Ok(SettingGaps {
             setting,
             seeds: seeds.clone(),
             gaps: gaps?,
@@ -153,7 +153,7 @@ fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
     })
 }
 
-fn table(known: &[Known]) -> FigureTable {
+fn table(known: &[SettingGaps]) -> FigureTable {
     figure_table(
         "gaps",
         "Gaps between the packets of one sender at its receiver, from end to start; sent 1500 us apart",
@@ -165,12 +165,12 @@ fn table(known: &[Known]) -> FigureTable {
             "mean us, no loss in between",
             "standard deviation us, no loss in between",
         ],
-        known.iter().map(Known::row).collect(),
+        known.iter().map(SettingGaps::row).collect(),
     )
 }
 
 /// The caveat on whether the mean results from the packet size or from loss.
-fn packet_or_loss(known: &[Known]) -> ClaimRemark {
+fn packet_or_loss(known: &[SettingGaps]) -> ClaimRemark {
     let (own, small) = (&known[0], &known[2]);
     ClaimRemark {
         claim: CLAIM,
@@ -193,7 +193,7 @@ fn packet_or_loss(known: &[Known]) -> ClaimRemark {
 }
 
 /// The reason for which the deviation differs from the paper's, with that in the other settings.
-fn scatter(known: &[Known]) -> ClaimRemark {
+fn scatter(known: &[SettingGaps]) -> ClaimRemark {
     let others = known[1..].iter().map(|known| {
         format!(
             "{} ({:.1} Mb/s): {} us",

@@ -38,7 +38,7 @@ pub(crate) struct Choices {
     /// The queue of each link in packets.
     pub(crate) queue: u32,
     /// The path on which each source begins.
-    pub(crate) first: First,
+    pub(crate) first: FirstPaths,
     /// The time without a reply after which a path is silent, in ms.
     pub(crate) timeout: u32,
     /// The hysteresis of the reactive rule in ms (III).
@@ -58,7 +58,7 @@ pub(crate) struct Choices {
 /// The path on which sources begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum First {
+pub(crate) enum FirstPaths {
     /// A random path for each.
     Random,
     /// The same path for all.
@@ -71,7 +71,7 @@ impl Choices {
     /// The choices of the figures.
     pub(crate) const OURS: Self = Self {
         queue: 1000,
-        first: First::Random,
+        first: FirstPaths::Random,
         timeout: 3000,
         hysteresis: 10,
         fast: 20,
@@ -137,9 +137,9 @@ impl Testbed {
     fn sources(&self) -> String {
         let half = SOURCES / 2;
         match self.choices.first {
-            First::Random => self.some_sources("media", SOURCES, "random", ["left", "right"]),
-            First::Listed => self.some_sources("media", SOURCES, "listed", ["left", "right"]),
-            First::Even => {
+            FirstPaths::Random => self.some_sources("media", SOURCES, "random", ["left", "right"]),
+            FirstPaths::Listed => self.some_sources("media", SOURCES, "listed", ["left", "right"]),
+            FirstPaths::Even => {
                 self.some_sources("media-left", half, "listed", ["left", "right"])
                     + &self.some_sources("media-right", half, "listed", ["right", "left"])
             }

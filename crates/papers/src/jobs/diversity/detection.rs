@@ -81,7 +81,7 @@ impl Job for Detection {
     fn run(&self, _: &AtomicU64) -> Result<Detected, JobError> {
         let rounds = RoundModel::new(&self.config, Seed(self.seed));
         let mut rounds = rounds.map_err(|error| JobError::Other(error.to_string()))?;
-        let mut seen = Seen::new(self.config.flows);
+        let mut seen = DetectionScores::new(self.config.flows);
         for _ in 0..self.rounds {
             rounds.step_with(&mut |observation| seen.add(observation));
         }
@@ -105,7 +105,7 @@ impl Job for Detection {
 }
 
 /// The scores of windows by signatures.
-struct Seen {
+struct DetectionScores {
     /// The scores of windows with losses, and whether a link was congested.
     scores: Vec<(f64, bool)>,
     /// The same scores, and whether congestion lost any packet.
@@ -119,7 +119,7 @@ struct Seen {
     was_congested: Vec<bool>,
 }
 
-impl Seen {
+impl DetectionScores {
     fn new(flows: u32) -> Self {
         Self {
             scores: Vec::new(),

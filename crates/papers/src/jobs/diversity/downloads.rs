@@ -14,7 +14,7 @@ use polypath_scenario::{Scenario, Scheme};
 use polypath_sim::{ConcurrentDownloads, DownloadsRun, run_concurrent_downloads};
 use serde::{Deserialize, Serialize};
 
-use self::observer::Seen;
+use self::observer::DownloadsObserver;
 use super::setting::{GAMMA, SHARE, SHORT};
 
 /// The time between samples: a round trip without queues.
@@ -222,7 +222,7 @@ impl Job for Downloads {
             detector: self.cured.then(DetectorConfig::default),
             late: Some(Time::ZERO + begins),
         };
-        let mut seen = Seen::default();
+        let mut seen = DownloadsObserver::default();
         let span = begins + LATE;
         let run = DownloadsRun {
             seed: Seed(self.seed),

@@ -11,7 +11,7 @@ use serde::Serialize;
 /// mille. The result is the share of flows that lose a packet with all its copies, over the union
 /// bound.
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct Exposed {
+pub(crate) struct ExposedFlows {
     pub(crate) window: u32,
     pub(crate) drop: u32,
     pub(crate) links: u32,
@@ -22,7 +22,7 @@ pub(crate) struct Exposed {
 /// Flows in one run.
 const FLOWS: u32 = 50;
 
-impl Exposed {
+impl ExposedFlows {
     /// The union bound `m p^n` on the share of flows with a loss.
     fn bound(&self) -> f64 {
         bound(self.window, self.drop, self.links)
@@ -38,7 +38,7 @@ impl Exposed {
     }
 }
 
-impl Job for Exposed {
+impl Job for ExposedFlows {
     type Output = f64;
 
     const KIND: &'static str = "rounds-bound";

@@ -33,11 +33,11 @@ pub(crate) struct RunResult {
     pub(crate) sent: u64,
     /// The capacity of a link over the run, in packets.
     pub(crate) capacity: u64,
-    /// The greatest excess of a round over the capacity, as a share of it.
+    /// The maximum excess of a round over the capacity, as a share of it.
     pub(crate) most: f64,
     /// The mean excess over all rounds, 0 for rounds below the capacity.
     pub(crate) excess: f64,
-    /// The greatest number of successive rounds above the capacity.
+    /// The maximum number of successive rounds above the capacity.
     pub(crate) longest: u32,
     /// The delivered packets of each flow after the recorded rounds and the last.
     pub(crate) delivered: Vec<Vec<u64>>,

@@ -17,7 +17,7 @@ pub(crate) struct Setting {
     pub(crate) links: Links,
     pub(crate) stream: Stream,
     /// The other traffic, in the order of its starts.
-    pub(crate) cross: Vec<Cross>,
+    pub(crate) cross: Vec<CrossTraffic>,
     /// The parameters of all TCP connections.
     pub(crate) hosts: Hosts,
     /// The duration in seconds.
@@ -58,7 +58,7 @@ pub(crate) struct Wire {
 pub(crate) struct Stream {
     /// The rate of the media in kb/s.
     pub(crate) kbits: u32,
-    pub(crate) by: By,
+    pub(crate) by: StreamCarrier,
     /// The rate to which the server limits a connection in kb/s, if it does.
     pub(crate) limit: Option<u32>,
     /// The seconds of a pre-buffer and of a re-buffer, if it is played.
@@ -68,7 +68,7 @@ pub(crate) struct Stream {
 /// The connections that carry the stream.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum By {
+pub(crate) enum StreamCarrier {
     /// Connections under a controller.
     Controller(ControllerConfig),
     /// This number of endless plain TCP transfers in place of the stream.
@@ -79,8 +79,8 @@ pub(crate) enum By {
 
 /// Traffic from the generator to the receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub(crate) struct Cross {
-    pub(crate) what: What,
+pub(crate) struct CrossTraffic {
+    pub(crate) what: CrossKind,
     /// From when, and until when, in ms.
     pub(crate) from: u32,
     pub(crate) to: u32,
@@ -88,7 +88,7 @@ pub(crate) struct Cross {
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum What {
+pub(crate) enum CrossKind {
     /// Datagrams of a constant rate in kb/s.
     Udp(u32),
     /// This number of endless TCP transfers.
@@ -99,7 +99,7 @@ pub(crate) enum What {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub(crate) struct Hosts {
     pub(crate) variant: &'static str,
-    /// The greatest random time before a packet is sent, in microseconds.
+    /// The maximum random time before a packet is sent, in microseconds.
     pub(crate) overhead: u32,
     /// The receiver window of the other transfers in segments.
     pub(crate) window: u32,
@@ -131,7 +131,7 @@ impl Setting {
     /// If a parameter is out of range.
     pub(crate) fn network(&self) -> Result<Network, JobError> {
         let mut network = Network::parse(&self.text(), "multitcp.toml", &[])?;
-        if let By::Controller(controller) = self.stream.by {
+        if let StreamCarrier::Controller(controller) = self.stream.by {
             network.flows[0].traffic = Traffic::Striped(self.striped(controller));
         }
         Ok(network)
@@ -181,9 +181,9 @@ impl Setting {
 
     fn stream_text(&self) -> String {
         let count = match self.stream.by {
-            By::Nothing => return String::new(),
-            By::Controller(_) => 1,
-            By::Transfers(count) => count,
+            StreamCarrier::Nothing => return String::new(),
+            StreamCarrier::Controller(_) => 1,
+            StreamCarrier::Transfers(count) => count,
         };
         format!(
             "[[flow]]\nname = \"stream\"\ncount = {count}\nfrom = \"sender\"\nto = \"receiver\"\n\
@@ -198,9 +198,9 @@ impl Setting {
             .collect()
     }
 
-    fn one_cross(&self, number: usize, Cross { what, from, to }: &Cross) -> String {
+    fn one_cross(&self, number: usize, CrossTraffic { what, from, to }: &CrossTraffic) -> String {
         let (count, traffic, spread) = match what {
-            What::Udp(kbits) => {
+            CrossKind::Udp(kbits) => {
                 let interval = f64::from(SEGMENT) * 8e6 / f64::from(*kbits);
                 let jitter = self.hosts.jitter;
                 let traffic = format!(
@@ -208,7 +208,7 @@ impl Setting {
                 );
                 (1, traffic, 0)
             }
-            What::Tcp(count) => (*count, "{ kind = \"ftp\" }".to_owned(), SPREAD),
+            CrossKind::Tcp(count) => (*count, "{ kind = \"ftp\" }".to_owned(), SPREAD),
         };
         format!(
             "[[flow]]\nname = \"cross{number}\"\ncount = {count}\nfrom = \"generator\"\nto = \"receiver\"\n\
@@ -246,7 +246,7 @@ mod tests {
             kbits: 6000,
             delay: 20,
         };
-        let cross = [What::Udp(5500), What::Tcp(15)].map(|what| Cross {
+        let cross = [CrossKind::Udp(5500), CrossKind::Tcp(15)].map(|what| CrossTraffic {
             what,
             from: 500,
             to: 900,
@@ -260,7 +260,7 @@ mod tests {
             },
             stream: Stream {
                 kbits: 800,
-                by: By::Controller(adjust(2, table_1())),
+                by: StreamCarrier::Controller(adjust(2, table_1())),
                 limit: Some(480),
                 play: Some([10, 5]),
             },

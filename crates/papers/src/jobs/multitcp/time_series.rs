@@ -11,7 +11,7 @@ use polypath_sim::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::setting::{By, Setting};
+use super::setting::{Setting, StreamCarrier};
 
 /// A run that records its time series.
 #[derive(Clone, Debug, Serialize)]
@@ -29,7 +29,7 @@ pub(crate) struct TimeSeries {
     pub(crate) cross: Vec<f64>,
     /// The number of times the player stopped.
     pub(crate) stops: u32,
-    /// The step to the greatest sum of windows, and the greatest difference between two windows in
+    /// The step to the maximum sum of windows, and the maximum difference between two windows in
     /// segments.
     pub(crate) peak: Option<Peak>,
     pub(crate) difference: u32,
@@ -131,8 +131,8 @@ impl Watcher {
         };
         let is_stream = |flow: &FlowOutcome| flow.name.starts_with("stream");
         let throughput = match setting.stream.by {
-            By::Nothing => Vec::new(),
-            By::Controller(_) | By::Transfers(_) => of(&is_stream),
+            StreamCarrier::Nothing => Vec::new(),
+            StreamCarrier::Controller(_) | StreamCarrier::Transfers(_) => of(&is_stream),
         };
         TimeSeries {
             throughput,

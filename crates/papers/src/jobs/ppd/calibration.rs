@@ -24,10 +24,10 @@ use super::setting::{PathIdle, Setting};
 /// The relative deviation of the mean loads at which the search ends.
 const NEAR: f64 = 0.003;
 
-/// The greatest allowed relative deviation of the best try.
+/// The maximum allowed relative deviation of the best try.
 pub(crate) const FAR: f64 = 0.01;
 
-/// The greatest number of tries.
+/// The maximum number of tries.
 const TRIES: u32 = 24;
 
 /// The time that the sources run before the measurement.

@@ -49,23 +49,23 @@ impl Job for Trace {
 
     fn run(&self, parts: &AtomicU64) -> Result<Vec<RateTrace>, JobError> {
         let network = self.0.network()?;
-        let mut follow = Follow::new(&self.0);
+        let mut follow = SpacingObserver::new(&self.0);
         let outcome = run_counted(&network, self.0.seed, parts, &mut follow)?;
         Ok(follow.traces(&outcome, &self.0))
     }
 }
 
 /// Records the spacings of the first flows, which are the adaptive ones.
-struct Follow {
+struct SpacingObserver {
     packet_bits: f64,
     line: f64,
     warm_up: Time,
     end: Time,
-    senders: Vec<Following>,
+    senders: Vec<SenderTrace>,
 }
 
 #[derive(Clone, Default)]
-struct Following {
+struct SenderTrace {
     trace: RateTrace,
     /// The start and the value of the current rate in Mb/s.
     now: Option<(Time, f64)>,
@@ -80,7 +80,7 @@ struct Moments {
     second: f64,
 }
 
-impl Follow {
+impl SpacingObserver {
     fn new(merge: &Merge) -> Self {
         let seconds = |s: u32| Time::ZERO + Duration::from_secs(u64::from(s));
         Self {
@@ -88,7 +88,7 @@ impl Follow {
             line: merge.interval(0.0),
             warm_up: seconds(merge.span.warm_up),
             end: seconds(merge.span.seconds),
-            senders: vec![Following::default(); merge.senders() as usize],
+            senders: vec![SenderTrace::default(); merge.senders() as usize],
         }
     }
 
@@ -110,7 +110,7 @@ impl Follow {
     }
 }
 
-impl NetworkObserver for Follow {
+impl NetworkObserver for SpacingObserver {
     fn on_progress(&mut self, _: Time) {}
 
     fn detail(&self) -> Detail {
@@ -138,7 +138,7 @@ impl NetworkObserver for Follow {
     }
 }
 
-impl Following {
+impl SenderTrace {
     /// Records the rate up to `to`.
     fn advance(&mut self, to: Time, warm_up: Time) {
         let Some((from, rate)) = self.now else {
@@ -207,9 +207,9 @@ mod tests {
     #[test]
     fn rates_are_kept_by_bin_and_weighed_by_time() {
         let at = |ms: u64| Time::ZERO + Duration::from_millis(ms);
-        let mut sender = Following {
+        let mut sender = SenderTrace {
             now: Some((at(250), 80.0)),
-            ..Following::default()
+            ..SenderTrace::default()
         };
         sender.advance(at(1000), at(500));
         sender.now = Some((at(1000), 20.0));

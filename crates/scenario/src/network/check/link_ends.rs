@@ -7,7 +7,7 @@ use polypath_document::{Problems, nearest};
 use super::super::Network;
 use super::super::graph::Graph;
 
-/// The least length of a name that can be recognised as a misspelling, in bytes.
+/// The minimum length of a name that can be recognised as a misspelling, in bytes.
 const MIN_LEN: usize = 3;
 
 /// A remedy for a node that a single link names, and no flow, if the name of another node is

@@ -6,7 +6,7 @@ use polypath_core::time::{Duration, Time};
 ///
 /// Data up to the advertised edge can have been sent before the ACK that advertised it came back
 /// only if the window was not yet used: a window takes a round trip at least, and exactly one if
-/// the receiver window limits the sender. The estimate is the least of these times, as in Linux
+/// the receiver window limits the sender. The estimate is the minimum of these times, as in Linux
 /// (`tcp_rcv_rtt_measure`); it is too long while the congestion window is the smaller one. No
 /// window is timed from an ACK that leaves the edge where it was: a window that shrank holds data
 /// of earlier ACKs.

@@ -5,7 +5,7 @@ use polypath_core::time::Time;
 use super::Sender;
 use super::cumulative::LOSS_THRESHOLD;
 use crate::tcp::event::{RecoveryKind, TcpOutput};
-use crate::tcp::scoreboard::{Next, Outstanding, Scoreboard};
+use crate::tcp::scoreboard::{NextSegment, Outstanding, Scoreboard};
 use crate::tcp::segment::Segment;
 
 impl Sender {
@@ -89,9 +89,9 @@ impl Sender {
         while pipe < self.window.whole() {
             let at = self.outstanding();
             match self.board().next(at) {
-                Some(Next::Again(number)) => self.transmit(now, number, out),
-                Some(Next::New) if at.max >= self.sequence.total => return,
-                Some(Next::New) => {
+                Some(NextSegment::Again(number)) => self.transmit(now, number, out),
+                Some(NextSegment::New) if at.max >= self.sequence.total => return,
+                Some(NextSegment::New) => {
                     self.transmit(now, at.max, out);
                     self.sequence.next = self.sequence.max;
                 }

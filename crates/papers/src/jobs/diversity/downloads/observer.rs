@@ -9,18 +9,18 @@ use super::{CAPACITY, Downloaded, Downloads, FLOWS, INTERVAL, LATE, MEASURED, WA
 
 /// The observations of a run.
 #[derive(Default)]
-pub(crate) struct Seen {
+pub(crate) struct DownloadsObserver {
     window_sums: Vec<f64>,
     /// The windows at the last sample.
     windows: Vec<f64>,
     /// The number of window reductions in the measurement, and the sum of all windows before each.
     falls: (u32, f64),
     /// The counters at the start and the end of the measurement, and at the end of the run.
-    notes: Vec<Note>,
+    notes: Vec<CounterSample>,
 }
 
 #[derive(Clone)]
-struct Note {
+struct CounterSample {
     offered: f64,
     dropped: f64,
     sent: f64,
@@ -29,7 +29,7 @@ struct Note {
     arrived: Vec<f64>,
 }
 
-impl Seen {
+impl DownloadsObserver {
     pub(crate) fn add(&mut self, sample: &DownloadsSample<'_>) {
         let capacity = f64::from(CAPACITY);
         self.window_sums
@@ -40,7 +40,7 @@ impl Seen {
         }
         self.windows.clone_from(&sample.windows);
         if [WARM_UP, WARM_UP + MEASURED, WARM_UP + MEASURED + LATE].contains(&after) {
-            self.notes.push(Note::of(sample));
+            self.notes.push(CounterSample::of(sample));
         }
     }
 
@@ -91,7 +91,7 @@ fn since(before: &[f64], after: &[f64]) -> Vec<f64> {
     both.map(|(before, after)| after - before).collect()
 }
 
-impl Note {
+impl CounterSample {
     fn of(sample: &DownloadsSample<'_>) -> Self {
         let cores = sample.links.iter().filter(|link| {
             link.name.towards == Some(Side::Client) && link.name.name.contains("/core.")
