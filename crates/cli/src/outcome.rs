@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::Context;
-use polypath_report::{Experiment, Figures, Written, json, table};
+use polypath_report::{ExperimentRecord, Figures, Written, json, table};
 
 use crate::failure::Failure;
 use crate::output;
@@ -17,7 +17,7 @@ pub(crate) struct Report {
 }
 
 /// Writes the report; [`print()`] returns the failure to write it.
-pub(crate) fn write(experiment: &Experiment, out: &Path) -> Report {
+pub(crate) fn write(experiment: &ExperimentRecord, out: &Path) -> Report {
     let figures = Figures::of(experiment);
     let written = polypath_report::write(out, experiment, &figures)
         .with_context(|| format!("cannot write the report to {}", out.display()))
@@ -38,7 +38,7 @@ fn report_stale(out: &Path, written: &Written) {
 /// Prints a report; fails if it could not be written, the run is invalid, or no transfer was
 /// completed.
 pub(crate) fn print(
-    experiment: &Experiment,
+    experiment: &ExperimentRecord,
     report: Report,
     format: Format,
 ) -> Result<(), Failure> {
@@ -63,7 +63,7 @@ pub(crate) fn print(
     Failure::combine(written.map(drop), check(experiment))
 }
 
-fn check(experiment: &Experiment) -> Result<(), Failure> {
+fn check(experiment: &ExperimentRecord) -> Result<(), Failure> {
     let mut transfers = experiment
         .schemes
         .iter()

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use polypath_core::rng::Seed;
 use polypath_core::time::{Duration, Time};
 use polypath_live::clock::Clock;
-use polypath_report::Experiment;
+use polypath_report::ExperimentRecord;
 use polypath_scenario::{Scenario, Scheme};
 
 use crate::LabError;
@@ -68,7 +68,7 @@ pub fn run(
     seed: Seed,
     options: &LabOptions,
     progress: &mut dyn FnMut(Progress),
-) -> Result<Experiment, LabError> {
+) -> Result<ExperimentRecord, LabError> {
     progress(Progress::SettingUp);
     let mut lab = Lab::set_up(scenario, seed, options)?;
     lab.transfer(progress)?;
@@ -183,7 +183,7 @@ impl Lab {
     ///
     /// Fails if a node does not exit by itself, its events cannot be read, the emulation had
     /// stopped before, or on an interrupt.
-    pub fn finish(self) -> Result<Experiment, LabError> {
+    pub fn finish(self) -> Result<ExperimentRecord, LabError> {
         warn::about_devices(&self.programs, &self.scenario);
         let mut files = Vec::new();
         // The nodes stop first, so that the network still carries their last packets.

@@ -36,7 +36,7 @@ const MARGIN: u32 = 8;
 const RIGHT_MARGIN: u32 = 18;
 const BELOW_X: u32 = 48;
 /// The width of the labels of a vertical axis with numbers, in pixels.
-pub(crate) const BESIDE_Y: u32 = 68;
+pub(crate) const Y_LABELS: u32 = 68;
 
 /// The colour of the n-th scheme, path or curve.
 pub(crate) fn color(n: usize) -> RGBColor {
@@ -64,7 +64,7 @@ pub(crate) struct Frame<'a> {
     /// The height of the footer below the axes, in pixels.
     pub(crate) foot: u32,
     /// The width of the labels of the vertical axis, in pixels.
-    pub(crate) beside: u32,
+    pub(crate) y_labels: u32,
 }
 
 /// An axis with its label, which includes the unit.
@@ -82,7 +82,7 @@ pub(crate) type Area<'b> = DrawingArea<SVGBackend<'b>, Shift>;
 impl Frame<'_> {
     /// Width and height of the plotting area, between the axes, in pixels.
     pub(crate) fn inner_size(&self) -> (u32, u32) {
-        let across = MARGIN + self.beside + RIGHT_MARGIN;
+        let across = MARGIN + self.y_labels + RIGHT_MARGIN;
         let down = self.header() + 2 * MARGIN + BELOW_X;
         (
             self.size.0.saturating_sub(across),
@@ -184,7 +184,7 @@ fn axes<'a, 'b>(frame: &Frame<'_>, area: &'a Area<'b>) -> Result<Canvas<'a, 'b>,
         .margin(MARGIN)
         .margin_right(RIGHT_MARGIN)
         .x_label_area_size(BELOW_X)
-        .y_label_area_size(frame.beside)
+        .y_label_area_size(frame.y_labels)
         .build_cartesian_2d(x.clone(), y.clone())
         .map_err(DrawingError::new)?;
     let (x_text, y_text) = (|at: &f64| x.text(*at), |at: &f64| y.text(*at));

@@ -6,7 +6,7 @@ use polypath_core::time::Duration;
 use polypath_core::units::Bytes;
 
 use crate::playout::Curve;
-use crate::record::{Experiment, SchemeRecord, Transfer};
+use crate::record::{ExperimentRecord, SchemeRecord, Transfer};
 use crate::statistics::{Estimate, quantile};
 
 /// The baseline scheme with which the others are compared.
@@ -77,7 +77,7 @@ pub struct Figures {
 impl Figures {
     /// Computes the figures of an experiment.
     #[must_use]
-    pub fn of(experiment: &Experiment) -> Figures {
+    pub fn of(experiment: &ExperimentRecord) -> Figures {
         let baseline = experiment.schemes.iter().find(|s| s.name == BASELINE);
         let figures = |scheme| scheme_figures(scheme, baseline, experiment.timeout);
         let schemes: Vec<SchemeFigures> = experiment.schemes.iter().map(figures).collect();
@@ -209,7 +209,7 @@ fn pairs(values: &[(u32, f64)], baseline: &[(u32, f64)]) -> Vec<(f64, f64)> {
 }
 
 /// Rates up to twice the best mean throughput of a scheme; empty if no transfer completed.
-fn rates(experiment: &Experiment, schemes: &[SchemeFigures]) -> Vec<f64> {
+fn rates(experiment: &ExperimentRecord, schemes: &[SchemeFigures]) -> Vec<f64> {
     let throughput = |(record, figures): (&SchemeRecord, &SchemeFigures)| {
         let completed = |t: &&Transfer| t.duration.is_some();
         let size = record.transfers.iter().find(completed)?.size.0 as f64;

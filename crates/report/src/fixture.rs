@@ -6,14 +6,14 @@ use polypath_core::time::{Duration, Time};
 use polypath_core::units::{Bytes, Rate};
 
 use crate::record::{
-    Content, DelayQuantiles, DirectionRecord, Experiment, Lateness, Mode, OverlayRecord,
+    Content, DelayQuantiles, DirectionRecord, ExperimentRecord, Lateness, Mode, OverlayRecord,
     PathRecord, Progress, SchemeRecord, Source, Switch, Totals, Transfer,
 };
 use polypath_sim::Side;
 
 /// Two schemes, three rounds, one timeout of plain TCP, one switch.
-pub(crate) fn experiment() -> Experiment {
-    Experiment {
+pub(crate) fn experiment() -> ExperimentRecord {
+    ExperimentRecord {
         name: "small".to_owned(),
         title: "A small <experiment>".to_owned(),
         mode: Mode::Lab,

@@ -17,14 +17,14 @@ use serde::Serialize;
 
 use crate::conclusion::transfers::conclusion;
 use crate::figures::{Figures, SchemeFigures};
-use crate::record::{DirectionRecord, Experiment, Lateness, PathRecord, SchemeRecord};
+use crate::record::{DirectionRecord, ExperimentRecord, Lateness, PathRecord, SchemeRecord};
 use crate::statistics::Estimate;
 
 /// The version of the format of `report.json`; it changes when a key changes its meaning.
 pub const VERSION: u32 = 1;
 
 /// The content of `report.json`, with a line feed at its end.
-pub fn render(experiment: &Experiment, figures: &Figures) -> serde_json::Result<String> {
+pub fn render(experiment: &ExperimentRecord, figures: &Figures) -> serde_json::Result<String> {
     let schemes = experiment.schemes.iter().zip(&figures.schemes);
     let report = Report {
         version: VERSION,
@@ -155,7 +155,7 @@ struct LatenessUs {
     bound: f64,
 }
 
-fn about(experiment: &Experiment) -> About<'_> {
+fn about(experiment: &ExperimentRecord) -> About<'_> {
     About {
         name: &experiment.name,
         title: &experiment.title,

@@ -1,6 +1,6 @@
 //! The results of an experiment.
 //!
-//! The simulator and the lab fill the same [`record::Experiment`]; the figures, tables and pictures
+//! The simulator and the lab fill the same [`record::ExperimentRecord`]; the figures, tables and pictures
 //! follow from it alone, so the same rules apply to a simulated and a real run.
 
 mod chart;
@@ -26,7 +26,7 @@ pub mod write;
 pub use chart::DrawingError;
 pub use figures::{Bound, Difference, Figures, SchemeFigures};
 pub use record::{
-    Content, DelayQuantiles, DirectionRecord, Experiment, Lateness, Mode, OverlayRecord,
+    Content, DelayQuantiles, DirectionRecord, ExperimentRecord, Lateness, Mode, OverlayRecord,
     PathRecord, Progress, SchemeRecord, Source, Switch, Totals, Transfer,
 };
 pub use recorder::Recorder;

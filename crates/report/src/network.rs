@@ -29,7 +29,7 @@ use crate::write::replace_file;
 /// A network and its results.
 #[derive(Clone, Copy, Debug)]
 pub struct NetworkRecord<'a> {
-    /// The network that was run.
+    /// What was run.
     pub network: &'a Network,
     /// The outcome of each replica, by its seed.
     pub replicas: &'a [(u64, NetworkOutcome)],
@@ -52,11 +52,11 @@ pub fn json(record: NetworkRecord<'_>, figures: &NetworkFigures) -> serde_json::
     json::render(record, figures)
 }
 
-/// Writes `report.json`, `report.html`, `flows.csv` and `links.csv` into `dir`, which is made where
+/// Writes `report.json`, `report.html`, `flows.csv` and `links.csv` into `dir`, which is created if
 /// it is missing.
 ///
 /// # Errors
-/// Where `dir` or a file in it cannot be written; see [`replace_file`].
+/// If `dir` or a file in it cannot be written; see [`replace_file`].
 pub fn write(dir: &Path, record: NetworkRecord<'_>, figures: &NetworkFigures) -> io::Result<()> {
     std::fs::create_dir_all(dir)?;
     let contents = [

@@ -14,7 +14,7 @@ use crate::conclusion::transfers::conclusion;
 use crate::figures::{BASELINE, Figures, SchemeFigures};
 use crate::legend::LEGEND;
 use crate::plot::PlotError;
-use crate::record::{Experiment, Mode};
+use crate::record::{ExperimentRecord, Mode};
 use layout::{Head, PageTable, Picture};
 
 use crate::table::{PATH_COLUMNS, SCHEME_COLUMNS, heading, lateness_line, path_rows, scheme_row};
@@ -37,7 +37,7 @@ pub enum PageError {
 }
 
 /// The page of transfers as HTML, with its pictures inside.
-pub fn render(experiment: &Experiment, figures: &Figures) -> Result<String, PageError> {
+pub fn render(experiment: &ExperimentRecord, figures: &Figures) -> Result<String, PageError> {
     let schemes = experiment.schemes.iter().zip(&figures.schemes);
     let rows: Vec<Vec<String>> = schemes.map(|(record, s)| scheme_row(record, s)).collect();
     let (playable, times) = (
@@ -83,7 +83,7 @@ pub fn render(experiment: &Experiment, figures: &Figures) -> Result<String, Page
     )
 }
 
-fn head<'a>(experiment: &'a Experiment, figures: &Figures) -> Head<'a> {
+fn head<'a>(experiment: &'a ExperimentRecord, figures: &Figures) -> Head<'a> {
     let mode = match experiment.mode {
         Mode::Sim => "simulated in virtual time",
         Mode::Lab => "lab: real programs on the real kernel, in real time",
@@ -104,7 +104,7 @@ fn head<'a>(experiment: &'a Experiment, figures: &Figures) -> Head<'a> {
 }
 
 /// The picture of the transfer times in words.
-fn times_text(experiment: &Experiment, figures: &Figures) -> String {
+fn times_text(experiment: &ExperimentRecord, figures: &Figures) -> String {
     let mut text = "Transfer times with their means and 95 % intervals".to_owned();
     for (record, figures) in experiment.schemes.iter().zip(&figures.schemes) {
         if let Some(transfer) = figures.transfer {
@@ -161,7 +161,7 @@ mod tests {
     #[test]
     fn without_arrivals_a_sentence_replaces_the_axes() {
         let mut experiment = experiment();
-        let pictures = |experiment: &Experiment| {
+        let pictures = |experiment: &ExperimentRecord| {
             let page = render(experiment, &Figures::of(experiment)).unwrap();
             (
                 page.matches("<svg").count(),
@@ -169,7 +169,7 @@ mod tests {
             )
         };
         assert_eq!(pictures(&experiment), (3 + 2, false));
-        let all = |experiment: &mut Experiment, change: fn(&mut crate::Transfer)| {
+        let all = |experiment: &mut ExperimentRecord, change: fn(&mut crate::Transfer)| {
             let schemes = experiment.schemes.iter_mut();
             schemes.flat_map(|s| &mut s.transfers).for_each(change);
         };
@@ -187,7 +187,7 @@ mod tests {
     fn the_throughput_begins_with_the_first_transfer() {
         let mut experiment = experiment();
         assert!((pictures::first_second(&experiment) - 20.0).abs() < 1e-9);
-        let begins_at = |experiment: &Experiment, second: &str| {
+        let begins_at = |experiment: &ExperimentRecord, second: &str| {
             let picture = &pictures::throughput(experiment).unwrap()[0];
             let label = format!(">\n{second}\n<");
             picture.contains(&label)

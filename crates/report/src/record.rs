@@ -11,7 +11,7 @@ use polypath_sim::Side;
 
 /// One experiment: the same transfers by several schemes over the same network.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Experiment {
+pub struct ExperimentRecord {
     /// The short name of the scenario.
     pub name: String,
     /// A one-line description.

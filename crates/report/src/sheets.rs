@@ -6,10 +6,10 @@ use polypath_core::frame::PathId;
 use serde::Serialize;
 
 use crate::figures::Figures;
-use crate::record::{DirectionRecord, Experiment};
+use crate::record::{DirectionRecord, ExperimentRecord};
 
 /// `transfers.csv`: each transfer; an empty duration is a timeout.
-pub fn transfers(experiment: &Experiment) -> io::Result<Vec<u8>> {
+pub fn transfers(experiment: &ExperimentRecord) -> io::Result<Vec<u8>> {
     #[derive(Serialize)]
     struct TransferRow<'a> {
         scheme: &'a str,
@@ -36,7 +36,7 @@ pub fn transfers(experiment: &Experiment) -> io::Result<Vec<u8>> {
 
 /// `paths.csv`: bytes that arrived in each second of the run, by scheme, path and direction, and
 /// which path was active for the server's data at the end of that second.
-pub fn paths(experiment: &Experiment) -> io::Result<Vec<u8>> {
+pub fn paths(experiment: &ExperimentRecord) -> io::Result<Vec<u8>> {
     #[derive(Serialize)]
     struct PathRow<'a> {
         scheme: &'a str,
@@ -81,7 +81,7 @@ pub fn paths(experiment: &Experiment) -> io::Result<Vec<u8>> {
 }
 
 /// `playable.csv`: the playable size of each transfer as it grew (PPD paper, Fig. 5).
-pub fn playable(experiment: &Experiment) -> io::Result<Vec<u8>> {
+pub fn playable(experiment: &ExperimentRecord) -> io::Result<Vec<u8>> {
     #[derive(Serialize)]
     struct PlayableRow<'a> {
         scheme: &'a str,
@@ -103,7 +103,7 @@ pub fn playable(experiment: &Experiment) -> io::Result<Vec<u8>> {
 }
 
 /// `prebuffer.csv`: the mean pre-buffer as a function of the playout rate ([`crate::playout`]).
-pub fn prebuffer(experiment: &Experiment, figures: &Figures) -> io::Result<Vec<u8>> {
+pub fn prebuffer(experiment: &ExperimentRecord, figures: &Figures) -> io::Result<Vec<u8>> {
     #[derive(Serialize)]
     struct PrebufferRow<'a> {
         scheme: &'a str,

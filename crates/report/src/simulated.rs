@@ -7,7 +7,7 @@ use polypath_core::units::{Bytes, Rate};
 use polypath_scenario::Scenario;
 use polypath_sim::{Observer, Outcome, SchemeOutcome, Side, SimEvent};
 
-use crate::record::{Content, Experiment, Mode, Progress, SchemeRecord, Source, Transfer};
+use crate::record::{Content, ExperimentRecord, Mode, Progress, SchemeRecord, Source, Transfer};
 use crate::recorder::Recorder;
 
 /// Observes the simulation of all schemes of a scenario.
@@ -42,10 +42,10 @@ impl Simulated {
 
     /// The experiment, with the outcome of the simulation.
     #[must_use]
-    pub fn finish(self, scenario: &Scenario, outcome: &Outcome) -> Experiment {
+    pub fn finish(self, scenario: &Scenario, outcome: &Outcome) -> ExperimentRecord {
         let span = outcome.end.since(outcome.start);
         let schemes = self.schemes.into_iter().zip(&outcome.schemes);
-        Experiment {
+        ExperimentRecord {
             name: scenario.name.clone(),
             title: scenario.title.clone(),
             mode: Mode::Sim,

@@ -56,7 +56,7 @@ impl Kind {
         sheets.chain([JSON, PAGE])
     }
 
-    /// The leading columns besides the parameters.
+    /// The leading columns after the parameters.
     const fn run_columns(self) -> &'static [&'static str] {
         match self {
             Self::Network => &["first_seed", "replicas"],

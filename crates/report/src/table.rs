@@ -10,7 +10,7 @@ use polypath_core::time::Duration;
 
 use crate::conclusion::{self, NO_DIFFERENCE, NO_DIFFERENCE_MEANING};
 use crate::figures::{Bound, Figures, SchemeFigures};
-use crate::record::{DirectionRecord, Experiment, Lateness, SchemeRecord};
+use crate::record::{DirectionRecord, ExperimentRecord, Lateness, SchemeRecord};
 use crate::statistics::Estimate;
 
 const RULE: LineStyle = LineStyle::none().fill('─').junction('─');
@@ -23,7 +23,7 @@ pub const RULED: TableStyle = TableStyle::new()
 
 /// The figures of an experiment as tables, each mean with half of its 95 % confidence interval.
 #[must_use]
-pub fn render(experiment: &Experiment, figures: &Figures) -> String {
+pub fn render(experiment: &ExperimentRecord, figures: &Figures) -> String {
     let rounds = experiment
         .schemes
         .iter()
@@ -64,8 +64,8 @@ pub fn render(experiment: &Experiment, figures: &Figures) -> String {
 
 /// The name of an experiment, and its title if it has one.
 #[must_use]
-pub fn heading(experiment: &Experiment) -> String {
-    let Experiment { name, title, .. } = experiment;
+pub fn heading(experiment: &ExperimentRecord) -> String {
+    let ExperimentRecord { name, title, .. } = experiment;
     match title.trim() {
         "" => name.clone(),
         title => format!("{name}: {title}"),
@@ -87,7 +87,7 @@ pub fn lateness_line(lateness: &Lateness) -> String {
 }
 
 /// These columns, after the names of the schemes.
-fn schemes(experiment: &Experiment, figures: &Figures, columns: &Range<usize>) -> Table {
+fn schemes(experiment: &ExperimentRecord, figures: &Figures, columns: &Range<usize>) -> Table {
     let first = |cells: &[String]| [&cells[..1], &cells[columns.clone()]].concat();
     let mut table = table(&first(&SCHEME_COLUMNS.map(str::to_owned)));
     for (record, figures) in experiment.schemes.iter().zip(&figures.schemes) {
@@ -155,7 +155,7 @@ fn intact(record: &SchemeRecord, figures: &SchemeFigures) -> &'static str {
     }
 }
 
-fn paths(experiment: &Experiment) -> Table {
+fn paths(experiment: &ExperimentRecord) -> Table {
     let mut table = table(&PATH_COLUMNS.map(str::to_owned));
     for mut row in path_rows(experiment) {
         row[1] = shortened(&row[1], PATH_NAME);
@@ -181,7 +181,7 @@ pub const PATH_COLUMNS: [&str; 10] = [
 
 /// Rows under [`PATH_COLUMNS`]: each direction of each path of each scheme.
 #[must_use]
-pub fn path_rows(experiment: &Experiment) -> Vec<Vec<String>> {
+pub fn path_rows(experiment: &ExperimentRecord) -> Vec<Vec<String>> {
     let mut rows = Vec::new();
     for scheme in &experiment.schemes {
         for path in &scheme.overlay.paths {
@@ -345,7 +345,7 @@ mod tests {
     #[test]
     fn a_missing_file_is_not_called_corrupt() {
         let mut experiment = experiment();
-        let shown = |experiment: &Experiment| {
+        let shown = |experiment: &ExperimentRecord| {
             let figures = Figures::of(experiment);
             scheme_row(&experiment.schemes[0], &figures.schemes[0]).pop()
         };

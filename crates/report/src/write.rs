@@ -1,5 +1,4 @@
-//! The report's folder, and files that are written whole or not at all: the one place here that
-//! touches files.
+//! The folder of a report, and the replacement of files as a whole.
 
 use std::fs;
 use std::io::{self, Write};
@@ -8,7 +7,7 @@ use std::path::{Path, PathBuf};
 use polypath_document::create_draft;
 
 use crate::figures::Figures;
-use crate::record::Experiment;
+use crate::record::ExperimentRecord;
 use crate::{json, page, sheets};
 
 /// The names of the files of a report; those from the third on are its sheets.
@@ -34,11 +33,12 @@ pub struct Written {
     pub sheets: Vec<PathBuf>,
 }
 
-/// Writes a report into `dir`, which is made where it is missing; files of an earlier report are
+/// Writes a report into `dir`, which is created if it is missing; files of an earlier report are
 /// replaced.
 ///
-/// Fails where `dir` or a file in it cannot be written; see [`replace_file`].
-pub fn write(dir: &Path, experiment: &Experiment, figures: &Figures) -> io::Result<Written> {
+/// # Errors
+/// If `dir` or a file in it cannot be written; see [`replace_file`].
+pub fn write(dir: &Path, experiment: &ExperimentRecord, figures: &Figures) -> io::Result<Written> {
     fs::create_dir_all(dir)?;
     let text = json::render(experiment, figures)?;
     let page = page::render(experiment, figures).map_err(io::Error::other)?;
@@ -63,11 +63,11 @@ pub fn write(dir: &Path, experiment: &Experiment, figures: &Figures) -> io::Resu
     })
 }
 
-/// Writes a file beside its place and moves it there, so that it is never half there. What is no
-/// file, such as a pipe, is written where it is.
+/// Replaces a file as a whole: writes a draft in the same folder and renames it. A path that is not
+/// a regular file, such as a pipe, is written directly.
 ///
 /// # Errors
-/// Where it cannot be written: what was there before is then there still.
+/// If the draft cannot be written or renamed; an earlier file is then unchanged.
 pub fn replace_file(path: &Path, content: &[u8]) -> io::Result<()> {
     if fs::metadata(path).is_ok_and(|of| !of.is_file()) {
         return fs::write(path, content);
@@ -77,7 +77,7 @@ pub fn replace_file(path: &Path, content: &[u8]) -> io::Result<()> {
         .write_all(content)
         .and_then(|()| fs::rename(&draft, path));
     if moved.is_err() {
-        // Where it cannot be removed either, the first error is the cause.
+        // If it cannot be removed either, the first error is the cause.
         let _ = fs::remove_file(&draft);
     }
     moved

@@ -114,7 +114,10 @@ impl RunOutput {
     }
 }
 
-fn run_transfers(scenario: &Scenario, parts: &AtomicU64) -> Result<record::Experiment, RunError> {
+fn run_transfers(
+    scenario: &Scenario,
+    parts: &AtomicU64,
+) -> Result<record::ExperimentRecord, RunError> {
     let mut counted = ProgressObserver {
         observer: Simulated::new(scenario),
         meter: Meter::new(parts),

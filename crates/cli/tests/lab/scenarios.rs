@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use polypath_core::rng::Seed;
 use polypath_document::Override;
 use polypath_lab::{Lab, LabOptions, can_test};
-use polypath_report::Experiment;
+use polypath_report::ExperimentRecord;
 use polypath_scenario::Scenario;
 use tempfile::TempDir;
 
@@ -60,7 +60,10 @@ fn set_up_keeping(scenario: &Scenario, keep: Option<PathBuf>) -> Option<Lab> {
 /// Runs the scenario, a second time if the emulation exceeds its bound on lateness; returns the
 /// record, and the result of `then` after the transfers. None, with the reason on standard error,
 /// if no lab can run or the machine is too busy to measure times.
-pub(crate) fn timely<T>(scenario: &Scenario, then: impl Fn(&Lab) -> T) -> Option<(Experiment, T)> {
+pub(crate) fn timely<T>(
+    scenario: &Scenario,
+    then: impl Fn(&Lab) -> T,
+) -> Option<(ExperimentRecord, T)> {
     let (experiment, result, _) = timely_keeping(scenario, then)?;
     Some((experiment, result))
 }
@@ -69,7 +72,7 @@ pub(crate) fn timely<T>(scenario: &Scenario, then: impl Fn(&Lab) -> T) -> Option
 pub(crate) fn timely_keeping<T>(
     scenario: &Scenario,
     then: impl Fn(&Lab) -> T,
-) -> Option<(Experiment, T, TempDir)> {
+) -> Option<(ExperimentRecord, T, TempDir)> {
     for _ in 0..2 {
         let files = tempfile::tempdir().unwrap();
         let mut lab = set_up_keeping(scenario, Some(files.path().to_owned()))?;

@@ -8,7 +8,7 @@ use polypath_core::rng::Seed;
 use polypath_core::time::Duration;
 use polypath_core::units::{Bytes, Rate};
 use polypath_report::{
-    Experiment, Lateness, Mode, OverlayRecord, Progress, Recorder, SchemeRecord, Transfer,
+    ExperimentRecord, Lateness, Mode, OverlayRecord, Progress, Recorder, SchemeRecord, Transfer,
 };
 use polypath_scenario::Scenario;
 use polypath_sim::Side;
@@ -31,7 +31,7 @@ pub(super) fn experiment(
     seed: Seed,
     observations: &Observations,
     collected: &CollectedOutput,
-) -> Result<Experiment, LabError> {
+) -> Result<ExperimentRecord, LabError> {
     let mut schemes = Vec::new();
     for (index, scheme) in scenario.schemes.iter().enumerate() {
         let view = SchemeView {
@@ -55,7 +55,7 @@ pub(super) fn experiment(
             background_goodput: view.background_goodput(),
         });
     }
-    Ok(Experiment {
+    Ok(ExperimentRecord {
         name: scenario.name.clone(),
         title: scenario.title.clone(),
         mode: Mode::Lab,

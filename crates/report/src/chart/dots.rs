@@ -61,7 +61,7 @@ pub(crate) fn svg(title: &str, label: &str, rows: &[DotRow]) -> Result<String, D
             scale: Scale::named(names.iter().cloned()),
         },
         foot: 0,
-        beside: width(&names),
+        y_labels: width(&names),
     };
     draw(&frame, |canvas, _| {
         let style = color(COLOR);

@@ -3,7 +3,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::figures::Figures;
 use crate::fixture::experiment;
-use crate::record::{Experiment, SchemeRecord};
+use crate::record::{ExperimentRecord, SchemeRecord};
 use polypath_core::time::Duration;
 
 fn difference(mean: f64, ci95: Option<f64>) -> Difference {
@@ -108,7 +108,7 @@ fn many_comparisons_are_counted_by_their_verdict() {
 }
 
 /// The sentences of the fixture after a change.
-fn of_transfers(change: impl Fn(&mut Experiment)) -> Vec<String> {
+fn of_transfers(change: impl Fn(&mut ExperimentRecord)) -> Vec<String> {
     let mut experiment = experiment();
     change(&mut experiment);
     transfers::conclusion(&experiment, &Figures::of(&experiment))

@@ -3,7 +3,7 @@
 use super::numbers::with_interval;
 use super::{Comparison, LISTED, Wording, sentence};
 use crate::figures::{BASELINE, Difference, Figures, SchemeFigures};
-use crate::record::{Experiment, SchemeRecord};
+use crate::record::{ExperimentRecord, SchemeRecord};
 use crate::statistics::Estimate;
 
 /// The rounds that are recommended where a single one gives no interval.
@@ -11,7 +11,7 @@ const ROUNDS: u32 = 20;
 
 /// The sentences of the conclusion of an experiment.
 #[must_use]
-pub fn conclusion(experiment: &Experiment, figures: &Figures) -> Vec<String> {
+pub fn conclusion(experiment: &ExperimentRecord, figures: &Figures) -> Vec<String> {
     if experiment
         .lateness
         .is_some_and(|lateness| !lateness.valid())
@@ -75,7 +75,7 @@ pub fn conclusion(experiment: &Experiment, figures: &Figures) -> Vec<String> {
 }
 
 /// The transfer time of the baseline.
-fn average(experiment: &Experiment, figures: &SchemeFigures) -> String {
+fn average(experiment: &ExperimentRecord, figures: &SchemeFigures) -> String {
     let size = experiment.content.size;
     let Some(transfer) = figures.transfer else {
         return format!("{BASELINE} has no transfer.");
@@ -115,7 +115,7 @@ fn times() -> Wording {
 }
 
 /// The schemes whose transfers timed out, with their numbers.
-fn timed_out(experiment: &Experiment, schemes: &[&SchemeRecord]) -> Option<String> {
+fn timed_out(experiment: &ExperimentRecord, schemes: &[&SchemeRecord]) -> Option<String> {
     let counted = schemes.iter().filter_map(|scheme| {
         let cut = scheme
             .transfers

@@ -75,7 +75,7 @@ fn harm_and_overhead_are_ratios() {
 #[test]
 fn a_round_in_which_the_background_was_starved_is_harm() {
     let mut experiment = experiment();
-    let harm = |experiment: &crate::Experiment| Figures::of(experiment).schemes[1].harm;
+    let harm = |experiment: &crate::ExperimentRecord| Figures::of(experiment).schemes[1].harm;
     experiment.schemes[1].transfers[0].background = Some(Bytes(0));
     let starved = harm(&experiment).unwrap();
     let ratio = (24.965 + 24.95) / (25.0 + 24.95 + 24.82);

@@ -19,7 +19,7 @@
 //! | `arrived` | `link`, and the packet, at the far end of the link |
 //!
 //! Reno's fast recovery ends with the first new ACK, and a timeout ends any recovery without a
-//! `recovery-left`. A packet that is lost on the wire is reported as dropped when its fate is
+//! `recovery-left`. A packet that is lost on the wire is reported as dropped when that is
 //! decided: when it arrives at the queue, or with `CoDel` when it leaves it.
 //!
 //! The first nine have `flow` and `connection`, too: numbers of segments count within a connection,

@@ -123,7 +123,12 @@ fn links(record: NetworkRecord<'_>, figures: &NetworkFigures) -> Result<Section,
     let losses = losses::rows(&shown);
     if !losses.is_empty() {
         let caption = "Packets that were marked or dropped";
-        tables.push(PageTable::new("fates", caption, &losses::COLUMNS, losses));
+        tables.push(PageTable::new(
+            "outcomes",
+            caption,
+            &losses::COLUMNS,
+            losses,
+        ));
     }
     Ok(Section {
         title: "Links".to_owned(),

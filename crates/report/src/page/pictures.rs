@@ -5,11 +5,11 @@ use std::ops::Range;
 use plotters::prelude::*;
 
 use crate::chart::{
-    Axis, BESIDE_Y, Canvas, DrawingError, Frame, Scale, color, draw, elements, line, mark,
+    Axis, Canvas, DrawingError, Frame, Scale, Y_LABELS, color, draw, elements, line, mark,
 };
 use crate::figures::{Figures, SchemeFigures};
 use crate::playout::{Curve, mean_playable};
-use crate::record::{Experiment, SchemeRecord};
+use crate::record::{ExperimentRecord, SchemeRecord};
 
 /// Points of a drawn curve.
 const POINTS: u32 = 240;
@@ -24,7 +24,7 @@ const TICKS: usize = 8;
 const FIRST_PATH: usize = 5;
 
 /// The colours of the schemes, each with its name.
-pub(super) fn scheme_legend(experiment: &Experiment) -> Vec<(String, String)> {
+pub(super) fn scheme_legend(experiment: &ExperimentRecord) -> Vec<(String, String)> {
     let names = experiment.schemes.iter().map(|scheme| &scheme.name);
     (0..)
         .zip(names)
@@ -33,7 +33,7 @@ pub(super) fn scheme_legend(experiment: &Experiment) -> Vec<(String, String)> {
 }
 
 /// The colours of the paths, each with its name.
-pub(super) fn path_legend(experiment: &Experiment) -> Vec<(String, String)> {
+pub(super) fn path_legend(experiment: &ExperimentRecord) -> Vec<(String, String)> {
     let paths = experiment
         .schemes
         .first()
@@ -53,7 +53,7 @@ fn hex(n: usize) -> String {
 /// The playable size over time (PPD paper, Fig. 5): the mean, and each transfer faint; none where
 /// no byte arrived.
 pub(super) fn playable(
-    experiment: &Experiment,
+    experiment: &ExperimentRecord,
     figures: &Figures,
 ) -> Result<Option<String>, DrawingError> {
     let curves = || figures.schemes.iter().flat_map(|scheme| &scheme.curves);
@@ -72,7 +72,7 @@ pub(super) fn playable(
         x: numbers("time since the start of the transfer (s)", end),
         y: numbers("playable size (kB)", size),
         foot: 0,
-        beside: BESIDE_Y,
+        y_labels: Y_LABELS,
     };
     draw(&frame, |canvas, _| {
         for (n, scheme) in figures.schemes.iter().enumerate() {
@@ -90,7 +90,10 @@ pub(super) fn playable(
 }
 
 /// Every transfer time as a dot, and the mean of each scheme with its interval.
-pub(super) fn times(experiment: &Experiment, figures: &Figures) -> Result<String, DrawingError> {
+pub(super) fn times(
+    experiment: &ExperimentRecord,
+    figures: &Figures,
+) -> Result<String, DrawingError> {
     let seconds = |scheme: &SchemeRecord| -> Vec<(f64, bool)> {
         let timeout = experiment.timeout;
         let time = |t: &crate::Transfer| {
@@ -115,7 +118,7 @@ pub(super) fn times(experiment: &Experiment, figures: &Figures) -> Result<String
         },
         y: numbers("transfer time (s)", top),
         foot: 0,
-        beside: BESIDE_Y,
+        y_labels: Y_LABELS,
     };
     draw(&frame, |canvas, _| {
         for (n, (dots, figures)) in dots.iter().zip(&figures.schemes).enumerate() {
@@ -180,7 +183,7 @@ pub(super) fn prebuffer(figures: &Figures) -> Result<Option<String>, DrawingErro
             greatest(points().map(|(_, wait)| *wait)),
         ),
         foot: 0,
-        beside: BESIDE_Y,
+        y_labels: Y_LABELS,
     };
     draw(&frame, |canvas, _| {
         for (n, curve) in curves.into_iter().enumerate() {
@@ -193,7 +196,7 @@ pub(super) fn prebuffer(figures: &Figures) -> Result<Option<String>, DrawingErro
 
 /// For each scheme the bytes that each path delivered to the client per second, and the switches;
 /// no picture if nothing arrived.
-pub(super) fn throughput(experiment: &Experiment) -> Result<Vec<String>, DrawingError> {
+pub(super) fn throughput(experiment: &ExperimentRecord) -> Result<Vec<String>, DrawingError> {
     let paths = || {
         experiment
             .schemes
@@ -214,7 +217,7 @@ pub(super) fn throughput(experiment: &Experiment) -> Result<Vec<String>, Drawing
 }
 
 /// The second in which the first transfer began: before it there was the warm-up.
-pub(super) fn first_second(experiment: &Experiment) -> f64 {
+pub(super) fn first_second(experiment: &ExperimentRecord) -> f64 {
     let transfers = experiment.schemes.iter().flat_map(|s| &s.transfers);
     let first = transfers.map(|transfer| transfer.started).min();
     first.map_or(0.0, |started| started.as_secs_f64().floor())
@@ -234,7 +237,7 @@ fn throughput_of(
         },
         y: numbers("arrived (kbit/s)", top * 1.1),
         foot: 0,
-        beside: BESIDE_Y,
+        y_labels: Y_LABELS,
     };
     draw(&frame, |canvas, _| {
         let switches = scheme.overlay.server_switches();

@@ -8,7 +8,7 @@ use super::legend::{self, DIAMOND, Entry};
 use super::shapes::{Shape, missing};
 use super::{Look, Plot, PlotError};
 use crate::chart::{
-    Area, Axis, BESIDE_Y, Canvas, DrawingError, Frame, Scale, color, draw, elements, line,
+    Area, Axis, Canvas, DrawingError, Frame, Scale, Y_LABELS, color, draw, elements, line,
     text_style, wrap,
 };
 
@@ -77,7 +77,7 @@ pub(super) fn svg(plot: &Plot, size: (u32, u32)) -> Result<Drawn, PlotError> {
         x: axis(&x, &content.scales.x),
         y: axis(&y, &content.scales.y),
         foot: 0,
-        beside: BESIDE_Y,
+        y_labels: Y_LABELS,
     };
     let words = Words::of(&content, &notes, &frame);
     frame.foot = words.foot();

@@ -8,7 +8,7 @@ use polypath_core::frame::FrameKind;
 use polypath_core::rng::Seed;
 use polypath_core::time::Time;
 use polypath_core::units::Bytes;
-use polypath_report::{Experiment, Figures, SchemeFigures, SchemeRecord, Simulated};
+use polypath_report::{ExperimentRecord, Figures, SchemeFigures, SchemeRecord, Simulated};
 use polypath_scenario::{Scenario, Scheme};
 use polypath_sim::{Observer, Outcome, Side, SimEvent};
 use serde::{Deserialize, Serialize};
@@ -176,7 +176,7 @@ impl Job for Playback {
 /// A finished simulation.
 struct Simulation {
     scenario: Scenario,
-    experiment: Experiment,
+    experiment: ExperimentRecord,
     figures: Figures,
     outcome: Outcome,
     signals: Vec<[u64; 2]>,

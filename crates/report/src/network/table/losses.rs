@@ -10,7 +10,7 @@ use crate::statistics::Estimate;
 use crate::table::{align, table};
 
 pub(in crate::network) const COLUMNS: [&str; 4] =
-    ["link", "fate", "packets", "% of those\nthat came"];
+    ["link", "outcome", "packets", "% of those\nthat came"];
 /// The factor between a mean packet and the one that a queue is configured for, above which a
 /// warning follows.
 const FAR: f64 = 2.0;
@@ -32,23 +32,24 @@ pub(in crate::network) fn rows(links: &[&LinkFigures]) -> Vec<Vec<String>> {
         let counts = &link.per_run;
         let dropped = counts.dropped_for.iter();
         let dropped = dropped.map(|(reason, count)| (reason.name(), *count));
-        let fates = [("marked", counts.marked)].into_iter().chain(dropped);
-        for (fate, count) in fates.filter(|(_, count)| count.is_some_and(|count| count.mean > 0.0))
+        let outcomes = [("marked", counts.marked)].into_iter().chain(dropped);
+        for (outcome, count) in
+            outcomes.filter(|(_, count)| count.is_some_and(|count| count.mean > 0.0))
         {
-            rows.push(row(link, fate, count));
+            rows.push(row(link, outcome, count));
         }
     }
     rows
 }
 
-fn row(link: &LinkFigures, fate: &str, count: Option<Estimate>) -> Vec<String> {
+fn row(link: &LinkFigures, outcome: &str, count: Option<Estimate>) -> Vec<String> {
     let mean = |count: Option<Estimate>| count.map_or(0.0, |count| count.mean);
     let came = mean(link.per_run.packets_in);
     // Packets that arrived in the warm-up can be dropped later, when none arrive.
     let share = (came > 0.0).then(|| format!("{:.3}", 100.0 * mean(count) / came));
     vec![
         link.name.clone(),
-        fate.to_owned(),
+        outcome.to_owned(),
         counted(count),
         share.unwrap_or_else(|| "-".to_owned()),
     ]

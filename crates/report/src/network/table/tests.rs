@@ -145,12 +145,12 @@ fn marks_and_drop_reasons_follow_the_links() {
         &quiet.replace("receiver_window = 1000", "receiver_window = 10"),
         &[1],
     );
-    assert!(!quiet.contains("fate"), "{quiet}");
+    assert!(!quiet.contains("outcome"), "{quiet}");
     let text = rendered(FAST, &[1]);
-    let row = |text: &str, fate: &str| -> Option<Vec<String>> {
+    let row = |text: &str, outcome: &str| -> Option<Vec<String>> {
         let words = |line: &str| line.split_whitespace().map(str::to_owned).collect();
         let mut rows = text.lines().map(words);
-        rows.find(|row: &Vec<String>| row.get(1).is_some_and(|word| word == fate))
+        rows.find(|row: &Vec<String>| row.get(1).is_some_and(|word| word == outcome))
     };
     let random = row(&text, "random").expect("there is loss");
     assert!(
