@@ -7,39 +7,18 @@ mod tests;
 pub mod transfers;
 
 use crate::chart::wrap;
-use crate::figures::{Bound, Difference};
+use crate::difference::{Bound, Difference, Verdict};
+use crate::figures::BASELINE;
 use crate::statistics::Estimate;
 
-/// The mark of a difference whose 95 % interval includes zero.
-pub const NO_DIFFERENCE: &str = "n.s.";
-
-/// The explanation of [`NO_DIFFERENCE`].
-pub const NO_DIFFERENCE_MEANING: &str =
-    "n.s. (not significant): no difference is shown, the 95 % interval includes zero";
-
 /// The usual limit of comparisons that are listed one by one.
-pub(crate) const LISTED: usize = 4;
+pub(crate) const LISTED: usize = 8;
 
 /// The names that a count of comparisons is followed by, at most.
 const NAMED: usize = 3;
 
 /// The width of a line on a terminal.
 const LINE: f64 = 78.0;
-
-/// The relation of a quantity to that of a baseline, with 95 % confidence.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Verdict {
-    /// It is less.
-    Less,
-    /// It is greater.
-    Greater,
-    /// The interval of the difference includes zero.
-    NoDifference,
-    /// There is a single value, and so no interval.
-    NoInterval,
-    /// Transfers that timed out can reverse the relation, or a value is not finite.
-    Unknown,
-}
 
 /// A quantity compared with that of the baseline.
 #[derive(Clone, Debug, PartialEq)]
@@ -57,12 +36,18 @@ pub struct Comparison {
 /// The words for a kind of comparison; each predicate follows the subject and names the baseline.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Wording {
-    /// The predicate of a subject that has less.
+    /// The verb of the predicates `less` and `greater` of one subject.
+    pub verb: &'static str,
+    /// The verb of several subjects.
+    pub verb_of_several: &'static str,
+    /// The predicate of a subject that has less, after the verb.
     pub less: String,
-    /// The predicate of a subject that has more.
+    /// The predicate of a subject that has more, after the verb.
     pub greater: String,
-    /// The predicate without a difference.
+    /// The predicate without a difference: the run shows none, which does not exclude one.
     pub same: String,
+    /// The possible values of the difference, before the factor.
+    pub range: [f64; 2],
     /// The unit of the difference.
     pub unit: &'static str,
     /// The factor from the values to the unit.
@@ -74,49 +59,6 @@ pub struct Wording {
     /// Comparisons up to this number are listed one by one; of more, those with the same verdict
     /// are counted.
     pub listed: usize,
-}
-
-impl Verdict {
-    /// The verdict on a difference.
-    #[must_use]
-    pub fn of(difference: Difference) -> Self {
-        let Difference { estimate, bound } = difference;
-        let is_infinite = estimate.ci95.is_some_and(|half| !half.is_finite());
-        if !estimate.mean.is_finite() || is_infinite {
-            return Self::Unknown;
-        }
-        let verdict = match estimate.includes(0.0) {
-            None => Self::NoInterval,
-            Some(true) => Self::NoDifference,
-            Some(false) if estimate.mean < 0.0 => Self::Less,
-            Some(false) => Self::Greater,
-        };
-        // A bound on the side of zero leaves both relations possible.
-        let is_certain = match bound {
-            Bound::Exact => true,
-            Bound::AtLeast => estimate.mean > 0.0 && verdict != Self::NoDifference,
-            Bound::AtMost => estimate.mean < 0.0 && verdict != Self::NoDifference,
-            Bound::Neither => false,
-        };
-        if is_certain { verdict } else { Self::Unknown }
-    }
-}
-
-impl Difference {
-    /// An unbiased difference.
-    #[must_use]
-    pub const fn exact(estimate: Estimate) -> Self {
-        Self {
-            estimate,
-            bound: Bound::Exact,
-        }
-    }
-
-    /// Whether the 95 % interval includes zero; `None` without an interval.
-    #[must_use]
-    pub fn includes_zero(&self) -> Option<bool> {
-        self.estimate.includes(0.0)
-    }
 }
 
 /// A sentence about comparisons with one baseline, without its period; `None` if there are none.
@@ -131,7 +73,7 @@ pub fn sentence(comparisons: &[Comparison], wording: &Wording) -> Option<String>
     }
     let mut by_verdict: Vec<(Verdict, &Comparison)> = comparisons
         .iter()
-        .map(|one| (Verdict::of(one.difference), one))
+        .map(|one| (one.difference.verdict(), one))
         .collect();
     by_verdict.sort_by_key(|(verdict, _)| *verdict);
     let groups = by_verdict.chunk_by(|a, b| a.0 == b.0);
@@ -150,6 +92,24 @@ pub fn lines(sentences: &[String]) -> String {
 }
 
 impl Wording {
+    /// The words for transfer times of several schemes, compared with that of [`BASELINE`].
+    #[must_use]
+    pub fn of_times() -> Self {
+        Self {
+            verb: "was",
+            verb_of_several: "were",
+            less: format!("faster than {BASELINE}"),
+            greater: format!("slower than {BASELINE}"),
+            same: format!("showed no difference from {BASELINE}"),
+            range: numbers::ANY,
+            unit: "s",
+            scale: 1.0,
+            subject: String::new(),
+            plural: "schemes",
+            listed: LISTED,
+        }
+    }
+
     /// A clause about one comparison.
     fn clause(&self, one: &Comparison) -> String {
         let Comparison {
@@ -158,31 +118,38 @@ impl Wording {
             ..
         } = one;
         let because = one.timed_out.as_deref().unwrap_or("a value is not finite");
-        let predicate = self.predicate(*estimate);
-        let numbers = numbers::Numbers::of(*estimate, self.scale);
-        let unit = self.unit;
-        match Verdict::of(one.difference) {
+        let is = format!("{subject} {} {}", self.verb, self.predicate(*estimate));
+        let same = format!("{subject} {}", self.same);
+        let numbers = self.numbers(one);
+        let (size, unit) = (numbers.size(), self.unit);
+        match one.difference.verdict() {
             Verdict::Unknown => {
                 format!("{subject} cannot be compared, since {because}")
             }
             Verdict::NoDifference => {
                 let [low, high] = numbers.ends();
-                let same = &self.same;
-                format!("{subject} {same} ({low} to {high} {unit} includes zero)")
+                if low == high {
+                    return format!("{same} (exactly {size} {unit})");
+                }
+                format!("{same} ({low} to {high} {unit} includes zero)")
             }
-            Verdict::NoInterval if estimate.mean == 0.0 => format!("{subject} {}", self.same),
+            Verdict::NoInterval if estimate.mean == 0.0 => same,
             Verdict::Less | Verdict::Greater | Verdict::NoInterval if *bound != Bound::Exact => {
-                let size = numbers.size();
-                format!("{subject} {predicate} by at least {size} {unit}, since {because}")
+                format!("{is} by at least {size} {unit}, since {because}")
             }
-            Verdict::NoInterval => format!("{subject} {predicate} by {} {unit}", numbers.size()),
-            Verdict::Less | Verdict::Greater => {
-                let (size, [low, high]) = (numbers.size(), numbers.sizes_of_ends());
-                format!(
-                    "{subject} {predicate} by {size} {unit} (95 % confidence: {low} to {high} {unit})"
-                )
-            }
+            Verdict::NoInterval => format!("{is} by {size} {unit}"),
+            Verdict::Less | Verdict::Greater => match numbers.sizes_of_ends() {
+                Some([low, high]) => {
+                    format!("{is} by {size} {unit} (95 % confidence: {low} to {high} {unit})")
+                }
+                None => format!("{is} by {size} {unit} (95 % confidence)"),
+            },
         }
+    }
+
+    fn numbers(&self, one: &Comparison) -> numbers::Numbers {
+        let range = self.range.map(|end| end * self.scale);
+        numbers::Numbers::of(one.difference.estimate.scaled(self.scale), range)
     }
 
     fn predicate(&self, difference: Estimate) -> &str {
@@ -201,35 +168,42 @@ impl Wording {
         } else {
             format!("{common}{} of {all} {plural}", members.len())
         };
+        let is_one = members.len() == 1;
         let names = listed(members);
         match verdict {
             Verdict::Less | Verdict::Greater => {
+                let verb = if is_one {
+                    self.verb
+                } else {
+                    self.verb_of_several
+                };
                 let predicate = self.predicate(members[0].difference.estimate);
+                let each = if is_one { "" } else { " each" };
                 format!(
-                    "{among} {predicate}, {} with 95 % confidence each",
-                    self.range(members)
+                    "{among} {verb} {predicate}, {} with 95 % confidence{each}",
+                    self.range_of(members)
                 )
             }
             Verdict::NoDifference => {
-                format!(
-                    "{among} {} (the intervals include zero: {names})",
-                    self.same
-                )
+                let intervals = if is_one {
+                    "the interval includes zero"
+                } else {
+                    "the intervals include zero"
+                };
+                format!("{among} {} ({intervals}: {names})", self.same)
             }
-            Verdict::NoInterval => format!("{among} have no interval: {names}"),
+            Verdict::NoInterval => format!("{among}: no interval ({names})"),
             Verdict::Unknown => format!("{among} cannot be compared: {names}"),
         }
     }
 
     /// The least and the greatest difference.
-    fn range(&self, members: &[&Comparison]) -> String {
+    fn range_of(&self, members: &[&Comparison]) -> String {
         let size = |one: &Comparison| one.difference.estimate.mean.abs();
         let mut sorted = members.to_vec();
         sorted.sort_by(|a, b| size(a).total_cmp(&size(b)));
-        let text = |one: &Comparison| {
-            let numbers = numbers::Numbers::of(one.difference.estimate, self.scale);
-            format!("{} {} ({})", numbers.size(), self.unit, one.name)
-        };
+        let text =
+            |one: &Comparison| format!("{} {} ({})", self.numbers(one).size(), self.unit, one.name);
         match sorted[..] {
             [only] => format!("by {}", text(only)),
             _ => format!(
@@ -239,6 +213,15 @@ impl Wording {
             ),
         }
     }
+}
+
+/// A text with a capital first letter.
+pub(crate) fn capitalized(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters
+        .next()
+        .map(|letter| letter.to_uppercase().to_string());
+    first.unwrap_or_default() + letters.as_str()
 }
 
 /// The first names, and the number of the others.

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use polypath_core::time::Duration;
 use polypath_core::units::Bytes;
 
+use crate::difference::{Bound, Difference};
 use crate::playout::Curve;
 use crate::record::{ExperimentRecord, SchemeRecord, Transfer};
 use crate::statistics::{Estimate, quantile};
@@ -43,28 +44,6 @@ pub struct SchemeFigures {
     pub curves: Vec<Curve>,
 }
 
-/// A mean paired difference.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Difference {
-    /// The mean and its interval, with the timeout for each transfer that timed out.
-    pub estimate: Estimate,
-    /// The relation of the mean to the true mean.
-    pub bound: Bound,
-}
-
-/// The relation of a mean to the true mean, given that timed-out transfers count with the timeout.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Bound {
-    /// No transfer timed out: an unbiased estimate.
-    Exact,
-    /// The true mean is greater or equal.
-    AtLeast,
-    /// The true mean is less or equal.
-    AtMost,
-    /// The true mean can be on either side.
-    Neither,
-}
-
 /// The figures of an experiment, scheme by scheme as in the record.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Figures {
@@ -89,16 +68,16 @@ impl Figures {
 }
 
 impl SchemeFigures {
-    /// Whether the interval of the harm includes one: no harm is shown. `None` without an interval.
+    /// The harm as a difference from one, that of the baseline.
     #[must_use]
-    pub fn harm_includes_one(&self) -> Option<bool> {
-        self.harm?.includes(1.0)
+    pub fn harm_difference(&self) -> Option<Difference> {
+        self.harm.map(Difference::of_ratio)
     }
 
     /// Whether a comparison with the baseline shows no difference.
     pub(crate) fn has_marked(&self) -> bool {
-        let time = self.difference.and_then(|d| d.includes_zero());
-        time == Some(true) || self.harm_includes_one() == Some(true)
+        let both = [self.difference, self.harm_difference()];
+        both.iter().flatten().any(Difference::is_marked)
     }
 
     /// The mean time before playout at `rate` (bytes a second) can start, in seconds; a lower bound
@@ -107,29 +86,6 @@ impl SchemeFigures {
     pub fn prebuffer_at(&self, rate: f64) -> Option<f64> {
         let waits: Vec<f64> = self.curves.iter().map(|c| c.prebuffer_at(rate)).collect();
         Estimate::of(&waits).map(|estimate| estimate.mean)
-    }
-}
-
-impl Bound {
-    /// The bound for the mean of `a - b` if values of `a` or `b` are censored at the timeout.
-    fn of_difference(a_is_cut: bool, b_is_cut: bool) -> Bound {
-        match (a_is_cut, b_is_cut) {
-            (false, false) => Bound::Exact,
-            (true, false) => Bound::AtLeast,
-            (false, true) => Bound::AtMost,
-            (true, true) => Bound::Neither,
-        }
-    }
-
-    /// The name in `report.json`.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Bound::Exact => "exact",
-            Bound::AtLeast => "at-least",
-            Bound::AtMost => "at-most",
-            Bound::Neither => "neither",
-        }
     }
 }
 

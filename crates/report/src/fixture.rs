@@ -9,7 +9,65 @@ use crate::record::{
     Content, DelayQuantiles, DirectionRecord, ExperimentRecord, Lateness, Mode, OverlayRecord,
     PathRecord, Progress, SchemeRecord, Source, Switch, Totals, Transfer,
 };
-use polypath_sim::Side;
+use polypath_core::rng::Seed;
+use polypath_scenario::Network;
+use polypath_sim::{Side, run_network};
+
+use crate::network::NetworkRecord;
+
+/// A name that is markup where it is not escaped.
+pub(crate) const HOSTILE: &str = "<b>x</b>&\"";
+
+/// Asserts that a page shows [`HOSTILE`] in its text and in its pictures, and nowhere as markup.
+pub(crate) fn assert_escaped(page: &str) {
+    for markup in ["<b>", "</b>", "&\""] {
+        assert!(!page.contains(markup), "{markup}");
+    }
+    let pictures = page.split("<svg").skip(1);
+    let mut pictures = pictures.filter_map(|rest| rest.split("</svg>").next());
+    let is_drawn = pictures.any(|picture| picture.contains("&lt;b&gt;x&lt;/b&gt;&amp;"));
+    assert!(is_drawn, "no picture has the name");
+    let text = page.replace("&#x2f;", "/");
+    assert!(text.contains("&lt;b&gt;x&lt;/b&gt;&amp;&quot;"), "{text}");
+}
+
+/// A link of 2 Mbit/s from `a` to `b`, for networks.
+pub(crate) const NARROW: &str = r#"[[link]]
+name = "narrow"
+from = "a"
+to = "b"
+rate = "2 Mbit/s"
+delay = "20 ms"
+queue = "10 packets"
+"#;
+
+/// The result of `read` for a network that is run with each seed.
+pub(crate) fn with_network<T>(
+    text: &str,
+    seeds: &[u64],
+    read: impl FnOnce(NetworkRecord<'_>) -> T,
+) -> T {
+    with_runs(&parsed(text), seeds, read)
+}
+
+/// The network of a text.
+pub(crate) fn parsed(text: &str) -> Network {
+    Network::parse(text, "small.toml", &[]).unwrap()
+}
+
+/// The result of `read` for a network that is run with each seed.
+pub(crate) fn with_runs<T>(
+    network: &Network,
+    seeds: &[u64],
+    read: impl FnOnce(NetworkRecord<'_>) -> T,
+) -> T {
+    let run = |seed: &u64| (*seed, run_network(network, Seed(*seed), &mut ()).unwrap());
+    let replicas: Vec<_> = seeds.iter().map(run).collect();
+    read(NetworkRecord {
+        network,
+        replicas: &replicas,
+    })
+}
 
 /// Two schemes, three rounds, one timeout of plain TCP, one switch.
 pub(crate) fn experiment() -> ExperimentRecord {

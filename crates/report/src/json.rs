@@ -16,6 +16,7 @@ use polypath_core::time::Duration;
 use serde::Serialize;
 
 use crate::conclusion::transfers::conclusion;
+use crate::difference::Difference;
 use crate::figures::{Figures, SchemeFigures};
 use crate::record::{DirectionRecord, ExperimentRecord, Lateness, PathRecord, SchemeRecord};
 use crate::statistics::Estimate;
@@ -189,10 +190,10 @@ fn scheme<'a>(record: &'a SchemeRecord, figures: &SchemeFigures) -> Scheme<'a> {
             }),
             difference_to_tcp_s: figures.difference.map(|d| spread(Some(d.estimate))),
             difference_to_tcp_bound: figures.difference.map(|d| d.bound.name()),
-            difference_to_tcp_includes_zero: figures.difference.and_then(|d| d.includes_zero()),
+            difference_to_tcp_includes_zero: includes_zero(figures.difference),
             overhead_ratio: figures.overhead_ratio.map(rounded),
             harm: figures.harm.map(|estimate| spread(Some(estimate))),
-            harm_includes_one: figures.harm_includes_one(),
+            harm_includes_one: includes_zero(figures.harm_difference()),
             background_goodput_bit_s: record.background_goodput.map(|rate| rate.0),
             active_path: active.map_or("", |path| &path.name),
             paths: overlay.paths.iter().map(path).collect(),
@@ -206,6 +207,11 @@ pub(crate) fn spread(estimate: Option<Estimate>) -> Spread {
         ci95: estimate.and_then(|estimate| estimate.ci95).map(rounded),
         n: estimate.map_or(0, |estimate| estimate.n),
     }
+}
+
+/// Whether the interval of a difference includes zero; null without an interval.
+pub(crate) fn includes_zero(difference: Option<Difference>) -> Option<bool> {
+    difference?.includes_zero()
 }
 
 fn path(path: &PathRecord) -> Path<'_> {

@@ -5,6 +5,7 @@
 
 mod chart;
 pub mod conclusion;
+pub mod difference;
 pub mod figures;
 #[cfg(test)]
 mod fixture;
@@ -24,7 +25,8 @@ pub mod table;
 pub mod write;
 
 pub use chart::DrawingError;
-pub use figures::{Bound, Difference, Figures, SchemeFigures};
+pub use difference::{Bound, Difference, Verdict};
+pub use figures::{Figures, SchemeFigures};
 pub use record::{
     Content, DelayQuantiles, DirectionRecord, ExperimentRecord, Lateness, Mode, OverlayRecord,
     PathRecord, Progress, SchemeRecord, Source, Switch, Totals, Transfer,

@@ -19,7 +19,7 @@ use polypath_sim::NetworkOutcome;
 
 pub use figures::{
     FileCounts, FileFigures, FlowCounts, FlowFigures, FlowMeans, GroupFigures, LinkCounts,
-    LinkFigures, NetworkFigures, PercentileFigures, jain_index,
+    LinkFigures, NetworkFigures, PercentileFigures, Transport, TransportFigures, jain_index,
 };
 pub use json::VERSION;
 pub(crate) use page::picture;
@@ -29,7 +29,7 @@ use crate::write::replace_file;
 /// A network and its results.
 #[derive(Clone, Copy, Debug)]
 pub struct NetworkRecord<'a> {
-    /// What was run.
+    /// The network that was run.
     pub network: &'a Network,
     /// The outcome of each replica, by its seed.
     pub replicas: &'a [(u64, NetworkOutcome)],

@@ -108,12 +108,7 @@ fn times_text(experiment: &ExperimentRecord, figures: &Figures) -> String {
     let mut text = "Transfer times with their means and 95 % intervals".to_owned();
     for (record, figures) in experiment.schemes.iter().zip(&figures.schemes) {
         if let Some(transfer) = figures.transfer {
-            let _ = write!(
-                text,
-                "; {} {}",
-                record.name,
-                with_interval(transfer, 1.0, "s")
-            );
+            let _ = write!(text, "; {} {}", record.name, with_interval(transfer, "s"));
         }
     }
     text
@@ -156,6 +151,15 @@ mod tests {
         for part in ["seed 7", "≥ 6.333 ± 7.985", "p99 800 us", "transfer.size"] {
             assert!(page.contains(part), "{part}");
         }
+    }
+
+    #[test]
+    fn names_are_escaped() {
+        let mut experiment = experiment();
+        experiment.schemes[1].name = crate::fixture::HOSTILE.to_owned();
+        experiment.title = crate::fixture::HOSTILE.to_owned();
+        let page = render(&experiment, &Figures::of(&experiment)).unwrap();
+        crate::fixture::assert_escaped(&page);
     }
 
     #[test]

@@ -14,6 +14,16 @@ pub struct Estimate {
 }
 
 impl Estimate {
+    /// The estimate in another unit: the values times `factor`.
+    #[must_use]
+    pub fn scaled(self, factor: f64) -> Self {
+        Self {
+            mean: self.mean * factor,
+            ci95: self.ci95.map(|half| half * factor),
+            ..self
+        }
+    }
+
     /// The ends of the 95 % interval; `None` for a single value, or if an end is not finite.
     #[must_use]
     pub fn interval(&self) -> Option<[f64; 2]> {

@@ -8,8 +8,9 @@ use comfy_table::{
 };
 use polypath_core::time::Duration;
 
-use crate::conclusion::{self, NO_DIFFERENCE, NO_DIFFERENCE_MEANING};
-use crate::figures::{Bound, Figures, SchemeFigures};
+use crate::conclusion;
+use crate::difference::{Bound, Difference, NO_DIFFERENCE, NO_DIFFERENCE_MEANING};
+use crate::figures::{Figures, SchemeFigures};
 use crate::record::{DirectionRecord, ExperimentRecord, Lateness, SchemeRecord};
 use crate::statistics::Estimate;
 
@@ -118,29 +119,22 @@ pub const SCHEME_COLUMNS: [&str; 10] = [
 #[must_use]
 pub fn scheme_row(record: &SchemeRecord, figures: &SchemeFigures) -> Vec<String> {
     let totals = &record.overlay.totals;
-    let cut = figures.timed_out > 0;
-    let (mean, prebuffer) = if cut {
-        (Bound::AtLeast, Bound::Neither)
-    } else {
-        (Bound::Exact, Bound::Exact)
-    };
+    let time = Bound::of_time(figures.timed_out);
+    let prebuffer = Bound::of_prebuffer(figures.timed_out);
     let overhead = totals.overhead().0 as f64 / 1e3;
     vec![
         record.name.clone(),
-        bounded(figures.transfer.map(|e| (mean, e))),
-        marked(
-            bounded(figures.difference.map(|d| (d.bound, d.estimate))),
-            figures.difference.and_then(|d| d.includes_zero()),
-        ),
+        bounded(figures.transfer, time),
+        difference(figures.difference),
         figures.timed_out.to_string(),
-        bounded(figures.prebuffer.map(|e| (prebuffer, e))),
+        bounded(figures.prebuffer, prebuffer),
         match figures.overhead_ratio {
             Some(ratio) => format!("{overhead:.1} ({ratio:.3})"),
             None => format!("{overhead:.1}"),
         },
         totals.duplicates_discarded().to_string(),
         record.overlay.server_switches().count().to_string(),
-        marked(spread(figures.harm), figures.harm_includes_one()),
+        marked(spread(figures.harm), figures.harm_difference()),
         intact(record, figures).to_owned(),
     ]
 }
@@ -261,23 +255,26 @@ pub(crate) fn align(table: &mut Table, first: usize) {
     }
 }
 
-/// The cell of a difference, marked if its interval includes zero.
-pub(crate) fn marked(cell: String, includes_zero: Option<bool>) -> String {
-    match includes_zero {
-        Some(true) => format!("{cell} {NO_DIFFERENCE}"),
-        _ => cell,
+/// The cell of a difference, with its bound and its mark.
+pub(crate) fn difference(difference: Option<Difference>) -> String {
+    let bound = difference.map_or(Bound::Exact, |difference| difference.bound);
+    let estimate = difference.map(|difference| difference.estimate);
+    marked(bounded(estimate, bound), difference)
+}
+
+/// A cell, marked if the difference that it shows has an interval that includes zero.
+pub(crate) fn marked(cell: String, difference: Option<Difference>) -> String {
+    if difference.is_some_and(|difference| difference.is_marked()) {
+        format!("{cell} {NO_DIFFERENCE}")
+    } else {
+        cell
     }
 }
 
 /// An estimate, marked if timed-out transfers censor it.
-fn bounded(estimate: Option<(Bound, Estimate)>) -> String {
-    let mark = match estimate {
-        None | Some((Bound::Exact, _)) => "",
-        Some((Bound::AtLeast, _)) => ">= ",
-        Some((Bound::AtMost, _)) => "<= ",
-        Some((Bound::Neither, _)) => "~ ",
-    };
-    format!("{mark}{}", spread(estimate.map(|(_, estimate)| estimate)))
+pub(crate) fn bounded(estimate: Option<Estimate>, bound: Bound) -> String {
+    let mark = estimate.map_or("", |_| bound.mark());
+    format!("{mark}{}", spread(estimate))
 }
 
 pub(crate) fn spread(estimate: Option<Estimate>) -> String {
@@ -292,7 +289,8 @@ pub(crate) fn spread(estimate: Option<Estimate>) -> String {
     }
 }
 
-fn dash() -> String {
+/// The cell of a missing value.
+pub(crate) fn dash() -> String {
     "-".to_owned()
 }
 

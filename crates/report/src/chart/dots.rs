@@ -30,10 +30,17 @@ pub(crate) struct DotRow {
     pub(crate) value: Option<Estimate>,
 }
 
-/// The rows as SVG, the first above; `label` names the axis with its unit.
-pub(crate) fn svg(title: &str, label: &str, rows: &[DotRow]) -> Result<String, DrawingError> {
+/// The rows as SVG, the first above; `label` names the axis with its unit. No interval is drawn
+/// above `most`, the greatest possible value.
+pub(crate) fn svg(
+    title: &str,
+    label: &str,
+    most: f64,
+    rows: &[DotRow],
+) -> Result<String, DrawingError> {
     let values = || rows.iter().filter_map(|row| row.value);
     let ends = values().flat_map(|value| value.interval().unwrap_or([value.mean; 2]));
+    let ends = ends.map(|end| end.min(most));
     let finite = ends
         .chain(values().map(|value| value.mean))
         .filter(|end| end.is_finite());
@@ -71,7 +78,7 @@ pub(crate) fn svg(title: &str, label: &str, rows: &[DotRow]) -> Result<String, D
                 continue;
             };
             if let Some([from, to]) = value.interval() {
-                let (from, to) = (from.max(low), to.min(high));
+                let (from, to) = (from.max(low), to.min(high.min(most)));
                 line(canvas, [(from, at), (to, at)], style.stroke_width(2))?;
                 for end in [from, to] {
                     line(

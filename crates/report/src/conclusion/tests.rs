@@ -20,16 +20,7 @@ fn comparison(name: &str, difference: Difference) -> Comparison {
 }
 
 fn wording() -> Wording {
-    Wording {
-        less: "was faster than tcp".to_owned(),
-        greater: "was slower than tcp".to_owned(),
-        same: "did not differ from tcp".to_owned(),
-        unit: "s",
-        scale: 1.0,
-        subject: String::new(),
-        plural: "schemes",
-        listed: LISTED,
-    }
+    Wording::of_times()
 }
 
 fn clause(difference: Difference) -> String {
@@ -42,13 +33,25 @@ fn each_verdict_has_its_sentence() {
     assert_eq!(clause(difference(1.8, Some(0.3))), slower);
     let faster = "it was faster than tcp by 1.8 s (95 % confidence: 1.5 to 2.1 s)";
     assert_eq!(clause(difference(-1.8, Some(0.3))), faster);
-    let same = "it did not differ from tcp (-0.1 to 0.3 s includes zero)";
+    let same = "it showed no difference from tcp (-0.1 to 0.3 s includes zero)";
     assert_eq!(clause(difference(0.1, Some(0.2))), same);
     assert_eq!(
         clause(difference(-1.8, None)),
         "it was faster than tcp by 1.80 s"
     );
-    assert_eq!(clause(difference(0.0, None)), "it did not differ from tcp");
+    assert_eq!(
+        clause(difference(0.0, None)),
+        "it showed no difference from tcp"
+    );
+    let about_zero = "it showed no difference from tcp (-0.4 to 0.4 s includes zero)";
+    assert_eq!(clause(difference(0.0002, Some(0.374))), about_zero);
+    assert_eq!(
+        clause(difference(0.0, Some(0.0))),
+        "it showed no difference from tcp (exactly 0 s)"
+    );
+    // Four digits do not show so narrow an interval.
+    let narrow = "it was slower than tcp by 1235 s (95 % confidence)";
+    assert_eq!(clause(difference(1234.567, Some(0.001))), narrow);
     for broken in [
         difference(f64::NAN, Some(1.0)),
         difference(f64::INFINITY, None),
@@ -64,7 +67,7 @@ fn each_verdict_has_its_sentence() {
 fn timed_out_transfers_leave_only_what_they_cannot_reverse() {
     let bounded = |mean, ci95, bound| {
         let estimate = Estimate { mean, ci95, n: 3 };
-        Verdict::of(Difference { estimate, bound })
+        Difference { estimate, bound }.verdict()
     };
     let half = Some(0.5);
     assert_eq!(bounded(1.0, half, Bound::AtLeast), Verdict::Greater);
@@ -89,22 +92,39 @@ fn timed_out_transfers_leave_only_what_they_cannot_reverse() {
 
 #[test]
 fn many_comparisons_are_counted_by_their_verdict() {
-    let means = [-1.0, 0.01, -3.0, 2.0, 0.02, 0.03, -0.01];
+    let means = [-1.0, 0.01, -3.0, 2.0, 0.02, 0.03, -0.01, 0.03, 0.04];
     let all: Vec<Comparison> = (0..)
         .zip(means)
         .map(|(n, mean)| comparison(&format!("c{n}"), difference(mean, Some(0.1))))
         .collect();
-    let wording = Wording {
+    let points = Wording {
+        verb_of_several: "was",
         subject: "ppd-tcp2 at ".to_owned(),
         plural: "points",
         ..wording()
     };
-    let text = sentence(&all, &wording).unwrap();
-    let wanted = "ppd-tcp2 at 2 of 7 points was faster than tcp, by 1.00 s (c0) to 3.00 s (c2) with \
-                  95 % confidence each; ppd-tcp2 at 1 of 7 points was slower than tcp, by 2.00 s \
-                  (c3) with 95 % confidence each; ppd-tcp2 at 4 of 7 points did not differ from tcp (the intervals include \
-                  zero: c1, c4, c5 and 1 more)";
+    let text = sentence(&all, &points).unwrap();
+    let wanted = "ppd-tcp2 at 2 of 9 points was faster than tcp, by 1.00 s (c0) to 3.00 s (c2) with \
+                  95 % confidence each; ppd-tcp2 at 1 of 9 points was slower than tcp, by 2.00 s \
+                  (c3) with 95 % confidence; ppd-tcp2 at 6 of 9 points showed no difference from \
+                  tcp (the intervals include zero: c1, c4, c5 and 3 more)";
     assert_eq!(text, wanted);
+    let text = sentence(&all, &wording()).unwrap();
+    assert!(
+        text.starts_with("2 of 9 schemes were faster than tcp, "),
+        "{text}"
+    );
+    assert!(
+        text.contains("; 1 of 9 schemes was slower than tcp, "),
+        "{text}"
+    );
+    let text = sentence(&all[..LISTED], &wording()).unwrap();
+    assert_eq!(text.matches("; ").count(), LISTED - 1, "one by one: {text}");
+    let all: Vec<Comparison> = (0..9)
+        .map(|n| comparison(&format!("c{n}"), difference(1.0, None)))
+        .collect();
+    let none = "all 9 schemes: no interval (c0, c1, c2 and 6 more)";
+    assert_eq!(sentence(&all, &wording()).unwrap(), none);
 }
 
 /// The sentences of the fixture after a change.
@@ -129,15 +149,16 @@ fn transfers_end_in_their_comparison() {
         "tcp needed 4.5 s (3.3 to 5.7 s) for 100 kB on average.",
         "ppd-tcp3 was faster than tcp by 1.8 s (95 % confidence: 1.1 to 2.6 s).",
         "Differences are paired over 3 rounds, seed 7.",
+        "Longest transfer: tcp 5.00 s, ppd-tcp3 3.50 s.",
         "Bytes on the wire per application byte: tcp 1.09, ppd-tcp3 2.18.",
-        "Other traffic next to ppd-tcp3 did not differ from that next to tcp (-0.5 to 0.9 % \
+        "Other traffic next to ppd-tcp3 showed no difference from that next to tcp (-0.5 to 0.9 % \
          includes zero).",
     ];
     assert_eq!(sentences, wanted);
     let sentences = of_transfers(|experiment| {
         set_times(&mut experiment.schemes[0], [2100, 3400, 2500]);
     });
-    let wanted = "ppd-tcp3 did not differ from tcp (-0.2 to 0.2 s includes zero).";
+    let wanted = "ppd-tcp3 showed no difference from tcp (-0.2 to 0.2 s includes zero).";
     assert_eq!(sentences[1], wanted);
 }
 
@@ -191,6 +212,57 @@ fn numbers_of(text: &str) -> Vec<f64> {
         .collect()
 }
 
+/// The significant digits of a number.
+fn digits(number: f64) -> usize {
+    let text = format!("{number}").replace(['-', '.'], "");
+    text.trim_matches('0').len()
+}
+
+#[test]
+fn shares_stay_between_0_and_100_per_cent() {
+    let of = |mean, ci95| Estimate {
+        mean,
+        ci95: Some(ci95),
+        n: 5,
+    };
+    let share = |mean, ci95| numbers::with_interval(of(mean, ci95), "%");
+    assert_eq!(share(98.0, 5.0), "98 % (93 to 100 %)");
+    assert_eq!(share(0.5, 2.0), "0.5 % (0.0 to 2.5 %)");
+    assert_eq!(share(50.0, 200.0), "50 % (0 to 100 %)");
+    assert_eq!(
+        numbers::with_interval(of(98.0, 5.0), "ms"),
+        "98 ms (93 to 103 ms)"
+    );
+    let harm = |mean| {
+        let sentences = of_transfers(|experiment| {
+            for (round, transfer) in experiment.schemes[1].transfers.iter_mut().enumerate() {
+                let factor = if round == 0 { mean } else { 0 };
+                transfer.background = Some(polypath_core::units::Bytes(factor));
+            }
+        });
+        sentences.last().unwrap().clone()
+    };
+    let none = harm(1);
+    assert!(!none.contains("-1") && none.contains("100"), "{none}");
+    // The interval of a ratio near 1/3 reaches below -100 %.
+    let wide = harm(25_000_000);
+    assert!(wide.contains("(-100 to "), "{wide}");
+}
+
+#[test]
+fn the_longest_transfers_of_many_schemes_are_a_range() {
+    let sentences = of_transfers(|experiment| {
+        for n in 0..8 {
+            let mut scheme = experiment.schemes[1].clone();
+            scheme.name = format!("s{n}");
+            set_times(&mut scheme, [1000, 2000 + n, 3000]);
+            experiment.schemes.push(scheme);
+        }
+    });
+    let wanted = "Longest transfer: 3.00 s (s0) to more than 10 s (tcp).";
+    assert!(sentences.contains(&wanted.to_owned()), "{sentences:?}");
+}
+
 proptest! {
     #[test]
     fn the_sentence_agrees_with_the_interval(
@@ -206,19 +278,28 @@ proptest! {
         prop_assert_eq!(text.contains("includes zero"), includes, "{}", &text);
         prop_assert_eq!(text.contains("faster"), !includes && mean < 0.0);
         prop_assert_eq!(text.contains("slower"), !includes && mean > 0.0);
+        let text = text.replace("95 %", "");
         let shown = numbers_of(&text);
+        for number in &shown {
+            prop_assert!(digits(*number) <= 4, "{}: {}", number, &text);
+        }
+        let size_error = 0.001 * mean.abs();
+        if shown.len() == 1 {
+            prop_assert!(half <= size_error && (shown[0] - mean.abs()).abs() <= size_error);
+            return Ok(());
+        }
         let ends = &shown[shown.len() - 2..];
         prop_assert!(ends[0] <= ends[1], "{}", &text);
         // What is shown is on the same side of zero as the interval.
         prop_assert_eq!(ends[0] <= 0.0 && ends[1] >= 0.0, includes, "{}", &text);
         if !includes {
-            prop_assert!((shown[0] - mean.abs()).abs() <= half, "{}", &text);
+            prop_assert!((shown[0] - mean.abs()).abs() <= half.max(size_error), "{}", &text);
         }
     }
 
     #[test]
     fn each_of_many_comparisons_is_counted_once(
-        values in prop::collection::vec((-10.0_f64..10.0, prop::option::of(0.0_f64..10.0)), 5..40),
+        values in prop::collection::vec((-10.0_f64..10.0, prop::option::of(0.0_f64..10.0)), 9..40),
     ) {
         let all: Vec<Comparison> = values
             .iter()

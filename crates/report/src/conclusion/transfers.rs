@@ -1,13 +1,16 @@
 //! The conclusion of transfers, simulated or real.
 
-use super::numbers::with_interval;
-use super::{Comparison, LISTED, Wording, sentence};
-use crate::figures::{BASELINE, Difference, Figures, SchemeFigures};
+use super::numbers::{single, with_interval};
+use super::{Comparison, LISTED, Wording, capitalized, sentence};
+use crate::figures::{BASELINE, Figures, SchemeFigures};
 use crate::record::{ExperimentRecord, SchemeRecord};
-use crate::statistics::Estimate;
+use polypath_core::time::Duration;
 
 /// The rounds that are recommended where a single one gives no interval.
 const ROUNDS: u32 = 20;
+
+/// The schemes whose effect on other traffic is listed one by one, at most.
+const HARMS: usize = 4;
 
 /// The sentences of the conclusion of an experiment.
 #[must_use]
@@ -30,9 +33,10 @@ pub fn conclusion(experiment: &ExperimentRecord, figures: &Figures) -> Vec<Strin
     }
     let Some((baseline, of_baseline)) = schemes().find(|(record, _)| record.name == BASELINE)
     else {
-        return vec![format!(
+        let missing = format!(
             "No scheme is compared, since {BASELINE} is not among them: add it to `schemes`."
-        )];
+        );
+        return [missing].into_iter().chain(longest(experiment)).collect();
     };
     let mut sentences = vec![average(experiment, of_baseline)];
     let compared = schemes().filter_map(|(record, figures)| {
@@ -44,7 +48,7 @@ pub fn conclusion(experiment: &ExperimentRecord, figures: &Figures) -> Vec<Strin
         })
     });
     let compared: Vec<Comparison> = compared.collect();
-    let times = sentence(&compared, &times());
+    let times = sentence(&compared, &Wording::of_times());
     sentences.extend(
         times
             .map(|text| text + ".")
@@ -66,11 +70,12 @@ pub fn conclusion(experiment: &ExperimentRecord, figures: &Figures) -> Vec<Strin
             )
         });
     }
+    sentences.extend(longest(experiment));
     sentences.extend(overhead(&schemes().collect::<Vec<_>>()));
     let others: Vec<Comparison> = schemes()
         .filter_map(|(record, figures)| harm(record, figures))
         .collect();
-    sentences.extend(sentence(&others, &harms()).map(|text| text.replacen('o', "O", 1) + "."));
+    sentences.extend(sentence(&others, &harms()).map(|text| capitalized(&text) + "."));
     sentences
 }
 
@@ -82,36 +87,16 @@ fn average(experiment: &ExperimentRecord, figures: &SchemeFigures) -> String {
     };
     if figures.timed_out > 0 {
         let (timed_out, n) = (figures.timed_out, transfer.n);
-        let mean = with_interval(
-            Estimate {
-                ci95: None,
-                ..transfer
-            },
-            1.0,
-            "s",
-        );
+        let mean = single(transfer.mean);
         return format!(
-            "{BASELINE} needed at least {mean} for {size} on average, since {timed_out} of its {n} \
-             transfers timed out."
+            "{BASELINE} needed at least {mean} s for {size} on average, since {timed_out} of its \
+             {n} transfers timed out."
         );
     }
     format!(
         "{BASELINE} needed {} for {size} on average.",
-        with_interval(transfer, 1.0, "s")
+        with_interval(transfer, "s")
     )
-}
-
-fn times() -> Wording {
-    Wording {
-        less: format!("was faster than {BASELINE}"),
-        greater: format!("was slower than {BASELINE}"),
-        same: format!("did not differ from {BASELINE}"),
-        unit: "s",
-        scale: 1.0,
-        subject: String::new(),
-        plural: "schemes",
-        listed: LISTED,
-    }
 }
 
 /// The schemes whose transfers timed out, with their numbers.
@@ -130,41 +115,83 @@ fn timed_out(experiment: &ExperimentRecord, schemes: &[&SchemeRecord]) -> Option
     (!counted.is_empty()).then(|| format!("{} timed out after {timeout}", counted.join(" and ")))
 }
 
+/// A value of a scheme.
+struct NamedValue<'a> {
+    name: &'a str,
+    value: f64,
+    text: String,
+}
+
+/// The longest transfer of each scheme.
+fn longest(experiment: &ExperimentRecord) -> Option<String> {
+    let timeout = experiment.timeout;
+    let schemes = experiment.schemes.iter().filter_map(|scheme| {
+        let times = scheme.transfers.iter().map(|transfer| transfer.duration);
+        let longest = times.reduce(|a, b| a.zip(b).map(|(a, b)| a.max(b)))?;
+        let seconds = longest.map(Duration::as_secs_f64);
+        let text = seconds.map(|seconds| format!("{} s", single(seconds)));
+        Some(NamedValue {
+            name: &scheme.name,
+            value: seconds.unwrap_or(f64::INFINITY),
+            text: text.unwrap_or_else(|| format!("more than {timeout}")),
+        })
+    });
+    let text = each(&schemes.collect::<Vec<_>>())?;
+    Some(format!("Longest transfer: {text}."))
+}
+
 /// The overhead of each scheme on the wire.
 fn overhead(schemes: &[(&SchemeRecord, &SchemeFigures)]) -> Option<String> {
-    let ratio = |(record, figures): &(&SchemeRecord, &SchemeFigures)| {
-        Some(format!("{} {:.2}", record.name, figures.overhead_ratio?))
-    };
-    let ratios: Vec<String> = schemes.iter().filter_map(ratio).collect();
-    (!ratios.is_empty()).then(|| {
-        format!(
-            "Bytes on the wire per application byte: {}.",
-            ratios.join(", ")
-        )
-    })
+    let ratios = schemes.iter().filter_map(|(record, figures)| {
+        let value = figures.overhead_ratio?;
+        Some(NamedValue {
+            name: &record.name,
+            value,
+            text: single(value),
+        })
+    });
+    let text = each(&ratios.collect::<Vec<_>>())?;
+    Some(format!("Bytes on the wire per application byte: {text}."))
+}
+
+/// Each name with its value, or the least and the greatest of more than [`LISTED`].
+fn each(values: &[NamedValue<'_>]) -> Option<String> {
+    let by_value = |a: &&NamedValue<'_>, b: &&NamedValue<'_>| a.value.total_cmp(&b.value);
+    let least = values.iter().min_by(by_value)?;
+    let most = values.iter().max_by(by_value)?;
+    if values.len() > LISTED {
+        let ends = [least, most].map(|one| format!("{} ({})", one.text, one.name));
+        return Some(ends.join(" to "));
+    }
+    let texts = values
+        .iter()
+        .map(|one| format!("{} {}", one.name, one.text));
+    Some(texts.collect::<Vec<String>>().join(", "))
 }
 
 /// The background of a scheme compared with that of the baseline.
 fn harm(record: &SchemeRecord, figures: &SchemeFigures) -> Option<Comparison> {
-    let harm = figures.harm?;
-    let mean = harm.mean - 1.0;
     Some(Comparison {
         subject: format!("other traffic next to {}", record.name),
         name: record.name.clone(),
-        difference: Difference::exact(Estimate { mean, ..harm }),
+        difference: figures.harm_difference()?,
         timed_out: None,
     })
 }
 
 fn harms() -> Wording {
     Wording {
-        less: format!("was less than next to {BASELINE}"),
-        greater: format!("was more than next to {BASELINE}"),
-        same: format!("did not differ from that next to {BASELINE}"),
+        verb: "was",
+        verb_of_several: "was",
+        less: format!("less than next to {BASELINE}"),
+        greater: format!("more than next to {BASELINE}"),
+        same: format!("showed no difference from that next to {BASELINE}"),
+        // No traffic at all is the least.
+        range: [-1.0, f64::INFINITY],
         unit: "%",
         scale: 100.0,
         subject: "other traffic next to ".to_owned(),
         plural: "schemes",
-        listed: LISTED,
+        listed: HARMS,
     }
 }

@@ -3,9 +3,9 @@
 use std::fmt::Write as _;
 
 use super::NetworkRecord;
-use super::figures::{GroupFigures, LinkFigures, NetworkFigures};
-use crate::conclusion::numbers::with_interval;
-use crate::conclusion::{Comparison, LISTED, Wording, sentence};
+use super::figures::{FlowMeans, GroupFigures, LinkFigures, NetworkFigures, TransportFigures};
+use crate::conclusion::numbers::{ANY, single, with_interval};
+use crate::conclusion::{Comparison, LISTED, Wording, capitalized, sentence};
 use crate::statistics::Estimate;
 
 /// The replicas that are recommended.
@@ -25,6 +25,7 @@ pub(super) fn conclusion(record: NetworkRecord<'_>, figures: &NetworkFigures) ->
         ];
     }
     let mut sentences = vec![received(&figures.groups)];
+    sentences.extend(by_transport(figures));
     if let [first, others @ ..] = &figures.groups[..] {
         sentences.extend(compared(first, others).map(|text| text + "."));
     }
@@ -33,16 +34,14 @@ pub(super) fn conclusion(record: NetworkRecord<'_>, figures: &NetworkFigures) ->
     sentences
 }
 
-/// The goodput of the groups.
+/// The goodput and the delay of the groups.
 fn received(groups: &[GroupFigures]) -> String {
     let text = |group: &GroupFigures| {
-        let goodput = group
-            .means
-            .goodput
-            .map_or_else(|| "nothing".to_owned(), rate);
+        let (name, transport) = (&group.name, group.transport.name());
+        let received = goodput_and_delay(&group.means);
         match group.count {
-            1 => format!("{} received {goodput}", group.name),
-            count => format!("{} ({count} flows) received {goodput} together", group.name),
+            1 => format!("{name} ({transport}) received {received}"),
+            count => format!("{name} ({transport}, {count} flows together) received {received}"),
         }
     };
     if groups.len() <= LISTED {
@@ -54,31 +53,54 @@ fn received(groups: &[GroupFigures]) -> String {
             .iter()
             .filter_map(|group| Some((group.means.goodput?.mean, group)))
     };
-    let of = |mean| {
-        rate(Estimate {
-            mean,
-            ci95: None,
-            n: 1,
-        })
+    let of = |mean: f64| {
+        let (scale, unit) = unit(mean);
+        match mean {
+            0.0 => "nothing".to_owned(),
+            _ => format!("{} {unit}", single(mean * scale)),
+        }
     };
-    let sum = means().map(|(mean, _)| mean).sum();
-    let all = format!(
-        "{} groups of flows received {} together",
-        groups.len(),
-        of(sum)
-    );
     let least = means().min_by(|a, b| a.0.total_cmp(&b.0));
     let most = means().max_by(|a, b| a.0.total_cmp(&b.0));
+    let count = groups.len();
     match least.zip(most) {
         Some(((low, least), (high, most))) => format!(
-            "{all}, from {} ({}) to {} ({}).",
-            of(low),
+            "Of {count} groups of flows {} received the least, {}, and {} the most, {}.",
             least.name,
-            of(high),
-            most.name
+            of(low),
+            most.name,
+            of(high)
         ),
-        None => format!("{all}."),
+        None => format!("{count} groups of flows received nothing."),
     }
+}
+
+/// The goodput and the delay of all flows of each transport, if the groups do not state them.
+fn by_transport(figures: &NetworkFigures) -> Option<String> {
+    let transports = &figures.transports;
+    if transports.iter().all(|transport| transport.groups < 2) {
+        return None;
+    }
+    let text = |of: &TransportFigures| {
+        let (name, received) = (of.transport.name(), goodput_and_delay(&of.means));
+        format!("all flows over {name} together received {received}")
+    };
+    let all: Vec<String> = transports.iter().map(text).collect();
+    Some(capitalized(&all.join("; ")) + ".")
+}
+
+fn goodput_and_delay(means: &FlowMeans) -> String {
+    let mut text = means.goodput.map_or_else(|| "nothing".to_owned(), rate);
+    if let Some(delay) = means.delay {
+        let (scale, unit) = if delay.mean < 1.0 {
+            (1e3, "ms")
+        } else {
+            (1.0, "s")
+        };
+        let delay = with_interval(delay.scaled(scale), unit);
+        let _ = write!(text, " at a mean one-way delay of {delay}");
+    }
+    text
 }
 
 /// The goodput of a flow of each group compared with one of the first.
@@ -98,9 +120,12 @@ fn compared(first: &GroupFigures, others: &[GroupFigures]) -> Option<String> {
     let (scale, unit) = unit(sizes.fold(0.0, f64::max));
     let name = &first.name;
     let wording = Wording {
-        less: format!("received less per flow than {name}"),
-        greater: format!("received more per flow than {name}"),
-        same: format!("did not differ per flow from {name}"),
+        verb: "received",
+        verb_of_several: "received",
+        less: format!("less per flow than {name}"),
+        greater: format!("more per flow than {name}"),
+        same: format!("showed no difference per flow from {name}"),
+        range: ANY,
         unit,
         scale,
         subject: String::new(),
@@ -115,17 +140,17 @@ fn busiest(links: &[LinkFigures]) -> Option<String> {
     let loads = links.iter().filter_map(|link| Some((link.load?, link)));
     // The first of equal ones.
     let (load, link) = loads.rev().max_by(|a, b| a.0.mean.total_cmp(&b.0.mean))?;
-    let load = with_interval(load, 100.0, "%");
+    let load = with_interval(load.scaled(100.0), "%");
     let mut text = format!(
         "The busiest link, {}, transmitted {load} of the time",
         link.name
     );
     if let Some(loss) = link.loss {
-        let loss = with_interval(loss, 100.0, "%");
+        let loss = with_interval(loss.scaled(100.0), "%");
         let _ = write!(text, " and lost {loss} of its packets");
     }
     if let Some(waiting) = link.waiting {
-        let waiting = with_interval(waiting, 1.0, "");
+        let waiting = with_interval(waiting, "");
         let _ = write!(text, "; {waiting} packets waited on average");
     }
     Some(text + ".")
@@ -151,7 +176,7 @@ fn basis(record: NetworkRecord<'_>) -> String {
 
 fn rate(estimate: Estimate) -> String {
     let (scale, unit) = unit(estimate.mean.abs());
-    with_interval(estimate, scale, unit)
+    with_interval(estimate.scaled(scale), unit)
 }
 
 /// The factor and the unit for a rate in bits per second.

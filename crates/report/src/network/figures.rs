@@ -12,7 +12,7 @@ use polypath_scenario::network::Flow;
 use polypath_sim::{FlowCounters, FlowOutcome, LinkOutcome, NetworkOutcome};
 
 use super::NetworkRecord;
-use crate::figures::Difference;
+use crate::difference::Difference;
 use crate::statistics::{Estimate, lag_one};
 pub use counts::{FlowCounts, LinkCounts};
 pub use files::{FileCounts, FileFigures};
@@ -30,6 +30,28 @@ pub struct NetworkFigures {
     pub flows: Vec<FlowFigures>,
     /// The links.
     pub links: Vec<LinkFigures>,
+    /// The groups of each transport together, if there are any.
+    pub transports: Vec<TransportFigures>,
+}
+
+/// The transport of a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Transport {
+    /// Over connections.
+    Tcp,
+    /// Datagrams.
+    Udp,
+}
+
+/// The figures of all flows of a transport together.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TransportFigures {
+    /// The transport.
+    pub transport: Transport,
+    /// The number of its groups.
+    pub groups: usize,
+    /// Their means; goodput is the sum over all flows, the delay that of all packets.
+    pub means: FlowMeans,
 }
 
 /// The figures of equal flows together.
@@ -39,6 +61,8 @@ pub struct GroupFigures {
     pub name: String,
     /// Their number.
     pub count: usize,
+    /// Their transport.
+    pub transport: Transport,
     /// Their means; goodput is the sum over all, the window that of one of them.
     pub means: FlowMeans,
     /// The lag-1 correlation of their goodput over the spans of a single run; near 0 if the spans
@@ -90,6 +114,27 @@ pub struct LinkFigures {
     pub per_run: LinkCounts,
 }
 
+impl Transport {
+    const ALL: [Self; 2] = [Self::Tcp, Self::Udp];
+
+    const fn of(is_tcp: bool) -> Self {
+        if is_tcp { Self::Tcp } else { Self::Udp }
+    }
+
+    const fn is_tcp(self) -> bool {
+        matches!(self, Self::Tcp)
+    }
+
+    /// Its name in reports.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Tcp => "TCP",
+            Self::Udp => "UDP",
+        }
+    }
+}
+
 /// Jain's index of fairness: (sum x)^2 / (n sum x^2), 1 for equal shares and 1/n for a single one;
 /// `None` if all values are 0 (Jain, Chiu and Hawe 1984).
 #[must_use]
@@ -109,6 +154,7 @@ impl NetworkFigures {
                 groups: Vec::new(),
                 flows: Vec::new(),
                 links: Vec::new(),
+                transports: Vec::new(),
             };
         };
         let seconds = first.span.as_secs_f64();
@@ -135,11 +181,23 @@ impl NetworkFigures {
             });
             begin += count;
         }
+        let transports = Transport::ALL.into_iter().filter_map(|transport| {
+            let groups = groups.iter().filter(|group| group.transport == transport);
+            let is_member = |number: &usize| first.flows[*number].tcp == transport.is_tcp();
+            let members: Vec<Series<'_>> =
+                (0..first.flows.len()).filter(is_member).map(flow).collect();
+            (!members.is_empty()).then(|| TransportFigures {
+                transport,
+                groups: groups.count(),
+                means: Sampled::together(&members).means(),
+            })
+        });
         let links = |number: usize| {
             let outcomes: Vec<&LinkOutcome> = replicas.iter().map(|r| &r.links[number]).collect();
             link_figures(&outcomes, seconds)
         };
         Self {
+            transports: transports.collect(),
             groups,
             flows: (0..first.flows.len()).map(|n| flow(n).figures()).collect(),
             links: (0..first.links.len()).map(links).collect(),
@@ -187,6 +245,7 @@ fn group_figures(
     GroupFigures {
         name: group.name.clone(),
         count: members.len(),
+        transport: Transport::of(group.traffic.is_tcp()),
         means: sampled.means(),
         lag_one: (runs.len() == 1)
             .then(|| lag_one(&sampled.goodputs))

@@ -16,7 +16,7 @@ use super::conclusion::conclusion;
 use super::figures::{
     self, FileFigures, FlowFigures, FlowMeans, GroupFigures, LinkFigures, NetworkFigures,
 };
-use crate::json::{Spread, rounded, spread};
+use crate::json::{Spread, includes_zero, rounded, spread};
 
 /// The version of the format of `report.json`; it changes when a key changes its meaning.
 pub const VERSION: u32 = 3;
@@ -163,9 +163,7 @@ fn group(figures: &GroupFigures) -> Group<'_> {
         goodput_lag_one: figures.lag_one.map(rounded),
         jain_index: spread(figures.fairness),
         goodput_of_one_minus_first_bits_s: figures.difference.map(|d| spread(Some(d.estimate))),
-        goodput_of_one_minus_first_includes_zero: figures
-            .difference
-            .and_then(|d| d.includes_zero()),
+        goodput_of_one_minus_first_includes_zero: includes_zero(figures.difference),
         delay_percentiles_s: figures.delay_percentiles.map(|delays| Percentiles {
             p50: spread(delays.p50),
             p95: spread(delays.p95),

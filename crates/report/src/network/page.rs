@@ -10,6 +10,7 @@ use super::NetworkRecord;
 use super::conclusion::conclusion;
 use super::figures::{FlowFigures, NetworkFigures};
 use super::table::{self, files, losses};
+use crate::difference::NO_DIFFERENCE_MEANING;
 use crate::page::layout::{Head, PageTable, Section, render_sections};
 use crate::page::{PageError, parameters as parameter_table};
 
@@ -76,9 +77,10 @@ fn flows(record: NetworkRecord<'_>, figures: &NetworkFigures) -> Result<Section,
     if let Some(rows) = table::difference_rows(groups) {
         let columns = table::difference_columns(&groups[0].name);
         let columns = columns.each_ref().map(String::as_str);
-        let caption = "Goodput of one flow, compared with one of the first group \
-                       (n.s., not significant: the 95 % interval includes zero)";
-        tables.push(PageTable::new("differences", caption, &columns, rows));
+        let caption = format!(
+            "Goodput of one flow, compared with one of the first group. {NO_DIFFERENCE_MEANING}."
+        );
+        tables.push(PageTable::new("differences", &caption, &columns, rows));
     }
     let percentiles: Vec<Vec<String>> = groups.iter().filter_map(table::percentile_row).collect();
     if !percentiles.is_empty() {
@@ -112,7 +114,7 @@ fn links(record: NetworkRecord<'_>, figures: &NetworkFigures) -> Result<Section,
     let rows = shown.iter().copied().map(table::link_row).collect();
     let caption = match figures.links.len() - shown.len() {
         0 => "Links, and packets of a run".to_owned(),
-        hidden => format!("Links, and packets of a run; {hidden} with little load are not shown"),
+        hidden => format!("Links, and packets of a run; {}", table::not_shown(hidden)),
     };
     let mut tables = vec![PageTable::new(
         "links",

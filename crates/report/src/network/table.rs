@@ -10,7 +10,8 @@ use polypath_core::time::Duration;
 use super::NetworkRecord;
 use super::conclusion::conclusion;
 use super::figures::{GroupFigures, LinkFigures, NetworkFigures};
-use crate::conclusion::{NO_DIFFERENCE_MEANING, lines};
+use crate::conclusion::lines;
+use crate::difference::{Difference, NO_DIFFERENCE_MEANING};
 use crate::statistics::{Estimate, are_correlated};
 use crate::table::{align, marked, shortened, table};
 
@@ -41,14 +42,19 @@ pub(super) fn render(record: NetworkRecord<'_>, figures: &NetworkFigures) -> Str
     }
     let hidden = figures.links.len() - shown.len();
     if hidden > 0 {
-        let _ = writeln!(
-            text,
-            "{hidden} links with a load below {IDLE} are not shown"
-        );
+        let _ = writeln!(text, "{}", not_shown(hidden));
     }
     text.extend(losses::warnings(record, &figures.links));
     let _ = write!(text, "\n{}", lines(&conclusion(record, figures)));
     text
+}
+
+/// The note on the links that the table leaves out.
+pub(super) fn not_shown(hidden: usize) -> String {
+    match hidden {
+        1 => "one further link is not shown; links.csv has it".to_owned(),
+        _ => format!("{hidden} further links are not shown; links.csv has all"),
+    }
 }
 
 /// The source of the intervals.
@@ -115,7 +121,7 @@ const FLOW_TABLES_OF_REPLICAS: &[usize] = &[5, 7];
 pub(super) const LINK_COLUMNS: [&str; 7] = [
     "link",
     "rate",
-    "load",
+    "load\n%",
     "loss\n%",
     "waiting\npackets",
     "packets",
@@ -156,9 +162,8 @@ pub(super) fn percentile_row(group: &GroupFigures) -> Option<Vec<String>> {
 fn differences(groups: &[GroupFigures]) -> Option<String> {
     let rows = shortened_names(difference_rows(groups)?.into_iter(), FLOW_NAME);
     let columns = difference_columns(&shortened(&groups[0].name, FLOW_NAME));
-    let has_mark = groups
-        .iter()
-        .any(|group| group.difference.and_then(|d| d.includes_zero()) == Some(true));
+    let compared = groups.iter().filter_map(|group| group.difference.as_ref());
+    let has_mark = compared.into_iter().any(Difference::is_marked);
     let legend = if has_mark {
         format!("\n{NO_DIFFERENCE_MEANING}")
     } else {
@@ -185,10 +190,7 @@ pub(super) fn difference_rows(groups: &[GroupFigures]) -> Option<Vec<Vec<String>
         vec![
             group.name.clone(),
             scaled(group.means.goodput, of_one),
-            marked(
-                scaled(difference.map(|d| d.estimate), 1e-6),
-                difference.and_then(|d| d.includes_zero()),
-            ),
+            marked(scaled(difference.map(|d| d.estimate), 1e-6), difference),
         ]
     };
     (groups.len() > 1).then(|| groups.iter().map(row).collect())
@@ -229,7 +231,7 @@ pub(super) fn link_row(link: &LinkFigures) -> Vec<String> {
     vec![
         link.name.clone(),
         link.rate.to_string(),
-        scaled(link.load, 1.0),
+        scaled(link.load, 100.0),
         scaled(link.loss, 100.0),
         scaled(link.waiting, 1.0),
         counted(link.per_run.packets_in),
@@ -273,11 +275,7 @@ pub(super) fn worth_showing(links: &[LinkFigures]) -> Vec<&LinkFigures> {
 
 /// An estimate in another unit: the values times `factor`.
 pub(super) fn scaled(estimate: Option<Estimate>, factor: f64) -> String {
-    crate::table::spread(estimate.map(|estimate| Estimate {
-        mean: estimate.mean * factor,
-        ci95: estimate.ci95.map(|half| half * factor),
-        n: estimate.n,
-    }))
+    crate::table::spread(estimate.map(|estimate| estimate.scaled(factor)))
 }
 
 /// Whether a count of a run is a mean over several.

@@ -5,6 +5,7 @@ use minijinja::{AutoEscape, Environment, context};
 use serde::Serialize;
 
 use super::{PageError, STYLE};
+use crate::difference::{NO_DIFFERENCE, NO_DIFFERENCE_MEANING};
 
 /// The style of reports, also on dark screens.
 const REPORT_STYLE: &str = include_str!("report.css");
@@ -135,6 +136,8 @@ pub(crate) fn render_sections(
 pub(crate) fn render(template: &str, head: &Head<'_>, content: Value) -> Result<String, PageError> {
     let mut environment = Environment::new();
     environment.set_auto_escape_callback(|_| AutoEscape::Html);
+    environment.add_global("no_difference", NO_DIFFERENCE);
+    environment.add_global("no_difference_meaning", NO_DIFFERENCE_MEANING);
     for (name, text) in SHARED {
         environment.add_template(name, text)?;
     }

@@ -3,9 +3,9 @@
 use super::axes::{Parameter, words};
 use super::quantities::{Quantity, difference, entry, names};
 use super::{Kind, SweepPoint};
-use crate::conclusion::numbers::with_interval;
-use crate::conclusion::{Comparison, Wording, sentence};
-use crate::figures::{BASELINE, Difference};
+use crate::conclusion::numbers::{ANY, with_interval};
+use crate::conclusion::{Comparison, Wording, capitalized, sentence};
+use crate::difference::Difference;
 
 /// Comparisons that are listed one by one, at most.
 const LISTED: usize = 2;
@@ -18,10 +18,13 @@ const GROUPS: usize = 3;
 pub fn conclusion(kind: Kind, points: &[SweepPoint]) -> Vec<String> {
     let finished: Vec<&SweepPoint> = points.iter().filter(|point| point.report.is_ok()).collect();
     if finished.is_empty() {
+        let all = match points.len() {
+            1 => "The only point failed".to_owned(),
+            count => format!("All {count} points failed"),
+        };
         return vec![format!(
-            "All {} points failed, so that nothing can be compared: standard error and sweep.json \
-             have the reasons.",
-            points.len()
+            "{all}, so that nothing can be compared: standard error and sweep.json have the \
+             reasons."
         )];
     }
     let parameters = Parameter::all(points);
@@ -42,8 +45,9 @@ pub fn conclusion(kind: Kind, points: &[SweepPoint]) -> Vec<String> {
     }
     let failed = points.len() - finished.len();
     if failed > 0 {
+        let is = if failed == 1 { "is" } else { "are" };
         sentences.push(format!(
-            "{failed} of {} points failed and are not compared.",
+            "{failed} of {} points failed and {is} not compared.",
             points.len()
         ));
     }
@@ -81,14 +85,11 @@ impl Finished<'_> {
                     })
                 });
             let wording = Wording {
-                less: format!("was faster than {BASELINE}"),
-                greater: format!("was slower than {BASELINE}"),
-                same: format!("did not differ from {BASELINE}"),
-                unit: "s",
-                scale: 1.0,
+                verb_of_several: "was",
                 subject: format!("{scheme} at "),
                 plural: "points",
                 listed: LISTED,
+                ..Wording::of_times()
             };
             sentence(&compared.collect::<Vec<_>>(), &wording).map(|text| text + ".")
         };
@@ -106,11 +107,14 @@ impl Finished<'_> {
         let compared = |(group, quantity): (&String, &Quantity)| {
             let what = format!("{} of {group}", quantity.label());
             let compared: Vec<Comparison> = self.to_first(quantity, group).collect();
-            let first = with_interval(quantity.at(self.all[0], group)?, 1.0, quantity.unit);
+            let first = with_interval(quantity.at(self.all[0], group)?, quantity.unit);
             let wording = Wording {
-                less: "it was lower".to_owned(),
-                greater: "it was higher".to_owned(),
-                same: "it did not differ".to_owned(),
+                verb: "it was",
+                verb_of_several: "it was",
+                less: "lower".to_owned(),
+                greater: "higher".to_owned(),
+                same: "it showed no difference".to_owned(),
+                range: ANY,
                 unit: quantity.unit,
                 scale: 1.0,
                 subject: "at ".to_owned(),
@@ -172,14 +176,6 @@ impl Finished<'_> {
             }
         })
     }
-}
-
-fn capitalized(text: &str) -> String {
-    let mut letters = text.chars();
-    let first = letters
-        .next()
-        .map(|letter| letter.to_uppercase().to_string());
-    first.unwrap_or_default() + letters.as_str()
 }
 
 /// The difference of a quantity of a network at a point to the first finished one, for tables.

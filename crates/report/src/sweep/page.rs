@@ -3,16 +3,16 @@
 mod heat;
 mod pictures;
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 
 use super::axes::{Parameter, value};
 use super::conclusion::{conclusion, minus_first};
-use super::quantities::{Quantity, difference, entry, names};
+use super::quantities::{Quantity, entry, names};
 use super::{Kind, SweepPoint};
-use crate::conclusion::NO_DIFFERENCE_MEANING;
+use crate::difference::NO_DIFFERENCE_MEANING;
 use crate::page::PageError;
 use crate::page::layout::{Head, PageTable, Section, render_sections};
-use crate::table::{marked, spread};
+use crate::table;
 
 /// A sweep to draw.
 pub(super) struct SweepView<'a> {
@@ -39,13 +39,14 @@ pub(super) fn render(name: &str, kind: Kind, points: &[SweepPoint]) -> Result<St
         heading: format!("{name}: sweep"),
         name,
         title: "",
-        facts: format!("Sweep of {} points over {}.", points.len(), keys.join(", ")),
+        facts: facts(points.len(), &keys),
         conclusion: conclusion(kind, points),
     };
     let warnings: Vec<String> = (failed > 0)
         .then(|| {
+            let is = if failed == 1 { "is" } else { "are" };
             format!(
-                "{failed} of {} points failed and are not shown.",
+                "{failed} of {} points failed and {is} not shown.",
                 points.len()
             )
         })
@@ -58,6 +59,14 @@ pub(super) fn render(name: &str, kind: Kind, points: &[SweepPoint]) -> Result<St
     let sections = lists.iter().map(|(list, title)| view.section(list, title));
     let sections = sections.collect::<Result<Vec<Section>, PageError>>()?;
     render_sections(&head, &warnings, &sections)
+}
+
+/// A sentence about the run.
+fn facts(points: usize, keys: &[String]) -> String {
+    match points {
+        1 => "Sweep of a single point.".to_owned(),
+        _ => format!("Sweep of {points} points over {}.", keys.join(", ")),
+    }
 }
 
 impl SweepView<'_> {
@@ -112,13 +121,12 @@ impl SweepView<'_> {
         let keys = self
             .parameters
             .iter()
-            .map(|parameter| parameter.key.clone());
+            .map(|parameter| parameter.name.clone());
         let titles = self.quantities(list).map(|quantity| match quantity.unit {
             "" => quantity.title.to_owned(),
             unit => format!("{} {unit}", quantity.title),
         });
-        let minus =
-            (list == "groups").then(|| "Goodput minus that of the first point Mbit/s".to_owned());
+        let minus = (list == "groups").then(|| "Goodput minus first point Mbit/s".to_owned());
         let columns = ["point".to_owned()].into_iter().chain(keys);
         let columns = columns
             .chain(["name".to_owned()])
@@ -152,17 +160,15 @@ impl SweepView<'_> {
         let mut row = vec![number.to_string()];
         row.extend(set);
         row.push(name.to_owned());
-        row.extend(self.quantities(list).map(|quantity| {
-            let cell = spread(quantity.value(entry));
-            let is_difference = quantity.key == "difference_to_tcp_s";
-            let includes_zero = difference(entry).and_then(|d| d.includes_zero());
-            marked(cell, includes_zero.filter(|_| is_difference))
-        }));
+        row.extend(self.quantities(list).map(|quantity| quantity.cell(entry)));
         if list == "groups" {
             let goodput = &Quantity::all(self.kind)[0];
-            let minus = minus_first(self.points, point, goodput, name);
-            let includes_zero = minus.and_then(|d| d.includes_zero());
-            row.push(marked(spread(minus.map(|d| d.estimate)), includes_zero));
+            row.push(table::difference(minus_first(
+                self.points,
+                point,
+                goodput,
+                name,
+            )));
         }
         Some(row)
     }

@@ -3,8 +3,9 @@
 use serde_json::Value;
 
 use super::{Kind, SweepPoint};
-use crate::figures::{Bound, Difference};
+use crate::difference::{Bound, Difference};
 use crate::statistics::Estimate;
+use crate::table;
 
 /// A quantity of each entry of a list in the reports.
 pub(super) struct Quantity {
@@ -92,11 +93,21 @@ impl Quantity {
             },
             None => estimate(value)?,
         };
-        Some(Estimate {
-            mean: found.mean * self.scale,
-            ci95: found.ci95.map(|half| half * self.scale),
-            n: found.n,
-        })
+        Some(found.scaled(self.scale))
+    }
+
+    /// The value in an entry as a cell of a table, with the marks of every report.
+    pub(super) fn cell(&self, entry: &Value) -> String {
+        let timed_out = entry["timed_out"].as_u64().unwrap_or(0);
+        let timed_out = usize::try_from(timed_out).unwrap_or(usize::MAX);
+        let value = self.value(entry);
+        match self.key {
+            "difference_to_tcp_s" => table::difference(difference(entry)),
+            "harm" => table::marked(table::spread(value), value.map(Difference::of_ratio)),
+            "transfer_s" => table::bounded(value, Bound::of_time(timed_out)),
+            "prebuffer_s" => table::bounded(value, Bound::of_prebuffer(timed_out)),
+            _ => table::spread(value),
+        }
     }
 
     /// The value of the entry with a name at a point.
@@ -142,14 +153,8 @@ pub(super) fn estimate(value: &Value) -> Option<Estimate> {
 
 /// A scheme's difference to plain TCP.
 pub(super) fn difference(scheme: &Value) -> Option<Difference> {
-    let bound = match scheme["difference_to_tcp_bound"].as_str()? {
-        "exact" => Bound::Exact,
-        "at-least" => Bound::AtLeast,
-        "at-most" => Bound::AtMost,
-        _ => Bound::Neither,
-    };
     Some(Difference {
         estimate: estimate(&scheme["difference_to_tcp_s"])?,
-        bound,
+        bound: Bound::from_name(scheme["difference_to_tcp_bound"].as_str()?)?,
     })
 }

@@ -1,24 +1,13 @@
-use polypath_core::rng::Seed;
 use polypath_link::DropReason;
-use polypath_scenario::Network;
-use polypath_sim::run_network;
 
 use super::*;
 use crate::figures::Figures;
-use crate::fixture::experiment;
-use crate::network::{NetworkFigures, NetworkRecord};
+use crate::fixture::{NARROW, experiment, with_network};
+use crate::network::NetworkFigures;
 
-const NETWORK: &str = r#"schema = 1
-name = "small"
-run = { duration = "5 s" }
-[[link]]
-name = "narrow"
-from = "a"
-to = "b"
-rate = "2 Mbit/s"
-delay = "20 ms"
-queue = "10 packets"
-[[flow]]
+const HEAD: &str = "schema = 1\nname = \"small\"\nrun = { duration = \"5 s\" }\n";
+
+const FLOW: &str = r#"[[flow]]
 name = "bulk"
 count = 2
 start_spread = "1 s"
@@ -29,20 +18,15 @@ traffic = { kind = "ftp" }
 
 /// A point of `seeds`, and the packets that its flows sent in all runs together.
 fn point(seeds: &[u64]) -> (SweepPoint, u64) {
-    let network = Network::parse(NETWORK, "small.toml", &[]).unwrap();
-    let run = |seed: &u64| (*seed, run_network(&network, Seed(*seed), &mut ()).unwrap());
-    let replicas: Vec<_> = seeds.iter().map(run).collect();
-    let record = NetworkRecord {
-        network: &network,
-        replicas: &replicas,
-    };
-    let figures = NetworkFigures::of(record);
-    let text = crate::network::json(record, &figures).unwrap();
-    let point = SweepPoint {
-        set: vec![("tcp.variant".to_owned(), "reno".to_owned())],
-        report: Ok(serde_json::from_str(&text).unwrap()),
-    };
-    (point, figures.groups[0].totals.sender.sent)
+    with_network(&format!("{HEAD}{NARROW}{FLOW}"), seeds, |record| {
+        let figures = NetworkFigures::of(record);
+        let text = crate::network::json(record, &figures).unwrap();
+        let point = SweepPoint {
+            set: vec![("tcp.variant".to_owned(), "reno".to_owned())],
+            report: Ok(serde_json::from_str(&text).unwrap()),
+        };
+        (point, figures.groups[0].totals.sender.sent)
+    })
 }
 
 /// The first row under its header.

@@ -8,7 +8,7 @@ use polypath_sim::{FlowCounters, FlowOutcome, NetworkOutcome};
 use super::super::NetworkRecord;
 use super::super::figures::{FlowFigures, GroupFigures, LinkFigures, NetworkFigures};
 use crate::chart::dots::{DotRow, svg};
-use crate::conclusion::numbers::with_interval;
+use crate::conclusion::numbers::{range_of, with_interval};
 use crate::page::PageError;
 use crate::page::layout::Picture;
 use crate::plot::{Axis, Look, Plot, Point, Series};
@@ -306,11 +306,7 @@ pub(crate) fn picture(plot: &Plot) -> Result<Picture, PageError> {
 fn row(name: &str, value: Option<Estimate>, scale: f64) -> DotRow {
     DotRow {
         name: name.to_owned(),
-        value: value.map(|value| Estimate {
-            mean: value.mean * scale,
-            ci95: value.ci95.map(|half| half * scale),
-            n: value.n,
-        }),
+        value: value.map(|value| value.scaled(scale)),
     }
 }
 
@@ -320,12 +316,12 @@ fn dots([what, unit]: [&str; 2], rows: &[DotRow]) -> Result<Picture, PageError> 
     for row in rows {
         let value = row
             .value
-            .map_or_else(|| "none".to_owned(), |v| with_interval(v, 1.0, unit));
+            .map_or_else(|| "none".to_owned(), |v| with_interval(v, unit));
         let _ = write!(alt, "; {}: {value}", row.name);
     }
     let label = axis(&what.to_lowercase(), unit).name();
     Ok(Picture {
-        svg: svg(what, &label, rows)?,
+        svg: svg(what, &label, range_of(unit)[1], rows)?,
         alt,
     })
 }

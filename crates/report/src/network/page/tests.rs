@@ -1,21 +1,8 @@
-use polypath_core::rng::Seed;
-use polypath_scenario::Network;
-use polypath_sim::run_network;
-
 use super::super::conclusion::conclusion;
 use super::*;
+use crate::fixture::{HOSTILE, NARROW, assert_escaped, parsed, with_network, with_runs};
 
-const HEAD: &str = r#"schema = 1
-name = "small"
-title = "Two <kinds>"
-[[link]]
-name = "narrow"
-from = "a"
-to = "b"
-rate = "2 Mbit/s"
-delay = "20 ms"
-queue = "10 packets"
-"#;
+const HEAD: &str = "schema = 1\nname = \"small\"\ntitle = \"Two <kinds>\"\n";
 
 fn flow(name: &str, count: u32, traffic: &str) -> String {
     format!(
@@ -33,17 +20,11 @@ fn cbr(size: u32) -> String {
 /// The page and the conclusion of a network with these flows.
 fn report(batches: u32, flows: &str, seeds: &[u64]) -> (String, Vec<String>) {
     let run = format!("[run]\nduration = \"10 s\"\nwarm_up = \"2 s\"\nbatches = {batches}\n");
-    let text = format!("{HEAD}{run}{flows}");
-    let network = Network::parse(&text, "small.toml", &[]).unwrap();
-    let run = |seed: &u64| (*seed, run_network(&network, Seed(*seed), &mut ()).unwrap());
-    let replicas: Vec<_> = seeds.iter().map(run).collect();
-    let record = NetworkRecord {
-        network: &network,
-        replicas: &replicas,
-    };
-    let figures = NetworkFigures::of(record);
-    let page = render(record, &figures).unwrap().replace("&#x2f;", "/");
-    (page, conclusion(record, &figures))
+    with_network(&format!("{HEAD}{NARROW}{run}{flows}"), seeds, |record| {
+        let figures = NetworkFigures::of(record);
+        let page = render(record, &figures).unwrap().replace("&#x2f;", "/");
+        (page, conclusion(record, &figures))
+    })
 }
 
 /// The titles of the pictures.
@@ -116,16 +97,24 @@ fn groups_are_compared_per_flow_with_the_first() {
     let flows =
         flow("big", 2, &cbr(200)) + &flow("small", 1, &cbr(100)) + &flow("equal", 4, &cbr(200));
     let (page, sentences) = report(4, &flows, &[1]);
-    let compared = &sentences[1];
+    assert!(
+        sentences[0].starts_with("big (UDP, 2 flows together) received 0.160 Mbit/s"),
+        "{sentences:?}"
+    );
+    assert!(
+        sentences[1].starts_with("All flows over UDP together received 0.52"),
+        "{sentences:?}"
+    );
+    let compared = &sentences[2];
     assert!(
         compared.starts_with("small received less per flow than big by 40"),
         "{compared}"
     );
     assert!(
-        compared.contains("; equal did not differ per flow from big ("),
+        compared.contains("; equal showed no difference per flow from big ("),
         "{compared}"
     );
-    assert!(compared.contains("includes zero"), "{compared}");
+    assert!(compared.contains("exactly 0 "), "{compared}");
     assert_eq!(
         page.matches("n.s.</abbr>").count(),
         1,
@@ -166,7 +155,7 @@ fn many_groups_and_flows_leave_the_pictures_legible() {
         "the ranks of 60 flows"
     );
     assert!(
-        sentences[0].starts_with("12 groups of flows received "),
+        sentences[0].starts_with("Of 12 groups of flows "),
         "{sentences:?}"
     );
     let longest = name(0);
@@ -176,6 +165,20 @@ fn many_groups_and_flows_leave_the_pictures_legible() {
         page.contains(&format!("<th scope=\"row\">{longest}</th>")),
         "but not in tables"
     );
+}
+
+#[test]
+fn names_are_escaped() {
+    let flows = flow("bulk", 2, FTP) + &flow("voice", 1, &cbr(100));
+    // Files of users cannot have such names.
+    let run = "[run]\nduration = \"4 s\"\n";
+    let mut network = parsed(&format!("{HEAD}{NARROW}{run}{flows}"));
+    HOSTILE.clone_into(&mut network.flows[0].name);
+    HOSTILE.clone_into(&mut network.title);
+    let page = with_runs(&network, &[1], |record| {
+        render(record, &NetworkFigures::of(record)).unwrap()
+    });
+    assert_escaped(&page);
 }
 
 #[test]

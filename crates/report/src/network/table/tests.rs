@@ -1,7 +1,5 @@
 use super::*;
-use polypath_core::rng::Seed;
-use polypath_scenario::Network;
-use polypath_sim::run_network;
+use crate::fixture::with_network;
 
 const FAST: &str = r#"schema = 1
 name = "fast"
@@ -24,14 +22,9 @@ tcp = { receiver_window = 1000 }
 "#;
 
 fn rendered(text: &str, seeds: &[u64]) -> String {
-    let network = Network::parse(text, "fast.toml", &[]).unwrap();
-    let run = |seed: &u64| (*seed, run_network(&network, Seed(*seed), &mut ()).unwrap());
-    let replicas: Vec<_> = seeds.iter().map(run).collect();
-    let record = NetworkRecord {
-        network: &network,
-        replicas: &replicas,
-    };
-    render(record, &NetworkFigures::of(record))
+    with_network(text, seeds, |record| {
+        render(record, &NetworkFigures::of(record))
+    })
 }
 
 #[test]

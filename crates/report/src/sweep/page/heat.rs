@@ -1,11 +1,11 @@
 //! Tables with coloured cells of sweeps over two parameters.
 
+use super::super::SweepPoint;
 use super::super::axes::value;
-use super::super::quantities::Quantity;
+use super::super::quantities::{Quantity, entry};
 use super::SweepView;
 use crate::page::layout::{HeatCell, HeatMap, HeatRow};
-use crate::statistics::Estimate;
-use crate::table::spread;
+use crate::table::dash;
 
 /// The values of each parameter from which on a table shows more than lines, and the maps, at most.
 const VALUES: usize = 3;
@@ -14,6 +14,12 @@ const MAPS: usize = 4;
 /// The colours of the least and of the greatest value: one hue, in steps of lightness.
 const LIGHT: [f64; 3] = [247.0, 251.0, 255.0];
 const DARK: [f64; 3] = [107.0, 174.0, 214.0];
+
+/// The value of a cell, and its text.
+struct MapValue {
+    mean: f64,
+    text: String,
+}
 
 /// The main quantity of a list over both parameters, for each name; none unless two parameters
 /// have several values.
@@ -28,12 +34,17 @@ pub(super) fn maps(view: &SweepView<'_>, list: &'static str, names: &[String]) -
     };
     let map = |name: &String| {
         let at = |row: &str, column: &str| {
-            let is_here = |point: &&crate::sweep::SweepPoint| {
+            let is_here = |point: &&SweepPoint| {
                 value(point, &rows.key) == row && value(point, &columns.key) == column
             };
-            quantity.at(view.points.iter().find(is_here)?, name)
+            let report = view.points.iter().find(is_here)?.report.as_ref().ok()?;
+            let entry = entry(report, quantity.list, name)?;
+            Some(MapValue {
+                mean: quantity.value(entry)?.mean,
+                text: quantity.cell(entry),
+            })
         };
-        let cells: Vec<Vec<Option<Estimate>>> = rows
+        let cells: Vec<Vec<Option<MapValue>>> = rows
             .values
             .iter()
             .map(|row| {
@@ -71,12 +82,12 @@ fn caption(quantity: &Quantity, name: &str) -> String {
     )
 }
 
-fn colored(cells: &[Vec<Option<Estimate>>]) -> Vec<Vec<HeatCell>> {
+fn colored(cells: &[Vec<Option<MapValue>>]) -> Vec<Vec<HeatCell>> {
     let means = || cells.iter().flatten().flatten().map(|value| value.mean);
     let low = means().fold(f64::INFINITY, f64::min);
     let width = means().fold(f64::NEG_INFINITY, f64::max) - low;
-    let cell = |value: &Option<Estimate>| HeatCell {
-        text: spread(*value).replace("+-", "±"),
+    let cell = |value: &Option<MapValue>| HeatCell {
+        text: value.as_ref().map_or_else(dash, |value| value.text.clone()),
         color: match value {
             Some(value) if width > 0.0 => color((value.mean - low) / width),
             _ => color(0.0),

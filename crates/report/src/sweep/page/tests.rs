@@ -1,9 +1,10 @@
 use serde_json::json;
 
 use super::*;
+use crate::fixture::{HOSTILE, assert_escaped};
 
 /// A point with a group and a link, whose goodput in Mbit/s is given.
-fn point(set: &[(&str, &str)], goodput: f64, half: f64) -> SweepPoint {
+pub(crate) fn point(set: &[(&str, &str)], goodput: f64, half: f64) -> SweepPoint {
     let of = |mean: f64, half: f64| json!({ "mean": mean, "ci95": half, "n": 5 });
     let set = set
         .iter()
@@ -67,10 +68,10 @@ fn points_are_compared_with_the_first() {
     let wanted = [
         "The first point is queue=10 packets.",
         "Goodput of bulk <1> was 1.00 Mbit/s (0.90 to 1.10 Mbit/s) there; at queue=20 packets it \
-         did not differ (-0.07 to 0.17 Mbit/s includes zero); at queue=50 packets it was higher \
+         showed no difference (-0.07 to 0.17 Mbit/s includes zero); at queue=50 packets it was higher \
          by 2.00 Mbit/s (95 % confidence: 1.88 to 2.12 Mbit/s).",
-        "One-way delay of bulk <1> was 20.0 ms (19.0 to 21.0 ms) there; at queue=20 packets it did \
-         not differ (-1.2 to 1.2 ms includes zero); at queue=50 packets it did not differ (-1.2 to \
+        "One-way delay of bulk <1> was 20.0 ms (19.0 to 21.0 ms) there; at queue=20 packets it \
+         showed no difference (-1.2 to 1.2 ms includes zero); at queue=50 packets it showed no difference (-1.2 to \
          1.2 ms includes zero).",
         "The intervals are those of 5 replicas a point (95 % confidence).",
     ];
@@ -116,7 +117,7 @@ fn failed_points_are_counted_and_not_drawn() {
     points[0].report = Err("overflow".to_owned());
     let sentences = conclusion(Kind::Network, &points);
     assert_eq!(sentences[0], "The first point is queue=20 packets.");
-    assert!(sentences.contains(&"1 of 3 points failed and are not compared.".to_owned()));
+    assert!(sentences.contains(&"1 of 3 points failed and is not compared.".to_owned()));
     assert!(page(&points).contains("2 points from"));
     for point in &mut points {
         point.report = Err("overflow".to_owned());
@@ -134,39 +135,62 @@ fn a_single_point_has_a_table_and_no_picture() {
     assert!(page.contains("nothing to compare it with"));
 }
 
-#[test]
-fn transfers_are_compared_with_plain_tcp_at_each_point() {
-    let at = |size: &str, mean: f64, bound: &str| SweepPoint {
+/// Three points of transfers: faster, no difference, and timed out.
+pub(crate) fn of_transfers(scheme: &str) -> [SweepPoint; 3] {
+    let at = |size: &str, mean: f64, timed_out: u32| SweepPoint {
         set: vec![("transfer.size".to_owned(), size.to_owned())],
         report: Ok(json!({
             "seed": 1,
             "schemes": [
                 { "name": "tcp", "transfer_s": { "mean": 2.0, "ci95": 0.5, "n": 8 } },
                 {
-                    "name": "ppd-tcp2",
+                    "name": scheme,
+                    "timed_out": timed_out,
                     "transfer_s": { "mean": 2.0 + mean, "ci95": 0.5, "n": 8 },
                     "difference_to_tcp_s": { "mean": mean, "ci95": 0.5, "n": 8 },
-                    "difference_to_tcp_bound": bound,
+                    "difference_to_tcp_bound": if timed_out > 0 { "neither" } else { "exact" },
                     "prebuffer_s": 0.3,
                     "prebuffer_ci95_s": 0.1,
+                    "harm": { "mean": 0.98, "ci95": 0.03, "n": 8 },
                 },
             ],
         })),
     };
+    [
+        at("50 kB", -1.0, 0),
+        at("80 kB", 0.2, 0),
+        at("90 kB", 1.0, 2),
+    ]
+}
+
+#[test]
+fn names_are_escaped() {
+    assert_escaped(&render("transfers", Kind::Transfers, &of_transfers(HOSTILE)).unwrap());
+    let value = [("tcp.variant", HOSTILE)];
     let points = [
-        at("50 kB", -1.0, "exact"),
-        at("80 kB", 0.2, "exact"),
-        at("90 kB", 1.0, "neither"),
+        point(&value, 1.0, 0.1),
+        point(&[("tcp.variant", "reno")], 2.0, 0.1),
     ];
+    assert_escaped(&render(HOSTILE, Kind::Network, &points).unwrap());
+}
+
+#[test]
+fn transfers_are_compared_with_plain_tcp_at_each_point() {
+    let points = of_transfers("ppd-tcp2");
     let sentences = conclusion(Kind::Transfers, &points);
     let wanted = [
-        "ppd-tcp2 at 1 of 3 points was faster than tcp, by 1.0 s (size=50 kB) with 95 % confidence \
-         each; ppd-tcp2 at 1 of 3 points did not differ from tcp (the intervals include zero: \
-         size=80 kB); ppd-tcp2 at 1 of 3 points cannot be compared: size=90 kB.",
+        "ppd-tcp2 at 1 of 3 points was faster than tcp, by 1.0 s (size=50 kB) with 95 % \
+         confidence; ppd-tcp2 at 1 of 3 points showed no difference from tcp (the interval \
+         includes zero: size=80 kB); ppd-tcp2 at 1 of 3 points cannot be compared: size=90 kB.",
         "Differences are paired over 8 rounds a point, seed 1.",
     ];
     assert_eq!(sentences, wanted);
     let page = render("transfers", Kind::Transfers, &points).unwrap();
-    assert_eq!(page.matches("n.s.</abbr>").count(), 1);
+    assert_eq!(
+        page.matches("n.s.</abbr>").count(),
+        1 + 3,
+        "a difference and each harm"
+    );
+    assert!(page.contains("≥ 3.000 ± 0.500") && page.contains("~ 1.000 ± 0.500"));
     assert!(page.contains("Chart: Pre-buffer") && page.contains("0.300 ± 0.100"));
 }
