@@ -5,9 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use anyhow::Context;
 use polypath_batch::{POINTS, Plan, Point, Sweep, SweepError};
-use polypath_report::conclusion::lines;
 use polypath_report::replace_file;
-use polypath_report::sweep::{JSON, Kind, PAGE, SweepPoint, conclusion, json, page, sheets};
+use polypath_report::sweep::{JSON, Kind, PAGE, SweepPoint, json, page, render, sheets};
 
 use crate::failure::{Failure, print_message};
 use crate::network::Replication;
@@ -76,9 +75,8 @@ fn report(
     print(&match format {
         Format::Json => text,
         Format::Table => format!(
-            "{} points\n\n{}\n{}",
-            points.iter().filter(|point| point.report.is_ok()).count(),
-            lines(&conclusion(kind, points)),
+            "{}\n{}",
+            render(kind, points),
             written
                 .as_ref()
                 .map_or_else(|_| String::new(), |()| listed(out, &names)),
@@ -97,8 +95,10 @@ fn write(out: &Path, files: &[(&str, Vec<u8>)]) -> Result<(), Failure> {
 
 /// The line with the report's files.
 fn listed(out: &Path, names: &[&str]) -> String {
-    let (first, others) = (out.join(names[0]), names[1..].join(" and "));
-    format!("report: {}, with {others}\n", first.display())
+    let first = out.join(names[0]);
+    let (last, others) = names[1..].split_last().unwrap_or((&"", &[]));
+    let others = others.join(", ");
+    format!("report: {}, with {others} and {last}\n", first.display())
 }
 
 /// Fails if points failed, with their errors.

@@ -5,6 +5,7 @@ mod columns;
 mod conclusion;
 mod page;
 mod quantities;
+mod table;
 
 use std::io;
 
@@ -140,6 +141,12 @@ pub fn json(kind: Kind, points: &[SweepPoint]) -> serde_json::Result<String> {
     }))?;
     text.push('\n');
     Ok(text)
+}
+
+/// The points as tables for a terminal, with the conclusion at the end.
+#[must_use]
+pub fn render(kind: Kind, points: &[SweepPoint]) -> String {
+    table::render(kind, points)
 }
 
 /// `report.html`: the pictures of each quantity over the swept parameters, and the table.
