@@ -25,8 +25,9 @@ DEB ?= out/deb
 
 .PHONY: demo test check reproduce bench race tunnel-race failover soak faults fuzz fuzz-build deb deploy-check instructions golden structure setup build fmt clippy doc wasm licences clean
 
-demo: setup build ## carry a media file over two bad paths by four schemes, and report the gain
-	@scripts/demo.sh "$(POLYPATH)" "$(SCENARIO)" "$(OUT)" "$(CLIP)" "$(ROUNDS)"
+demo: setup ## carry a media file over two bad paths by four schemes, and report the gain
+	cargo build --profile demo --bin polypath
+	@scripts/demo.sh "$(BUILT)/demo/polypath" "$(SCENARIO)" "$(OUT)" "$(CLIP)" "$(ROUNDS)"
 
 test: setup ## all tests; those that lack privileges skip and print the reason
 	@scripts/setup.sh tshark:tshark \
