@@ -134,8 +134,12 @@ impl Wording {
                 format!("{same} ({low} to {high} {unit} includes zero)")
             }
             Verdict::NoInterval if estimate.mean == 0.0 => same,
-            Verdict::Less | Verdict::Greater | Verdict::NoInterval if *bound != Bound::Exact => {
+            Verdict::NoInterval if *bound != Bound::Exact => {
                 format!("{is} by at least {size} {unit}, since {because}")
+            }
+            Verdict::Less | Verdict::Greater if *bound != Bound::Exact => {
+                let low = numbers.sizes_of_ends().map_or(size, |[low, _]| low);
+                format!("{is} by at least {low} {unit} (95 % confidence), since {because}")
             }
             Verdict::NoInterval => format!("{is} by {size} {unit}"),
             Verdict::Less | Verdict::Greater => match numbers.sizes_of_ends() {
@@ -181,7 +185,7 @@ impl Wording {
                 let each = if is_one { "" } else { " each" };
                 format!(
                     "{among} {verb} {predicate}, {} with 95 % confidence{each}",
-                    self.range_of(members)
+                    self.extremes(members)
                 )
             }
             Verdict::NoDifference => {
@@ -193,17 +197,29 @@ impl Wording {
                 format!("{among} {} ({intervals}: {names})", self.same)
             }
             Verdict::NoInterval => format!("{among}: no interval ({names})"),
-            Verdict::Unknown => format!("{among} cannot be compared: {names}"),
+            Verdict::Unknown => {
+                let because = match members[0].timed_out {
+                    Some(_) => "transfers timed out",
+                    None => "a value is not finite",
+                };
+                format!("{among} cannot be compared, since {because}: {names}")
+            }
         }
     }
 
     /// The least and the greatest difference.
-    fn range_of(&self, members: &[&Comparison]) -> String {
+    fn extremes(&self, members: &[&Comparison]) -> String {
         let size = |one: &Comparison| one.difference.estimate.mean.abs();
         let mut sorted = members.to_vec();
         sorted.sort_by(|a, b| size(a).total_cmp(&size(b)));
-        let text =
-            |one: &Comparison| format!("{} {} ({})", self.numbers(one).size(), self.unit, one.name);
+        let text = |one: &Comparison| {
+            let least = match one.difference.bound {
+                Bound::Exact => "",
+                _ => "at least ",
+            };
+            let size = self.numbers(one).size();
+            format!("{least}{size} {} ({})", self.unit, one.name)
+        };
         match sorted[..] {
             [only] => format!("by {}", text(only)),
             _ => format!(

@@ -65,8 +65,8 @@ impl Difference {
         })
     }
 
-    /// Whether the 95 % interval includes zero; `None` without an interval. Every mark, key and
-    /// sentence about a difference follows from this.
+    /// Whether the 95 % interval includes zero, whatever the bound; `None` without an interval.
+    /// Marks and keys follow from this, sentences from [`Self::verdict`].
     #[must_use]
     pub fn includes_zero(&self) -> Option<bool> {
         self.estimate.includes(0.0)

@@ -1,7 +1,7 @@
 //! The results of an experiment.
 //!
-//! The simulator and the lab fill the same [`record::ExperimentRecord`]; the figures, tables and pictures
-//! follow from it alone, so the same rules apply to a simulated and a real run.
+//! The simulator and the lab fill the same [`record::ExperimentRecord`]; the figures, tables and
+//! pictures follow from it alone, so the same rules apply to a simulated and a real run.
 
 mod chart;
 pub mod conclusion;

@@ -12,7 +12,7 @@ use std::io;
 use serde_json::{Value, json};
 
 use crate::page::PageError;
-use columns::{Column, Way};
+use columns::{Column, KeyPath};
 pub use conclusion::conclusion;
 
 /// One combination of parameters and its report.
@@ -108,6 +108,20 @@ impl Kind {
     }
 }
 
+/// A value that the reports of all finished points have in common; the seed and the number of runs
+/// can be parameters of the sweep.
+fn common<'a>(
+    points: impl IntoIterator<Item = &'a SweepPoint>,
+    value: impl Fn(&Value) -> &Value,
+) -> Option<&'a Value> {
+    let reports = points
+        .into_iter()
+        .filter_map(|point| point.report.as_ref().ok());
+    let mut values = reports.map(value);
+    let first = values.next()?;
+    values.all(|other| other == first).then_some(first)
+}
+
 /// The sheets with their names. For networks `sweep.csv` has a row for each group of flows of each
 /// point, and `sweep-links.csv` one for each link with arrivals; for transfers `sweep.csv` has one
 /// for each scheme. A point that did not end has none.
@@ -173,7 +187,7 @@ fn write(kind: Kind, sheet: &CsvFile, points: &[SweepPoint]) -> io::Result<Vec<u
             let set = point.set.iter().map(|(_, value)| value.clone());
             let head = [number.to_string()].into_iter().chain(set);
             let head = head.chain(kind.runs(report));
-            let cells = sheet.columns.iter().map(|(_, way)| cell(row, way));
+            let cells = sheet.columns.iter().map(|(_, path)| cell(row, path));
             writer.write_record(head.chain(cells))?;
         }
     }
@@ -181,8 +195,8 @@ fn write(kind: Kind, sheet: &CsvFile, points: &[SweepPoint]) -> io::Result<Vec<u
 }
 
 /// The value at a key path; empty if there is none.
-fn cell(row: &Value, way: Way) -> String {
-    match way.iter().fold(row, |value, key| &value[*key]) {
+fn cell(row: &Value, path: KeyPath) -> String {
+    match path.iter().fold(row, |value, key| &value[*key]) {
         Value::Null => String::new(),
         Value::String(text) => text.clone(),
         value => value.to_string(),

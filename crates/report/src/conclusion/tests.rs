@@ -85,8 +85,8 @@ fn timed_out_transfers_leave_only_what_they_cannot_reverse() {
         timed_out: Some("1 of 3 transfers of tcp timed out after 10 s".to_owned()),
         ..comparison("it", of_bound)
     };
-    let wanted = "it was faster than tcp by at least 1.8 s, since 1 of 3 transfers of tcp timed \
-                  out after 10 s";
+    let wanted = "it was faster than tcp by at least 1.5 s (95 % confidence), since 1 of 3 \
+                  transfers of tcp timed out after 10 s";
     assert_eq!(sentence(&[because], &wording()).unwrap(), wanted);
 }
 
@@ -120,6 +120,18 @@ fn many_comparisons_are_counted_by_their_verdict() {
     );
     let text = sentence(&all[..LISTED], &wording()).unwrap();
     assert_eq!(text.matches("; ").count(), LISTED - 1, "one by one: {text}");
+    let mut cut = all;
+    for (n, bound) in [(0, Bound::AtMost), (2, Bound::Neither)] {
+        cut[n].difference.bound = bound;
+        cut[n].timed_out = Some("some timed out".to_owned());
+    }
+    let text = sentence(&cut, &wording()).unwrap();
+    for wanted in [
+        "was faster than tcp, by at least 1.00 s (c0) with",
+        "1 of 9 schemes cannot be compared, since transfers timed out: c2",
+    ] {
+        assert!(text.contains(wanted), "{text}");
+    }
     let all: Vec<Comparison> = (0..9)
         .map(|n| comparison(&format!("c{n}"), difference(1.0, None)))
         .collect();

@@ -12,7 +12,7 @@
 //! | `receiver-rtt` | `rtt`: the time in ns that a receiver window took to arrive, and `least` of the connection |
 //! | `receiver-window` | `window` in segments, from now on; `connection` is 0 before the first |
 //! | `spacing` | `spacing` in ns from now on, `adjustment`, packets `sent` and `received`, `sent_by_clock`, `received_by_clock` |
-//! | `path` | `to`, the way that carries the data from now on, by its position in `ways`; `way_before`, absent at the start |
+//! | `path` | `to`, the route that carries the data from now on, by its position in `ways`; `way_before`, absent at the start |
 //! | `control` | `connections` and the sum of their `windows` in segments that a striped stream wants from now on; `throughput` in bit/s and `rtt` in ns from which that follows, null at first |
 //! | `player` | `plays`: whether it plays from now on, or has stopped |
 //! | `dropped` | `link`, `reason`, and the packet |

@@ -213,10 +213,19 @@ fn goodputs_of_one(members: &[Series<'_>]) -> Vec<f64> {
         .collect()
 }
 
-/// The mean difference of paired goodputs.
+/// The mean difference of paired goodputs. Means over different numbers of flows round differently:
+/// a difference by no more than that is zero.
 fn difference(goodputs: &[f64], others: &[f64]) -> Option<Difference> {
-    let pairs = goodputs.iter().zip(others);
-    let differences: Vec<f64> = pairs.map(|(one, other)| one - other).collect();
+    let minus = |(one, other): (&f64, &f64)| {
+        let difference = one - other;
+        let rounding = 1e-12 * one.abs().max(other.abs());
+        if difference.abs() <= rounding {
+            0.0
+        } else {
+            difference
+        }
+    };
+    let differences: Vec<f64> = goodputs.iter().zip(others).map(minus).collect();
     Estimate::of(&differences).map(Difference::exact)
 }
 

@@ -2,9 +2,9 @@
 //! `report.json`.
 
 /// The keys to follow, the outermost first.
-pub(super) type Way = &'static [&'static str];
+pub(super) type KeyPath = &'static [&'static str];
 /// A column's name and the source of its values.
-pub(super) type Column = (&'static str, Way);
+pub(super) type Column = (&'static str, KeyPath);
 
 /// Columns of a group of flows; counts are per run.
 pub(super) const OF_GROUPS: [Column; 38] = [

@@ -1,8 +1,10 @@
 //! The conclusion of a sweep.
 
+use serde_json::Value;
+
 use super::axes::{Parameter, words};
 use super::quantities::{Quantity, difference, entry, names};
-use super::{Kind, SweepPoint};
+use super::{Kind, SweepPoint, common};
 use crate::conclusion::numbers::{ANY, with_interval};
 use crate::conclusion::{Comparison, Wording, capitalized, sentence};
 use crate::difference::Difference;
@@ -155,10 +157,15 @@ impl Finished<'_> {
         let report = self.all[0].report.as_ref().ok()?;
         Some(match kind {
             Kind::Transfers => {
-                let scheme = &report["schemes"][0];
-                let (rounds, seed) = (&scheme["transfer_s"]["n"], &report["seed"]);
-                if rounds.as_u64() > Some(1) {
-                    format!("Differences are paired over {rounds} rounds a point, seed {seed}.")
+                let all = || self.all.iter().copied();
+                if rounds(report).as_u64() > Some(1) {
+                    let rounds = match common(all(), rounds) {
+                        Some(rounds) => format!("{rounds} rounds a point"),
+                        None => "the rounds of each point".to_owned(),
+                    };
+                    let seed = common(all(), |report| &report["seed"]);
+                    let seed = seed.map_or(String::new(), |seed| format!(", seed {seed}"));
+                    format!("Differences are paired over {rounds}{seed}.")
                 } else {
                     "A single round gives no interval: repeat with --set transfer.count=20."
                         .to_owned()
@@ -176,6 +183,11 @@ impl Finished<'_> {
             }
         })
     }
+}
+
+/// The number of rounds in a report of transfers.
+fn rounds(report: &Value) -> &Value {
+    &report["schemes"][0]["transfer_s"]["n"]
 }
 
 /// The difference of a quantity of a network at a point to the first finished one, for tables.

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::axes::{Parameter, value, words};
 use super::conclusion::{conclusion, minus_first};
 use super::quantities::{Quantity, entry, names};
-use super::{Kind, SweepPoint};
+use super::{Kind, SweepPoint, common};
 use crate::chart::wrap;
 use crate::conclusion::lines;
 use crate::difference::{NO_DIFFERENCE, NO_DIFFERENCE_MEANING};
@@ -91,22 +91,18 @@ fn heading(kind: Kind, points: &[SweepPoint]) -> String {
     let Some(report) = reports.next() else {
         return text;
     };
+    let seed = common(points, |report| match kind {
+        Kind::Transfers => &report["seed"],
+        Kind::Network => &report["seeds"][0],
+    });
+    let seed = seed.map_or("a seed each".to_owned(), |seed| format!("seed {seed}"));
+    let replicas = report["seeds"].as_array().map_or(0, Vec::len);
     let runs = match kind {
-        Kind::Transfers => {
-            let seed = &report["seed"];
-            format!("seed {seed}, n transfers of each scheme")
+        Kind::Transfers => format!("{seed}; n is the number of transfers of each scheme"),
+        Kind::Network if replicas > 1 => {
+            format!("{replicas} replicas each, the first of {seed}; n is their number")
         }
-        Kind::Network => {
-            let seeds = report["seeds"].as_array();
-            match seeds.map(|seeds| &seeds[..]) {
-                Some([seed]) => format!("one run each, seed {seed}, n spans with packets"),
-                Some([first, others @ ..]) => {
-                    let count = others.len() + 1;
-                    format!("n = {count} replicas each, the first of seed {first}")
-                }
-                _ => String::new(),
-            }
-        }
+        Kind::Network => format!("one run each, {seed}; n is the number of spans with packets"),
     };
     let _ = write!(text, ", {runs};\n+- is half of the 95 % interval");
     text
@@ -205,7 +201,7 @@ fn columns(kind: Kind, points: &[SweepPoint], rows: &[RowKey<'_>]) -> Vec<TextCo
             ]
         }
         Kind::Network => {
-            let minus = column("minus that of\nthe first point", &|row| {
+            let minus = column("minus first\npoint, Mbit/s", &|row| {
                 let goodput = find("goodput_bits_s")?;
                 let minus = minus_first(points, row.point, goodput, &row.name);
                 minus.map(|minus| difference(Some(minus)))
@@ -272,6 +268,20 @@ mod tests {
         let text = render(Kind::Network, &points);
         insta::assert_snapshot!(text);
         assert_fits(&text);
+    }
+
+    #[test]
+    fn a_seed_is_stated_if_all_points_have_it() {
+        let mut points = of_transfers("ppd-tcp2");
+        points[1].report.as_mut().unwrap()["seed"] = 2.into();
+        points[1].report.as_mut().unwrap()["schemes"][0]["transfer_s"]["n"] = 9.into();
+        let text = render(Kind::Transfers, &points);
+        assert!(text.starts_with("3 points, a seed each; n is"), "{text}");
+        let text = text.replace('\n', " ");
+        assert!(
+            text.ends_with("paired over the rounds of each point. "),
+            "{text}"
+        );
     }
 
     #[test]

@@ -120,6 +120,13 @@ fn groups_are_compared_per_flow_with_the_first() {
         1,
         "only the equal ones"
     );
+    // A third of three equal goodputs is rounded.
+    let flows = flow("one", 1, &cbr(200)) + &flow("three", 3, &cbr(200));
+    let (_, sentences) = report(3, &flows, &[1]);
+    assert!(
+        sentences[2].contains("three showed no difference per flow from one (exactly 0 "),
+        "{sentences:?}"
+    );
     // Every flow has a row.
     for name in ["big.1", "small", "equal.3"] {
         assert!(

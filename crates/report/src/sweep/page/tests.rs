@@ -181,7 +181,8 @@ fn transfers_are_compared_with_plain_tcp_at_each_point() {
     let wanted = [
         "ppd-tcp2 at 1 of 3 points was faster than tcp, by 1.0 s (size=50 kB) with 95 % \
          confidence; ppd-tcp2 at 1 of 3 points showed no difference from tcp (the interval \
-         includes zero: size=80 kB); ppd-tcp2 at 1 of 3 points cannot be compared: size=90 kB.",
+         includes zero: size=80 kB); ppd-tcp2 at 1 of 3 points cannot be compared, since transfers \
+         timed out: size=90 kB.",
         "Differences are paired over 8 rounds a point, seed 1.",
     ];
     assert_eq!(sentences, wanted);
