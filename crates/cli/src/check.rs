@@ -132,7 +132,7 @@ fn check(path: &Path) -> CheckedFile {
 fn unknown(name: &str, file: &InputFile) -> String {
     let Some(bytes) = file.bytes() else {
         return format!(
-            "{name} is too long for a text file, and is neither a recording nor a packet capture"
+            "{name} is too long for a text file, and is neither a recording nor a packet capture; name another file"
         );
     };
     if bytes.trim_ascii().is_empty() {

@@ -25,16 +25,16 @@ use plan::{Plan, Side};
 /// Arguments of `polypath init`.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Nothing is overwritten, and after an error no file is left. Exit codes: 0 the files are written; 2 an \
-                  option is wrong, or a file exists or cannot be written."
+    after_help = "Nothing is overwritten, and after an error no file is left. Exit codes: 0 the files are written; 1 the \
+                  result cannot be printed; 2 an option is wrong, or a file exists or cannot be written."
 )]
 pub(crate) struct Args {
     /// The folder for the files; it is created if it does not exist.
     #[arg(value_name = "DIR", default_value = "nodes", value_parser = folder)]
     folder: PathBuf,
-    /// The number of paths, that through a relay included [default: one for each address, or 2 if
-    /// node a finds its uplinks itself]. Paths beyond the addresses of a node use its last one, each
-    /// at a port of its own.
+    /// The number of paths, that through a relay included [default: one for each address, at least 2
+    /// if node a finds its uplinks itself; and one for the relay, beside which one address is
+    /// enough]. Paths beyond the addresses of a node use its last one, each at a port of its own.
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole(1..=PathSet::CAPACITY))]
     paths: Option<u8>,
     /// The addresses of node a's machine, each optionally with a port: one for each path. Without

@@ -12,13 +12,15 @@ const MAX_DRAFTS: u32 = 1000;
 /// symbolic link of that name is not followed.
 ///
 /// # Errors
-/// No file can be created in the folder of `path`.
+/// No file can be created in the folder of `path`, or all names are in use.
 pub fn create_draft(path: &Path) -> io::Result<(PathBuf, File)> {
     let mut number = 0_u32;
     loop {
         let draft = path.with_added_extension(format!("{}.{number}.draft", process::id()));
         match File::create_new(&draft) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && number < MAX_DRAFTS => {
+            Err(error)
+                if error.kind() == io::ErrorKind::AlreadyExists && number + 1 < MAX_DRAFTS =>
+            {
                 number += 1;
             }
             created => return created.map(|file| (draft, file)),

@@ -172,7 +172,7 @@ impl FileKind {
             Self::Trace => return format!("name it in a scenario: trace = {file:?}"),
             Self::Html => return "open it in a browser".to_owned(),
             Self::Json | Self::Csv => {
-                return "polypath writes such files, and reads none".to_owned();
+                return "name the scenario or the node's file instead".to_owned();
             }
             Self::Key => "print its public key",
             Self::Recording => "replay it",

@@ -46,7 +46,7 @@ pub use locator::Locator;
 pub use notation::{Notation, check_notation};
 pub use overrides::{Override, ParseOverrideError};
 pub use problem::{Errors, FilePosition, Location, NamedFile, Problem, Problems, nearest};
-pub use shell::shell_word;
+pub use shell::{quoted, shell_word};
 
 /// A type that a whole document describes.
 pub trait Document: DeserializeOwned + JsonSchema {

@@ -2,16 +2,21 @@
 
 use std::borrow::Cow;
 
-/// A file name or another argument as a word of a shell command: quoted where a shell interprets
-/// its characters, and after `./` where a command takes it for an option. `-` alone, standard
-/// input, stays.
+/// A file name as a word of a shell command: quoted where a shell interprets its characters, and
+/// after `./` where a command takes it for an option. `-` alone, standard input, stays.
 #[must_use]
-pub fn shell_word(argument: &str) -> String {
-    if argument.starts_with('-') && argument != "-" {
-        return shell_word(&format!("./{argument}"));
+pub fn shell_word(file: &str) -> String {
+    if file.starts_with('-') && file != "-" {
+        return quoted(&format!("./{file}"));
     }
+    quoted(file)
+}
+
+/// A text other than a file name as a word of a shell command.
+#[must_use]
+pub fn quoted(text: &str) -> String {
     // Fails only for a NUL, which no argument has.
-    shlex::try_quote(argument).map_or_else(|_| argument.to_owned(), Cow::into_owned)
+    shlex::try_quote(text).map_or_else(|_| text.to_owned(), Cow::into_owned)
 }
 
 #[cfg(test)]

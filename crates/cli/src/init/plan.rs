@@ -9,7 +9,7 @@ use std::path::Path;
 use ipnet::IpNet;
 use polypath_core::policy::PathSet;
 use polypath_core::units::Rate;
-use polypath_document::shell_word;
+use polypath_document::{quoted, shell_word};
 use serde_json::{Value, json};
 
 use super::files::PublicKeys;
@@ -18,7 +18,7 @@ use crate::failure::Failure;
 
 /// The port of the first path.
 const FIRST_PORT: u16 = 7001;
-/// The number of paths where node a finds its uplinks itself.
+/// The default number of paths, at least, where node a finds its uplinks itself, without a relay.
 const DEFAULT_PATHS: usize = 2;
 /// The port of a relay.
 const RELAY_PORT: u16 = 7101;
@@ -196,7 +196,7 @@ impl Plan {
         };
         let copy = |(name, _, machine): &(&str, &str, String)| {
             let files = ["toml", "key"].map(|ending| local(folder, &format!("{name}.{ending}")));
-            let target = shell_word(&format!("root@{machine}:{DIRECTORY}/"));
+            let target = quoted(&format!("root@{machine}:{DIRECTORY}/"));
             on("here", format!("scp -p {} {target}", files.join(" ")))
         };
         let start = |(name, command, _): &(&str, &str, String)| {
@@ -210,10 +210,7 @@ impl Plan {
         commands.extend(owners.iter().map(start));
         let (a, peer) = (self.name(Side::A), self.tunnel.b[0].addr());
         commands.push(on(a, format!("ping -c 3 {peer}")));
-        commands.push(on(
-            a,
-            format!("polypath status {}", shell_word(&self.device)),
-        ));
+        commands.push(on(a, format!("polypath status {}", quoted(&self.device))));
         commands
     }
 

@@ -23,7 +23,7 @@ impl Lines {
     }
 
     fn string(&mut self, key: &str, value: impl Display, comment: &str) {
-        // A string in JSON is one in TOML, too.
+        // A string in JSON is one in TOML, too, but for DEL, which parsing then refuses.
         let value = serde_json::Value::String(value.to_string());
         self.line(&format!("{key} = {value}"), comment);
     }
@@ -99,7 +99,7 @@ fn path(lines: &mut Lines, path: &PathPlan, side: Side, keys: &PublicKeys) {
     };
     if let Some(local) = local {
         let comment = match (side, path.relay) {
-            (Side::B, None) => "this machine's address and UDP port; its firewall lets it in",
+            (Side::B, None) => "this machine's address and UDP port; open it in the firewall",
             _ => "this machine's own address (not that of a NAT) and UDP port",
         };
         lines.string("local", local, comment);
@@ -142,7 +142,7 @@ pub(super) fn relay(plan: &Plan, keys: &PublicKeys) -> Option<String> {
     lines.string(
         "local",
         local,
-        "where it receives; its firewall lets this UDP port in",
+        "where it receives; open this UDP port in the firewall",
     );
     lines.string(
         "rate",
@@ -171,7 +171,7 @@ pub(super) fn summary(plan: &Plan, folder: &Path) -> String {
     let _ = writeln!(text, "paths: {}", paths.join(", "));
     if let [_] = paths[..] {
         text.push_str(
-            "  a single path cannot fail over: give an address of another uplink of either machine, or --relay\n",
+            "  a single path cannot fail over: give --paths 2 or more, an address of another uplink, or --relay with a direct path\n",
         );
     }
     for side in [Side::A, Side::B] {
