@@ -4,16 +4,19 @@
 //! one packet, and the path with the most credits carries the packet and pays one. In each cycle of
 //! as many packets as the sum of the weights, each path carries as many as its weight, spread
 //! evenly: weights 5, 1 and 1 give 0 0 1 0 2 0 0, not five packets in a row. A path that is not
-//! usable keeps its credits, counted in packets whatever the weights of the usable paths, and
-//! packets that are too long for some paths count on the others.
+//! usable keeps its credits, counted in packets, whatever the weights of the usable paths. A packet
+//! that is too long for some paths is a turn of the others.
 //!
 //! The credits of n paths add up to zero, and those of one path stay within (n - 1) / 2 packets of
-//! zero, however the set of usable paths changes: no path gets more than that ahead of its share or
-//! behind it; with two paths, half a packet. In proof, the credits of any k
-//! paths add up to at least -k (n - k) / 2. Only the path j that carries a packet can lower such a
-//! sum, and only if m > 0 usable paths are not among the k. As j had at least the credits of each
-//! of those, the sum before it pays is at least 1 / (m + 1) of the credits of the k + m paths and
-//! m / (m + 1) of those of the k without j; with the bounds of both, the bound of k follows.
+//! zero, however the set of usable paths changes, but for rounding: no path gets more than that
+//! ahead of its share or behind it; with two paths, half a packet.
+//!
+//! Proof, by induction over packets: the credits of any k paths add up to at least
+//! -k (n - k) / 2. Only the path j that carries a packet can lower such a sum, and only if m > 0 of
+//! the paths that take turns are not among the k. As j had at least the credits of each of those,
+//! the sum before j pays is at least 1 / (m + 1) of the credits of the k + m paths, which have
+//! gained one packet, plus m / (m + 1) of those of the k without j. With the bounds of both, the sum
+//! after j has paid is at least the bound of k, since m^2 >= m.
 //!
 //! All packets take their turns: pure ACKs and control segments, too, of all flows together.
 //! Packets overtake each other by the difference of the paths' delays. TCP takes that for loss if
