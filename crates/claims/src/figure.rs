@@ -43,7 +43,7 @@ pub struct Findings {
 pub struct ClaimRemark {
     /// The claim.
     pub claim: &'static str,
-    /// The reason in sentences.
+    /// The remark in sentences.
     pub text: String,
 }
 

@@ -29,7 +29,7 @@ fn rounds(c: &mut Criterion) {
     group.throughput(Throughput::Elements(u64::from(ROUNDS * FLOWS)));
     group.bench_function("100 flows, 4 links", |b| b.iter(|| run(&naive, ROUNDS)));
     let cured = RoundModelConfig {
-        cure: Some(SignatureResponse {
+        detection: Some(SignatureResponse {
             signature: polypath_core::combine::signature::SignatureConfig::default(),
             acts: true,
         }),

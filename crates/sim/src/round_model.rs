@@ -85,7 +85,9 @@ impl RoundModel {
             round: 0,
             stream: seed.stream("rounds/loss"),
             packets: Packets::default(),
-            detectors: config.cure.map(|cure| Detectors::new(config, cure)),
+            detectors: config
+                .detection
+                .map(|detection| Detectors::new(config, detection)),
             lost: vec![0; config.flows as usize],
         })
     }

@@ -167,9 +167,9 @@ fn check_route(
     router: &mut Router<'_>,
     problems: &mut Problems,
 ) {
-    let stated = (0..flow.different()).flat_map(|number| flow.routes(number).enumerate());
+    let all_stops = (0..flow.different()).flat_map(|number| flow.routes(number).enumerate());
     let mut taken = Vec::new();
-    for (route, stops) in stated {
+    for (route, stops) in all_stops {
         if route == 0 {
             taken.clear();
         }

@@ -89,8 +89,8 @@ fn round_trips(
     graph: &Graph,
     router: &mut Router<'_>,
 ) -> Result<Vec<RoundTrip>, FlowRouteError> {
-    let stated = flow.routes(number).map(|stops| known(stops, graph));
-    let stated = stated.collect::<Result<Vec<_>, _>>()?;
+    let all_stops = flow.routes(number).map(|stops| known(stops, graph));
+    let all_stops = all_stops.collect::<Result<Vec<_>, _>>()?;
     let mut route = |stops: &Vec<Stop>| {
         if flow.traffic.needs_return_route() {
             return router.round_trip(stops);
@@ -99,7 +99,7 @@ fn round_trips(
         let back = Vec::new();
         Ok(RoundTrip { there, back })
     };
-    stated.iter().map(|stops| Ok(route(stops)?)).collect()
+    all_stops.iter().map(|stops| Ok(route(stops)?)).collect()
 }
 
 /// The stops of these names.

@@ -31,7 +31,8 @@ pub struct RoundModelConfig {
     /// The links of each flow, as bits; `None` if all flows use all links.
     pub sets: Option<Vec<u8>>,
     /// The detection of congestion; without it every loss counts as congestion.
-    pub cure: Option<SignatureResponse>,
+    #[serde(rename = "cure")]
+    pub detection: Option<SignatureResponse>,
 }
 
 /// A two-state Markov process (diversity-routing paper, IV.A): exponential times up and down.
@@ -129,7 +130,7 @@ impl RoundModelConfig {
             coding: Coding::Copies,
             late: 0,
             sets: None,
-            cure: None,
+            detection: None,
         }
     }
 
@@ -176,7 +177,8 @@ impl RoundModelConfig {
                 return Err(RoundModelError::Sets);
             }
         }
-        self.cure.map_or(Ok(()), |cure| cure.signature.check())?;
+        self.detection
+            .map_or(Ok(()), |detection| detection.signature.check())?;
         Ok(())
     }
 

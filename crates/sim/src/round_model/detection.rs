@@ -40,16 +40,16 @@ pub(super) struct Detectors {
 }
 
 impl Detectors {
-    pub(super) fn new(config: &RoundModelConfig, cure: SignatureResponse) -> Self {
+    pub(super) fn new(config: &RoundModelConfig, response: SignatureResponse) -> Self {
         let flows = 0..config.flows as usize;
         Self {
             signatures: flows
                 .clone()
-                .map(|_| (cure.signature.build(), Marks::default()))
+                .map(|_| (response.signature.build(), Marks::default()))
                 .collect(),
             sets: flows.map(|flow| config.set(flow)).collect(),
             links: config.links,
-            acts: cure.acts,
+            acts: response.acts,
             window: Vec::new(),
         }
     }

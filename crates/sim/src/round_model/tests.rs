@@ -94,7 +94,7 @@ fn losses_in_numbers_and_packet_by_packet_are_the_same() {
                 ..RoundModelConfig::paper(20, 3, 400 / if coding == Coding::Copies { 1 } else { 2 })
             };
             let looked = RoundModelConfig {
-                cure: Some(SignatureResponse {
+                detection: Some(SignatureResponse {
                     signature: SignatureConfig::default(),
                     acts: false,
                 }),
@@ -144,10 +144,10 @@ fn the_union_bound_is_met_from_below() {
 }
 
 #[test]
-fn a_mark_halves_the_window_and_cured_flows_stay_at_the_capacity() {
+fn a_mark_halves_the_window_and_detecting_flows_stay_at_the_capacity() {
     let naive = RoundModelConfig::paper(20, 4, 2000);
-    let cured = RoundModelConfig {
-        cure: Some(SignatureResponse {
+    let detecting = RoundModelConfig {
+        detection: Some(SignatureResponse {
             signature: SignatureConfig::default(),
             acts: true,
         }),
@@ -158,7 +158,7 @@ fn a_mark_halves_the_window_and_cured_flows_stay_at_the_capacity() {
         (0..2000).map(|_| rounds.step().sent).max().unwrap()
     };
     assert!(most(&naive) > 2150, "{}", most(&naive));
-    assert!(most(&cured) < 2100, "{}", most(&cured));
+    assert!(most(&detecting) < 2100, "{}", most(&detecting));
 }
 
 #[test]
@@ -211,7 +211,7 @@ proptest! {
         seed: u64,
     ) {
         let [outage, dropping, halve, slow_start, looked] = readings;
-        let cure = SignatureResponse { signature: SignatureConfig::default(), acts: true };
+        let response = SignatureResponse { signature: SignatureConfig::default(), acts: true };
         let config = RoundModelConfig {
             fading: Some(fading(up, down)),
             outage: if outage { Outage::Window } else { Outage::Share },
@@ -219,7 +219,7 @@ proptest! {
             response: if halve { Response::Halve } else { Response::Reset },
             slow_start,
             late: 5,
-            cure: looked.then_some(cure),
+            detection: looked.then_some(response),
             ..RoundModelConfig::paper(flows, links, capacity)
         };
         let mut rounds = RoundModel::new(&config, Seed(seed)).unwrap();

@@ -118,9 +118,7 @@ impl FlowIndex {
         };
         known.copied()
     }
-}
 
-impl FlowIndex {
     /// The event of a report, with the position of its flow.
     fn event(&self, report: Report) -> NetworkEvent {
         match report {

@@ -9,7 +9,7 @@ use super::parameters::parameters;
 use super::readings::READINGS;
 use crate::figures::estimates::text;
 use crate::figures::pictures::{axis, figure_table, thin};
-use crate::jobs::diversity::latecomer::{LateFlow, Latecomer, samples};
+use crate::jobs::diversity::latecomer::{Latecomer, LatecomerRuns, samples};
 use crate::jobs::diversity::setting::{LINKS, LONG, SHARE, SHORT, paper};
 
 pub(super) const FIGURE: Figure = Figure {
@@ -75,9 +75,9 @@ fn rows(
     for (number, (name, config)) in settings.filter(|(_, setting)| is_wanted(&setting.0)) {
         // Always the paper's 100 runs, since the claim is on a share of them.
         let seeds = if number == 0 { 100 } else { others };
-        let runs = LateFlow {
+        let runs = LatecomerRuns {
             shows: number == 0,
-            ..LateFlow::new(config, SPAN, seeds)
+            ..LatecomerRuns::new(config, SPAN, seeds)
         };
         asked.push((name, runs.request(study)));
     }

@@ -12,7 +12,7 @@ use super::run::cost_of_round;
 
 /// Runs until some rounds after the last flow began, one for each seed.
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct LateFlow {
+pub(crate) struct LatecomerRuns {
     /// The configuration, with the round in which the last flow begins.
     pub(crate) config: RoundModelConfig,
     /// The number of observed rounds.
@@ -34,7 +34,7 @@ pub(crate) struct Latecomer {
     pub(crate) windows: Vec<[f64; 2]>,
 }
 
-impl LateFlow {
+impl LatecomerRuns {
     pub(crate) fn new(config: RoundModelConfig, span: u32, seeds: u32) -> Self {
         Self {
             config,
@@ -97,7 +97,7 @@ fn compared(rounds: &RoundModel) -> [f64; 2] {
     ]
 }
 
-impl Job for LateFlow {
+impl Job for LatecomerRuns {
     type Output = Vec<Latecomer>;
 
     const KIND: &'static str = "rounds-late";

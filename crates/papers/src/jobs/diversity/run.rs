@@ -97,7 +97,7 @@ pub(crate) fn cost_of_round(config: &RoundModelConfig) -> f64 {
         links,
         ..
     } = *config;
-    let steps = if config.cure.is_some() || config.sets.is_some() {
+    let steps = if config.detection.is_some() || config.sets.is_some() {
         // Every packet, and what each flow's signature makes of each link.
         f64::from(capacity) + 60.0 * f64::from(flows * links)
     } else {

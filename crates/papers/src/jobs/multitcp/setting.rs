@@ -81,8 +81,9 @@ pub(crate) enum StreamCarrier {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub(crate) struct CrossTraffic {
     pub(crate) what: CrossKind,
-    /// From when, and until when, in ms.
+    /// The start in ms.
     pub(crate) from: u32,
+    /// The end in ms.
     pub(crate) to: u32,
 }
 

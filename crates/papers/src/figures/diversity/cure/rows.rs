@@ -4,7 +4,7 @@ use polypath_claims::{Pending, Study};
 use polypath_core::combine::signature::{SameLinksConfig, SignatureConfig};
 use polypath_sim::round_model::{RoundModelConfig, SignatureResponse};
 
-use crate::jobs::diversity::latecomer::{LateFlow, Latecomer};
+use crate::jobs::diversity::latecomer::{Latecomer, LatecomerRuns};
 use crate::jobs::diversity::run::{RunResult, Runs};
 use crate::jobs::diversity::setting::{LINKS, LONG, SHARE, SHORT, paper};
 
@@ -50,7 +50,7 @@ impl Member {
     fn config(self, flows: u32, share: u32, nu: f64) -> RoundModelConfig {
         let several = paper(flows, LINKS, share, nu);
         let with = |signature| RoundModelConfig {
-            cure: Some(SignatureResponse {
+            detection: Some(SignatureResponse {
                 signature,
                 acts: true,
             }),
@@ -100,7 +100,7 @@ impl Group {
             // The share of a hundred flows over more packets is slow to run, and that of few flows
             // varies more.
             let seeds = (seeds_of_late * SHARE * 5 / (share * flows)).max(seeds);
-            let late = LateFlow::new(late, SPAN, seeds).request(study);
+            let late = LatecomerRuns::new(late, SPAN, seeds).request(study);
             asked.push((runs.request(study), late));
         }
         let (mut runs, mut late) = (Vec::new(), Vec::new());

@@ -64,7 +64,7 @@ impl Setting {
     pub(super) fn with(&self, signature: SignatureConfig) -> RoundModelConfig {
         let acts = self.acts;
         RoundModelConfig {
-            cure: Some(SignatureResponse { signature, acts }),
+            detection: Some(SignatureResponse { signature, acts }),
             ..self.config.clone()
         }
     }
