@@ -3,7 +3,8 @@
 SCENARIO ?= scenarios/demo.toml
 OUT ?= out/demo
 CLIP ?=
-# Transfers by each scheme in the demo: fewer than the scenario's, to take two minutes; an empty value leaves the scenario's.
+# Transfers by each scheme in the demo, fewer than the scenario has, to take two minutes; if it is
+# empty, the scenario decides.
 ROUNDS ?= $(if $(filter scenarios/demo.toml,$(SCENARIO)),20)
 REPRODUCTION ?= out/reproduce-check
 SEEDS ?= 12000

@@ -25,7 +25,7 @@ WORDS = ["say", "says", "said", "tell", "tells", "told", "hear", "hears", "heard
 OPENING = re.compile(r"(?:What|When|Where|Why|How|Who|Whom|Whose|Which)\b"
                      r"|(?:Of|To|In|On|At|By|For|From|With)\s+(?:what|whom|whose|which)\b")
 DOC = re.compile(r"\s*(//!|///(?!/)) ?(.*)")
-# Names that several structs had, each of which is to say of what.
+# Names that several structs shared; a name must state of what.
 NAMES = ["Row", "Place", "Header", "Sheet", "Seat", "Item"]
 DECLARED = re.compile(
     r"^\s*(?:pub(?:\([^)]*\))?\s+)?(?:const\s+|async\s+|unsafe\s+)*"
