@@ -158,7 +158,7 @@ fn files_that_no_command_reads_are_named_as_what_they_are() {
             "flows.csv",
             b"seed,flow\n1,2\n",
             "a CSV table",
-            "no command reads flows.csv; polypath writes such files",
+            "no command reads flows.csv; name the scenario or the node's file instead",
         ),
     ] {
         fs::write(directory.path().join(name), content).unwrap();
