@@ -7,7 +7,7 @@ use super::quantities::{Quantity, difference, entry, names};
 use super::{Kind, SweepPoint, common};
 use crate::conclusion::numbers::{ANY, with_interval};
 use crate::conclusion::{Comparison, Wording, capitalized, sentence};
-use crate::difference::Difference;
+use crate::difference::{Bound, Difference};
 
 /// Comparisons that are listed one by one, at most.
 const LISTED: usize = 2;
@@ -79,11 +79,13 @@ impl Finished<'_> {
                     } else {
                         format!("{scheme} at {name}")
                     };
+                    let difference = difference(entry(report, "schemes", &scheme)?)?;
+                    let is_cut = difference.bound != Bound::Exact;
                     Some(Comparison {
                         subject,
                         name: name.clone(),
-                        difference: difference(entry(report, "schemes", &scheme)?)?,
-                        timed_out: Some("transfers timed out".to_owned()),
+                        difference,
+                        timed_out: is_cut.then(|| "transfers timed out".to_owned()),
                     })
                 });
             let wording = Wording {
