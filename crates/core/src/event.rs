@@ -106,6 +106,17 @@ pub enum Event {
         #[cfg_attr(feature = "serde", serde(with = "nanoseconds"))]
         rtt: Duration,
     },
+    /// A silent path answered again, and stopped before it was used.
+    PathSilentAgain {
+        /// The path.
+        path: PathId,
+        /// The time since the last answer, in nanoseconds.
+        #[cfg_attr(feature = "serde", serde(with = "nanoseconds"))]
+        silence: Duration,
+        /// The smoothed round-trip time before, in nanoseconds.
+        #[cfg_attr(feature = "serde", serde(with = "nanoseconds"))]
+        rtt: Duration,
+    },
     /// A silent path has answered for long enough to be used again.
     PathBack {
         /// The path.

@@ -270,6 +270,7 @@ fn event(path: PathId, monitored: &Path, change: Change) -> Event {
     let rtt = monitored.rtt().unwrap_or_default();
     match change {
         Change::Silent(silence) => Event::PathSilent { path, silence, rtt },
+        Change::SilentAgain(silence) => Event::PathSilentAgain { path, silence, rtt },
         Change::Back(outage) => Event::PathBack { path, outage, rtt },
     }
 }

@@ -112,6 +112,7 @@ impl Recorder {
             Event::DeltaT { .. }
             | Event::SwitchWanted { .. }
             | Event::PathSilent { .. }
+            | Event::PathSilentAgain { .. }
             | Event::PathMtu { .. }
             | Event::PathBack { .. } => {}
         }

@@ -84,7 +84,7 @@ impl Tunnel {
     /// Routes `path` through a relay; `session` configures the session with it
     /// ([`SessionConfig::with_relay`]).
     pub fn add_relay(&mut self, path: PathId, session: SessionConfig, entropy: BoxedEntropy) {
-        self.relays.add(path, Session::new(session, entropy));
+        self.relays.add(path, Session::with_relay(session, entropy));
     }
 
     /// Records every wake of the endpoint and its outputs with `recorder`.
@@ -296,7 +296,9 @@ impl Tunnel {
                 }
                 endpoint::Output::Deliver(packet) => out(Output::Packet(packet)),
                 endpoint::Output::Event(event) => {
-                    if let Event::PathSilent { path, .. } = event {
+                    if let Event::PathSilent { path, .. } | Event::PathSilentAgain { path, .. } =
+                        event
+                    {
                         relays.request_rekey(now, path);
                     }
                     out(Output::Event(event));

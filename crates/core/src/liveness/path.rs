@@ -65,6 +65,8 @@ struct Counted {
 pub(super) enum Change {
     /// Silent, this long after the last answer.
     Silent(Duration),
+    /// Silent before the end of its return, this long after the last answer.
+    SilentAgain(Duration),
     /// Live again, after this long without use.
     Back(Duration),
 }
@@ -220,7 +222,7 @@ impl Path {
             }
             State::Returning { left, .. } => {
                 self.state = State::Silent { left };
-                None
+                Some(Change::SilentAgain(now.since(self.last_answer)))
             }
             State::Unproven | State::Silent { .. } => None,
         }

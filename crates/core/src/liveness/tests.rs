@@ -155,6 +155,39 @@ fn the_hold_of_an_unstable_path_doubles() {
 }
 
 #[test]
+fn a_return_that_fails_is_reported_with_the_time_since_its_last_answer() {
+    let mut bench = Bench::new(&LivenessConfig::default(), 2).carrying(PathSet::first(2));
+    let other = |path: PathId| (path == SECOND).then_some(MS * 20);
+    bench.run(at(2_000), |_, _| Some(MS * 20));
+    bench.run(at(2_500), |path, _| other(path));
+    assert_eq!(bench.state(FIRST), PathState::Silent);
+    while bench.state(FIRST) != PathState::Returning {
+        bench.run(bench.now + MS, |_, _| Some(MS * 20));
+    }
+    let returned = bench.now;
+    bench.run(returned + MS * 400, |path, _| other(path));
+    assert_eq!(bench.state(FIRST), PathState::Silent);
+    let [(_, Event::PathSilent { path: FIRST, .. }), (then, last)] = bench.events[..] else {
+        panic!("{:?}", bench.events)
+    };
+    let Event::PathSilentAgain {
+        path: FIRST,
+        silence,
+        rtt,
+    } = last
+    else {
+        panic!("{last:?}")
+    };
+    assert_eq!(rtt, MS * 20);
+    let expected = then.since(returned);
+    assert!(
+        silence >= expected && silence <= expected + MS,
+        "{silence:?}"
+    );
+    assert!(silence < MS * 200, "{silence:?}");
+}
+
+#[test]
 fn a_lossy_path_stays_live() {
     use crate::rng::Seed;
     let mut draws = Seed(7).stream("losses");

@@ -142,6 +142,16 @@ pub(super) fn log_path_silent(path: Option<&str>, silence: Duration, rtt: Durati
     );
 }
 
+/// Logs a path whose heartbeats were answered again, but not for long enough to use it.
+pub(super) fn log_path_silent_again(path: Option<&str>, silence: Duration, rtt: Duration) {
+    tracing::info!(
+        path,
+        silence_ms = milliseconds(silence),
+        rtt_ms = milliseconds(rtt),
+        "heartbeats were answered here again and no longer are; the path was not used meanwhile"
+    );
+}
+
 /// Logs a path whose heartbeats are answered again.
 pub(super) fn log_path_back(path: Option<&str>, outage: Duration, rtt: Duration) {
     tracing::info!(

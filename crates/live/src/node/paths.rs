@@ -189,6 +189,9 @@ impl Paths {
             Event::PathSilent { path, silence, rtt } => {
                 path_log::log_path_silent(self.name(path), silence, rtt);
             }
+            Event::PathSilentAgain { path, silence, rtt } => {
+                path_log::log_path_silent_again(self.name(path), silence, rtt);
+            }
             Event::PathBack { path, outage, rtt } => {
                 path_log::log_path_back(self.name(path), outage, rtt);
             }

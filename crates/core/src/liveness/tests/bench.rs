@@ -85,12 +85,13 @@ impl Bench {
         let change = |(time, event): &(Time, Event)| {
             let ms = time.since(Time::ZERO).as_nanos() / MS.as_nanos();
             match event {
-                Event::PathSilent { path, .. } => (ms, *path, false),
-                Event::PathBack { path, .. } => (ms, *path, true),
+                Event::PathSilent { path, .. } => Some((ms, *path, false)),
+                Event::PathBack { path, .. } => Some((ms, *path, true)),
+                Event::PathSilentAgain { .. } => None,
                 other => panic!("{other:?}"),
             }
         };
-        self.events.iter().map(change).collect()
+        self.events.iter().filter_map(change).collect()
     }
 
     pub(super) fn state(&self, path: PathId) -> PathState {
