@@ -3,8 +3,8 @@
 //! After a handshake each side sends hellos on each path, with exponential backoff, until it
 //! receives an authentic datagram there. The hellos confirm the keys to the peer and reveal this
 //! node's address on each path. When frames were sent and nothing authentic was received for
-//! [`HELLO_AFTER`], hellos are sent on all paths again; after [`SILENCE_TIMEOUT`] the keys are
-//! assumed lost.
+//! [`SilenceTimeouts::hello`], hellos are sent on all paths again; after
+//! [`SilenceTimeouts::handshake`] the keys are assumed lost.
 
 use polypath_core::frame::PathId;
 use polypath_core::machine::Deadline;
@@ -19,11 +19,31 @@ pub(crate) fn backoff(attempts: u32) -> Duration {
     Duration::from_millis(500 << attempts.min(4)).min(MAX_RETRY_INTERVAL)
 }
 
-/// The time without an authentic datagram, from the first unanswered frame, until hellos are sent.
-const HELLO_AFTER: Duration = Duration::from_secs(5);
-/// The time without an authentic datagram, from the first unanswered frame, until a handshake
-/// begins.
+/// The time without an authentic datagram of the peer, from the first unanswered frame, until a
+/// handshake begins.
 pub const SILENCE_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// The times without an authentic datagram, from the first unanswered frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct SilenceTimeouts {
+    /// Until hellos are sent.
+    pub(crate) hello: Duration,
+    /// Until a handshake begins.
+    pub(crate) handshake: Duration,
+}
+
+impl SilenceTimeouts {
+    /// For a peer whose applications may be silent for seconds.
+    pub(crate) const PEER: Self = Self {
+        hello: Duration::from_secs(5),
+        handshake: SILENCE_TIMEOUT,
+    };
+    /// For a relay, which loses its keys when it restarts, and all packets until it has new ones.
+    pub(crate) const RELAY: Self = Self {
+        hello: Duration::from_millis(500),
+        handshake: Duration::from_millis(1500),
+    };
+}
 
 /// The actions that are due.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -37,6 +57,7 @@ pub(crate) struct Due {
 /// The paths confirmed since the handshake, and the timers for hellos and silence.
 #[derive(Debug)]
 pub(crate) struct Hellos {
+    timeouts: SilenceTimeouts,
     /// For each path, whether an authentic datagram was received since the hellos began.
     confirmed: Vec<bool>,
     next: Option<NextHello>,
@@ -63,11 +84,17 @@ impl NextHello {
 impl Hellos {
     pub(crate) fn new(paths: u8) -> Self {
         Self {
+            timeouts: SilenceTimeouts::PEER,
             confirmed: vec![true; usize::from(paths)],
             next: None,
             unanswered_since: None,
             is_probing: false,
         }
+    }
+
+    /// Sets the timeouts of silence.
+    pub(crate) fn set_timeouts(&mut self, timeouts: SilenceTimeouts) {
+        self.timeouts = timeouts;
     }
 
     /// Makes hellos due on every path, as new keys require.
@@ -115,11 +142,11 @@ impl Hellos {
     pub(crate) fn take_due(&mut self, now: Time) -> Due {
         let mut due = Due::default();
         if let Some(since) = self.unanswered_since {
-            if now >= since + SILENCE_TIMEOUT {
+            if now >= since + self.timeouts.handshake {
                 self.unanswered_since = None;
                 self.is_probing = false;
                 due.handshake = true;
-            } else if !self.is_probing && now >= since + HELLO_AFTER {
+            } else if !self.is_probing && now >= since + self.timeouts.hello {
                 self.is_probing = true;
                 self.confirmed.fill(false);
                 self.next = Some(NextHello::first(now));
@@ -141,9 +168,9 @@ impl Hellos {
         let silence = self.unanswered_since.map(|since| Deadline {
             at: since
                 + if self.is_probing {
-                    SILENCE_TIMEOUT
+                    self.timeouts.handshake
                 } else {
-                    HELLO_AFTER
+                    self.timeouts.hello
                 },
             why: "no answer from the peer",
         });

@@ -50,7 +50,7 @@ use crate::datagram::{self, Datagram, Handshake, Transport};
 use crate::entropy::BoxedEntropy;
 use crate::event::{Counters, Reject, SessionEvent};
 use crate::handshake::CompletedHandshake;
-use crate::hello::Hellos;
+use crate::hello::{Hellos, SilenceTimeouts};
 pub use crate::hello::{MAX_RETRY_INTERVAL, SILENCE_TIMEOUT};
 use crate::keypair::KeyPair;
 use crate::keyring::{Keyring, Slot};
@@ -129,6 +129,13 @@ impl Session {
             initiates: false,
             ..Self::new(config, entropy)
         }
+    }
+
+    /// The session with a relay, which answers hellos and nothing else by itself.
+    pub(crate) fn with_relay(config: SessionConfig, entropy: BoxedEntropy) -> Self {
+        let mut session = Self::new(config, entropy);
+        session.hellos.set_timeouts(SilenceTimeouts::RELAY);
+        session
     }
 
     /// Whether there are keys to seal frames with.

@@ -312,3 +312,32 @@ fn the_memory_for_relays_is_bounded() {
     let tunnel = &site.nodes[0].tunnel;
     assert!(tunnel.capacity() > tunnel.endpoint.capacity() + session::CAPACITY);
 }
+
+/// During a second restart the path may be returning from the first one, and then no live path
+/// becomes silent.
+#[test]
+fn a_relay_that_restarts_twice_is_rejoined_as_fast_as_after_one_restart() {
+    for between in 0..40 {
+        let mut site = Site::new();
+        site.is_direct_cut = true;
+        site.run(at(1_000));
+        assert_eq!(site.offer_many(at(1_000), 20), packets(20));
+        site.run(at(5_000));
+        site.relay = fresh_relay(20);
+        for number in 0..between {
+            site.offer(at(5_000 + 50 * u64::from(number)), number);
+        }
+        let second = at(5_000 + 50 * u64::from(between));
+        site.run(second);
+        site.relay = fresh_relay(30);
+        let missing = 40 - site.offer_many(second, 40).len();
+        // Either the path was returning, and an attempt that the restart interrupted is repeated
+        // after 500 ms; or it was silent, and the relay leaves hellos unanswered for 1.5 s.
+        let is_silent = (3..7).contains(&between);
+        let max_missing = if is_silent { 33 } else { 14 };
+        assert!(
+            missing <= max_missing,
+            "{missing} of 40 lost with {between} packets between the restarts"
+        );
+    }
+}
