@@ -84,7 +84,7 @@ pub(crate) struct ReceivedInitiation {
     pub(crate) timestamp: u64,
     /// Its ephemeral key, which identifies it.
     pub(crate) ephemeral: [u8; 32],
-    remote: HandshakeInfo,
+    pub(crate) remote: HandshakeInfo,
     state: HandshakeState,
 }
 

@@ -3,9 +3,11 @@
 //! The initiator of a handshake seals with the new keys immediately. The responder keeps them as
 //! `next` until a datagram proves that the initiator has them, since it may have answered a replay.
 //! The keys that were in use before are retired to `previous` and still open datagrams in flight.
-//! So are keys that await confirmation when a handshake of this node's own completes, because the
-//! peer may have used them; they never seal, otherwise the two nodes could settle on the keys of
-//! different handshakes.
+//! When a handshake of this node's own completes while keys of the peer's handshake await
+//! confirmation, both nodes have initiated at once, or one of them has answered a replay. The node
+//! whose handshake has precedence retires the peer's keys, which open because the peer may have used
+//! them, but never seal. The other node lets them await confirmation, and changes to them if the
+//! peer uses them. Otherwise the two nodes could settle on the keys of different handshakes.
 //!
 //! All keys that open belong to one instance of the peer, except those that await confirmation.
 //! After a restart the peer numbers its packets from the beginning, so datagrams of its previous
@@ -77,14 +79,27 @@ impl Keyring {
     }
 
     /// Puts `pair` to use; the keys before it open datagrams for `retire_after` more, if they
-    /// belong to the same instance of the peer. Returns whether the peer has restarted since keys
-    /// were last put to use.
-    pub(crate) fn rotate(&mut self, now: Time, pair: KeyPair, limits: &Limits) -> bool {
+    /// belong to the same instance of the peer. Keys that await confirmation are retired as well,
+    /// unless `peer_has_precedence`. Returns whether the peer has restarted since keys were last
+    /// put to use.
+    pub(crate) fn rotate(
+        &mut self,
+        now: Time,
+        pair: KeyPair,
+        peer_has_precedence: bool,
+        limits: &Limits,
+    ) -> bool {
         let instance = pair.instance;
         let before = self.instance.replace(instance);
         let is_same_instance = |pair: &KeyPair| pair.instance == instance;
-        // A late response of the known instance does not obsolete keys of a newer one.
-        let is_obsolete = |next: &mut KeyPair| before != Some(instance) || is_same_instance(next);
+        let is_obsolete = |next: &mut KeyPair| {
+            if is_same_instance(next) {
+                !peer_has_precedence
+            } else {
+                // A late response of the known instance does not obsolete keys of a newer one.
+                before != Some(instance)
+            }
+        };
         let retired = [self.current.replace(pair), self.next.take_if(is_obsolete)];
         self.previous
             .retain(|retired| is_same_instance(&retired.pair));
@@ -107,7 +122,7 @@ impl Keyring {
     /// put to use.
     pub(crate) fn confirm(&mut self, now: Time, limits: &Limits) -> bool {
         let pair = self.next.take();
-        pair.is_some_and(|pair| self.rotate(now, pair, limits))
+        pair.is_some_and(|pair| self.rotate(now, pair, false, limits))
     }
 
     /// Drops expired keys; returns whether the keys that seal were among them.
@@ -181,16 +196,16 @@ mod tests {
     fn unconfirmed_keys_only_open_once_newer_ones_are_in_use() {
         let limits = Limits::default();
         let mut ring = Keyring::default();
-        ring.rotate(Time::ZERO, pair(1), &limits);
+        ring.rotate(Time::ZERO, pair(1), false, &limits);
         ring.await_confirmation(pair(2));
-        ring.rotate(Time::ZERO, pair(3), &limits);
+        ring.rotate(Time::ZERO, pair(3), false, &limits);
         let slots = [1, 2, 3].map(|index| ring.find(index).map(|(slot, _)| slot));
         assert_eq!(
             slots,
             [Slot::Previous, Slot::Previous, Slot::Current].map(Some)
         );
-        ring.rotate(Time::ZERO, pair(4), &limits);
-        ring.rotate(Time::ZERO, pair(5), &limits);
+        ring.rotate(Time::ZERO, pair(4), false, &limits);
+        ring.rotate(Time::ZERO, pair(5), false, &limits);
         assert!(!ring.contains_index(1), "at most three pairs are retired");
         let later = Time::ZERO + limits.retire_after;
         assert_eq!(ring.deadline(&limits).map(|due| due.at), Some(later));
@@ -199,11 +214,27 @@ mod tests {
         assert_eq!(known, [false, false, false, true]);
     }
 
+    /// The answered initiation is either a replay, so that nobody confirms its keys, or the peer's
+    /// own, which has precedence.
+    #[test]
+    fn keys_of_a_handshake_with_precedence_still_await_confirmation() {
+        let limits = Limits::default();
+        let mut ring = Keyring::default();
+        ring.await_confirmation(pair(1));
+        ring.rotate(Time::ZERO, pair(2), true, &limits);
+        let slots = [1, 2].map(|index| ring.find(index).map(|(slot, _)| slot));
+        assert_eq!(slots, [Slot::Next, Slot::Current].map(Some));
+        assert!(!ring.confirm(Time::ZERO, &limits));
+        let slots = [1, 2].map(|index| ring.find(index).map(|(slot, _)| slot));
+        assert_eq!(slots, [Slot::Current, Slot::Previous].map(Some));
+    }
+
     #[test]
     fn keys_of_the_previous_instance_open_nothing_once_those_of_a_new_one_are_in_use() {
         let limits = Limits::default();
         let mut ring = Keyring::default();
-        let has_restarted = |ring: &mut Keyring, pair| ring.rotate(Time::ZERO, pair, &limits);
+        let has_restarted =
+            |ring: &mut Keyring, pair| ring.rotate(Time::ZERO, pair, false, &limits);
         assert!(!has_restarted(&mut ring, pair_of(1, 1)), "the first");
         assert!(!has_restarted(&mut ring, pair_of(1, 2)));
         ring.await_confirmation(pair_of(2, 3));
@@ -228,9 +259,9 @@ mod tests {
     fn keys_of_a_newer_instance_stay_unconfirmed_after_a_response_of_the_known_one() {
         let limits = Limits::default();
         let mut ring = Keyring::default();
-        ring.rotate(Time::ZERO, pair_of(1, 1), &limits);
+        ring.rotate(Time::ZERO, pair_of(1, 1), false, &limits);
         ring.await_confirmation(pair_of(2, 2));
-        assert!(!ring.rotate(Time::ZERO, pair_of(1, 3), &limits));
+        assert!(!ring.rotate(Time::ZERO, pair_of(1, 3), false, &limits));
         assert!(ring.confirm(Time::ZERO, &limits));
         let opens = [1, 2, 3].map(|index| ring.contains_index(index));
         assert_eq!(opens, [false, true, false]);
@@ -242,10 +273,10 @@ mod tests {
     fn keys_before_two_simultaneous_handshakes_open_datagrams_in_flight() {
         let limits = Limits::default();
         let mut ring = Keyring::default();
-        ring.rotate(Time::ZERO, pair(1), &limits);
+        ring.rotate(Time::ZERO, pair(1), false, &limits);
         ring.await_confirmation(pair(2));
         let renewed = Time::ZERO + limits.rekey_after;
-        ring.rotate(renewed, pair(3), &limits);
+        ring.rotate(renewed, pair(3), false, &limits);
         ring.await_confirmation(pair(4));
         ring.confirm(renewed, &limits);
         ring.drop_expired(renewed, &limits);

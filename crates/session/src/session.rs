@@ -4,7 +4,9 @@
 //! first response completes the handshake, and without a response a new initiation follows with
 //! exponential backoff. Either node may initiate. When both do, the node with the smaller public
 //! key ignores the peer's initiations during its own first attempts. An initiation is answered only
-//! if it proves the peer's static key and its timestamp is newer than all earlier ones.
+//! if it proves the peer's static key and its timestamp is newer than all earlier ones. It may be a
+//! replay all the same if this node has restarted, so a node that answers keeps its own initiation
+//! pending.
 //!
 //! **Rate limits.** A MAC that costs one hash rejects senders that do not know this node's public
 //! key ([`Reject::BadMac`]). Initiations that were found stale are rejected before any
@@ -327,6 +329,7 @@ impl Session {
         }
         // A datagram under retired keys does not prove that the peer has the new ones.
         if slot != Slot::Previous {
+            self.attempts.on_proven();
             self.hellos.on_received(path);
         }
         match &frame[..] {
@@ -348,10 +351,11 @@ impl Session {
         message: &Handshake<'_>,
         out: &mut impl FnMut(Output),
     ) -> Result<(), Reject> {
-        let (index, completed) = self.attempts.complete(receiver, message)?;
+        let (index, completed) = self.attempts.complete(now, receiver, message)?;
         self.emit_authenticated(path, out);
         let pair = self.key_pair(now, completed, index, out);
-        if self.keys.rotate(now, pair, &self.limits) {
+        let awaits = self.attempts.peer_has_precedence();
+        if self.keys.rotate(now, pair, awaits, &self.limits) {
             out(Output::Event(SessionEvent::PeerRestarted));
         }
         self.established(now, true, out);

@@ -4,7 +4,7 @@
 use bytes::Bytes;
 use polypath_core::frame::PathId;
 use polypath_core::machine::Deadline;
-use polypath_core::time::Time;
+use polypath_core::time::{Duration, Time};
 
 use crate::datagram::Handshake;
 use crate::entropy::{BoxedEntropy, EntropyError};
@@ -21,6 +21,11 @@ use crate::session::reply_path::ReplyPath;
 /// them during later attempts; otherwise two nodes would block each other when only one direction
 /// works.
 const PRECEDENCE_ATTEMPTS: u32 = 2;
+/// The time for which that node's completed handshake also takes precedence, unless the peer has
+/// used its keys before: an initiation that was in flight at the same time is late.
+const PRECEDENCE_TIME: Duration = Duration::from_secs(5);
+/// The time by which an answer to the peer delays this node's own next attempt, once per attempt.
+const DEFERRAL: Duration = Duration::from_secs(1);
 
 /// The reason why an initiation was not decrypted.
 pub(crate) enum InitiationError {
@@ -44,6 +49,7 @@ pub(super) struct Attempts {
     local: LocalIdentity,
     clock: WallClock,
     pending: Option<Initiation>,
+    unproven: Option<Unproven>,
     schedule: Schedule,
     seen: AcceptedMessages,
     guard: Guard,
@@ -58,6 +64,15 @@ struct Schedule {
     attempts: u32,
     /// Until then a rekey is left to a handshake of the peer that was answered.
     defer_until: Time,
+    /// Whether an answer to the peer has delayed the next attempt.
+    is_deferred: bool,
+}
+
+/// A completed handshake of this node whose keys the peer has not used yet.
+struct Unproven {
+    completed: Time,
+    /// The instance of the peer that answered.
+    instance: u64,
 }
 
 /// The wall clock, from which strictly increasing timestamps are taken.
@@ -94,6 +109,7 @@ impl Attempts {
                 last: 0,
             },
             pending: None,
+            unproven: None,
             schedule: Schedule::default(),
             seen: AcceptedMessages::default(),
             guard: Guard::new(usize::from(paths)),
@@ -185,6 +201,7 @@ impl Attempts {
     /// Whether an initiation received on `path` is the peer's and is to be answered.
     pub(super) fn validate(
         &mut self,
+        now: Time,
         path: PathId,
         initiation: &ReceivedInitiation,
     ) -> Result<(), Reject> {
@@ -194,7 +211,7 @@ impl Attempts {
         if initiation.timestamp <= self.seen.timestamp {
             return Err(Reject::StaleTimestamp);
         }
-        let has_precedence = self.has_precedence();
+        let has_precedence = self.has_precedence(now, initiation.remote.instance);
         if !has_precedence && self.reply_path.skips(path, initiation.timestamp) {
             return Err(Reject::PassedOver);
         }
@@ -222,15 +239,24 @@ impl Attempts {
         self.seen.initiation == Some(message.ephemeral())
     }
 
-    /// Whether the pending initiation takes precedence over the peer's.
-    fn has_precedence(&self) -> bool {
-        self.has_smaller_key()
-            && self.pending.is_some()
-            && self.schedule.attempts <= PRECEDENCE_ATTEMPTS
+    /// Whether this node's handshake takes precedence over one that `instance` of the peer
+    /// initiates.
+    fn has_precedence(&self, now: Time, instance: u64) -> bool {
+        let is_pending = self.pending.is_some() && self.schedule.attempts <= PRECEDENCE_ATTEMPTS;
+        let is_late = self.unproven.as_ref().is_some_and(|unproven| {
+            unproven.instance == instance && now < unproven.completed + PRECEDENCE_TIME
+        });
+        !self.peer_has_precedence() && (is_pending || is_late)
     }
 
-    fn has_smaller_key(&self) -> bool {
-        self.static_keys.public < self.static_keys.peer
+    /// Whether the peer's handshake takes precedence when both nodes initiate one at the same time.
+    pub(super) fn peer_has_precedence(&self) -> bool {
+        self.static_keys.peer < self.static_keys.public
+    }
+
+    /// Records that the peer has used the current keys.
+    pub(super) fn on_proven(&mut self) {
+        self.unproven = None;
     }
 
     /// The checks before decryption, in the order of their cost.
@@ -247,8 +273,7 @@ impl Attempts {
     /// Answers an initiation under a new index for which `is_used` is false; `None` without
     /// entropy.
     ///
-    /// The node with the larger key drops its own pending initiation. If both did so, neither
-    /// handshake would complete.
+    /// This node's own initiation stays pending, since the answered one may be a replay.
     pub(super) fn respond(
         &mut self,
         now: Time,
@@ -263,9 +288,9 @@ impl Attempts {
         if now >= self.schedule.defer_until {
             self.schedule.defer_until = later;
         }
-        if !self.has_smaller_key() {
-            self.pending = None;
-            self.schedule.deadline = self.schedule.deadline.max(later);
+        if self.peer_has_precedence() && !self.schedule.is_deferred {
+            self.schedule.is_deferred = true;
+            self.schedule.deadline = self.schedule.deadline.max(now + DEFERRAL);
         }
         Some(Response {
             index: own.index,
@@ -277,6 +302,7 @@ impl Attempts {
     /// Completes the pending handshake with its response; returns this node's index and the keys.
     pub(super) fn complete(
         &mut self,
+        now: Time,
         receiver: u32,
         message: &Handshake<'_>,
     ) -> Result<(u32, CompletedHandshake), Reject> {
@@ -295,6 +321,10 @@ impl Attempts {
         self.seen.response = Some(message.ephemeral());
         let initiation = self.pending.take().ok_or(Reject::UnknownIndex)?;
         let index = initiation.index;
+        self.unproven = Some(Unproven {
+            completed: now,
+            instance: remote.instance,
+        });
         let completed = initiation.complete(remote);
         Ok((index, completed.map_err(|_| Reject::Undecryptable)?))
     }
@@ -318,6 +348,7 @@ impl Schedule {
         let attempts = self.attempts;
         self.deadline = now + backoff(attempts);
         self.attempts = attempts.saturating_add(1);
+        self.is_deferred = false;
         Some(attempts)
     }
 }

@@ -70,7 +70,7 @@ impl Session {
         initiation: ReceivedInitiation,
         out: &mut impl FnMut(Output),
     ) -> Result<(), Reject> {
-        self.attempts.validate(path, &initiation)?;
+        self.attempts.validate(now, path, &initiation)?;
         let is_used = |index| self.keys.contains_index(index);
         let Some(response) = self.attempts.respond(now, initiation, is_used) else {
             out(Output::Event(SessionEvent::NoEntropy));

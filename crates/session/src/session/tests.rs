@@ -395,7 +395,7 @@ fn lossy(mut dice: Stream, loss: f64) -> Delivery {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(ProptestConfig::with_cases(256))]
 
     /// A network that loses, reorders, duplicates, corrupts and truncates causes neither duplicate
     /// nor forged frames, and does not prevent the session.
@@ -420,6 +420,39 @@ proptest! {
         numbers.dedup();
         prop_assert_eq!(numbers.len(), arrived);
         prop_assert!(numbers.iter().all(|n| *n < 400));
+    }
+
+    /// Whenever both nodes initiate, and whatever the delays and losses, they agree on keys: frames
+    /// arrive at once, and still when the retired keys are gone.
+    #[test]
+    fn nodes_that_initiate_at_the_same_time_agree_on_keys(
+        seed: u64,
+        loss in 0.0..0.3_f64,
+        max_delay_ms in 1_u64..400,
+        lossy_ms in 0_u64..6_000,
+    ) {
+        let mut net = Net::configured();
+        let mut stream = Seed(seed).stream("network");
+        let mut random = move |_: usize, _: PathId, datagram: &Bytes| {
+            let delay = Duration::from_millis(1 + stream.below(max_delay_ms));
+            let is_lost = stream.chance(loss);
+            if is_lost { vec![] } else { vec![(delay, datagram.clone())] }
+        };
+        net.delivery = Box::new(move |who, path, datagram| random(who, path, datagram));
+        net.run(Time::ZERO + Duration::from_millis(lossy_ms));
+        net.delivery = lossless();
+        let settled = net.now + Duration::from_secs(6);
+        net.run(settled);
+        prop_assert!(net.established());
+        let before = [0, 1].map(|who| net.frames(who).len());
+        for n in 0..600_u64 {
+            net.run(settled + Duration::from_millis(50) * n);
+            net.offer(0, 0, "to b");
+            net.offer(1, 1, "to a");
+        }
+        net.run(net.now + DELAY);
+        let arrived = [0, 1].map(|who| net.frames(who).len() - before[who]);
+        prop_assert_eq!(arrived, [600; 2]);
     }
 
     /// Arbitrary bytes neither panic nor get a reply.

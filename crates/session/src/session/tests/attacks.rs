@@ -206,3 +206,36 @@ fn a_flood_with_an_unknown_key_on_one_path_is_limited_and_does_not_block_the_pee
     net.run(Time::ZERO + DELAY * 3);
     assert!(net.established(), "the peer uses the other path");
 }
+
+/// Node 1 restarts at a peer that initiates nothing. Each time it initiates, an attacker replays an
+/// initiation that the peer sent before.
+fn restart_under_replays(names: [&str; 2]) -> Duration {
+    let [own, peer] = names;
+    let mut net = Net::new(config(peer, own, WALL), config(own, peer, WALL));
+    net.ends[1].session.initiates = false;
+    net.run(seconds(3600));
+    let old = initiations(&net, 0);
+    assert!(old.len() >= 20, "{}", old.len());
+    net.ends[1] = end(config(own, peer, WALL + 3_600_000_000_000), 9);
+    net.ends[0].session.initiates = false;
+    let (started, mut replays) = (net.now, old.into_iter());
+    while !net.ends[1].session.is_established() {
+        let initiated = net.ends[1].session.counters().initiated;
+        net.run(net.now + Duration::from_millis(1));
+        if net.ends[1].session.counters().initiated > initiated {
+            let replay = replays.next().unwrap();
+            net.inject(1, 0, replay);
+        }
+    }
+    let answered = net.ends[1].session.counters();
+    assert_eq!(answered.rejected(Reject::StaleTimestamp), 0);
+    net.now.since(started)
+}
+
+#[test]
+fn replayed_initiations_do_not_cancel_the_handshake_of_a_restarted_node() {
+    for names in [["a", "b"], ["b", "a"]] {
+        let needed = restart_under_replays(names);
+        assert!(needed <= DELAY * 2 + Duration::from_millis(1), "{needed:?}");
+    }
+}
