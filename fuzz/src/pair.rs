@@ -7,6 +7,7 @@ use polypath_core::frame::PathId;
 use polypath_core::machine::{Machine, Wake, step};
 use polypath_core::rng::Seed;
 use polypath_core::time::Time;
+use polypath_session::address::Source;
 use polypath_session::key::PrivateKey;
 use polypath_session::session::{CAPACITY, Input, Limits, Output, Session, SessionConfig};
 
@@ -95,6 +96,7 @@ impl Pair {
         let TestDatagram { to, path, bytes } = datagram;
         let input = Input::Datagram {
             path,
+            source: Source::RELAYED,
             datagram: bytes,
         };
         self.wake(to, Wake::Input(input))

@@ -12,7 +12,7 @@ use polypath_core::frame::PathId;
 use polypath_core::machine::{Wake, step};
 use polypath_core::rng::{Seed, Stream};
 use polypath_core::time::{Duration, Time};
-use polypath_session::datagram::{INITIATION_LEN, RESPONSE_LEN};
+use polypath_session::datagram::{COOKIE_REPLY_LEN, INITIATION_LEN, RESPONSE_LEN};
 use polypath_session::key::{PrivateKey, PublicKey};
 use polypath_session::session::{Limits, Output, Session, SessionConfig};
 
@@ -166,8 +166,10 @@ impl Attacker {
     fn junk(&mut self) -> Bytes {
         let stream = &mut self.stream;
         let any = stream.below(1600);
-        let lengths = [any, INITIATION_LEN as u64, RESPONSE_LEN as u64, 0, 29, 61];
-        let len = lengths[usize::try_from(stream.below(6)).unwrap_or(0)];
+        let handshake = [INITIATION_LEN, RESPONSE_LEN, COOKIE_REPLY_LEN].map(|len| len as u64);
+        let [initiation, response, cookie] = handshake;
+        let lengths = [any, initiation, response, cookie, 0, 29, 61];
+        let len = lengths[usize::try_from(stream.below(7)).unwrap_or(0)];
         let mut bytes: Vec<u8> = (0..len).map(|_| stream.bits().to_le_bytes()[0]).collect();
         if let Some(kind) = bytes.first_mut() {
             *kind = stream.below(5).to_le_bytes()[0];

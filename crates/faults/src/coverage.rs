@@ -5,6 +5,7 @@ use std::fmt;
 
 use polypath_core::event::{DropReason, Event};
 use polypath_core::time::Duration;
+use polypath_session::address::Source;
 use polypath_session::event::{Counters, Reject};
 use polypath_session::relay::{Relay, Side, Undelivered};
 
@@ -143,7 +144,7 @@ impl Coverage {
     }
 
     /// Adds the counters of a relay.
-    pub fn add_relay<A: Copy + PartialEq>(&mut self, relay: &Relay<A>) {
+    pub fn add_relay<A: Copy + PartialEq + Into<Source>>(&mut self, relay: &Relay<A>) {
         for side in Side::ALL {
             self.add_relay_session(relay.counters(side));
             self.forwarded += relay.traffic(side).forwarded;

@@ -1,9 +1,11 @@
 //! Datagrams on the simulated network, with their addresses and provenance.
 
 use std::fmt;
+use std::net::SocketAddr;
 
 use bytes::Bytes;
 use polypath_core::frame::{OVER_IPV4, PathId, Payload};
+use polypath_session::address::Source;
 
 /// One of the two nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -75,6 +77,19 @@ pub struct Address {
     pub path: PathId,
     /// The number of earlier addresses of the host on this path.
     pub number: u32,
+}
+
+impl From<Address> for Source {
+    /// An IPv4 address that the host and the path determine, and a port that each move changes.
+    fn from(address: Address) -> Self {
+        let host = match address.host {
+            Host::Node(end) => 1 + end as u8,
+            Host::Relay => 3,
+            Host::Attacker => 4,
+        };
+        let port = (address.number & 0xffff) as u16;
+        SocketAddr::from(([10, 0, address.path.0, host], port)).into()
+    }
 }
 
 impl fmt::Display for Address {

@@ -12,6 +12,7 @@ use polypath_core::machine::{Machine, Wake, step};
 use polypath_core::rng::{Seed, Stream};
 use polypath_core::time::{Duration, Time};
 use polypath_scenario::Scenario;
+use polypath_session::datagram::{INITIATION, SESSION_MAC_OFFSET};
 use polypath_sim::network;
 use polypath_sim::world::{PortId, PortInput, Side, World, WorldOutput};
 
@@ -262,10 +263,14 @@ pub(crate) fn extend(stream: &mut Stream, bytes: &Bytes) -> Bytes {
     longer.freeze()
 }
 
-/// A datagram with one bit flipped, or two in different bytes.
+/// A datagram with one bit flipped that authentication covers, or also another in another byte.
 pub(crate) fn flip(stream: &mut Stream, bytes: &Bytes) -> Bytes {
     let mut changed = BytesMut::from(&bytes[..]);
-    let first = index(stream, bytes.len());
+    let authenticated = match bytes.first() {
+        Some(&INITIATION) => bytes.len().min(SESSION_MAC_OFFSET),
+        _ => bytes.len(),
+    };
+    let first = index(stream, authenticated);
     let second = index(stream, bytes.len());
     for at in [Some(first), (second != first).then_some(second)]
         .into_iter()

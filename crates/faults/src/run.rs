@@ -289,6 +289,7 @@ impl<'a> Run<'a> {
     ) -> Result<(), Violation> {
         let input = Input::Datagram {
             path: datagram.to.path,
+            source: datagram.source.into(),
             datagram: datagram.bytes.clone(),
         };
         self.wake_at(end, at, Wake::Input(input), Some(datagram))

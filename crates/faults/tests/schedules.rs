@@ -44,13 +44,20 @@ fn all_invariants_hold_and_all_faults_are_exercised() {
     for reason in Reject::ALL {
         let is_exercised = coverage.rejected.contains_key(reason);
         // Datagrams arrive on existing paths, authentic ones contain frames, and none is delayed by
-        // 2048 others.
+        // 2048 others. The attacker has no cookie. Only sessions with relays answer no initiations.
         let is_possible = !matches!(
             reason,
-            Reject::UnknownPath | Reject::Malformed | Reject::BehindWindow
+            Reject::UnknownPath
+                | Reject::Malformed
+                | Reject::BehindWindow
+                | Reject::Throttled
+                | Reject::UnexpectedInitiation
         );
         assert_eq!(is_exercised, is_possible, "{}: {coverage}", reason.name());
     }
+    let by_relays = &coverage.rejected_by_relays;
+    assert!(by_relays.contains_key(&Reject::UnexpectedInitiation));
+    assert!(by_relays.contains_key(&Reject::CookieRequired));
     for reason in Undelivered::ALL {
         assert!(coverage.not_forwarded.contains_key(&reason), "{coverage}");
     }

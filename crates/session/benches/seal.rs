@@ -6,6 +6,7 @@ use polypath_core::frame::PathId;
 use polypath_core::machine::{Wake, step};
 use polypath_core::rng::Seed;
 use polypath_core::time::Time;
+use polypath_session::address::Source;
 use polypath_session::key::PrivateKey;
 use polypath_session::session::{Input, Limits, Output, Session, SessionConfig};
 
@@ -42,7 +43,12 @@ fn exchange(ends: &mut [Session; 2], who: usize, wake: Wake<Input>) -> usize {
         },
     );
     for (path, datagram) in datagrams {
-        let input = Input::Datagram { path, datagram };
+        let source = Source::RELAYED;
+        let input = Input::Datagram {
+            path,
+            source,
+            datagram,
+        };
         opened += exchange(ends, 1 - who, Wake::Input(input));
     }
     opened

@@ -10,6 +10,7 @@ use polypath_core::machine::{Wake, step};
 use polypath_core::policy::PolicyConfig;
 use polypath_core::rng::Seed;
 use polypath_core::time::Time;
+use polypath_session::address::Source;
 use polypath_session::key::PrivateKey;
 use polypath_session::session::{Limits, SessionConfig};
 use polypath_session::tunnel::{Input, Output, Tunnel};
@@ -64,7 +65,12 @@ fn exchange(ends: &mut [Tunnel; 2], who: usize, wake: Wake<Input>) -> usize {
         },
     );
     for (path, datagram) in datagrams {
-        let input = Input::Datagram { path, datagram };
+        let source = Source::RELAYED;
+        let input = Input::Datagram {
+            path,
+            source,
+            datagram,
+        };
         packets += exchange(ends, 1 - who, Wake::Input(input));
     }
     packets

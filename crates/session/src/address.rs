@@ -1,4 +1,49 @@
-//! The address of the peer on a path.
+//! The address of the peer on a path, and the source addresses of datagrams.
+
+use std::net::{IpAddr, SocketAddr};
+
+/// Length of an IPv6 address in bytes.
+const IP_LEN: usize = 16;
+/// Length of the network of an IPv6 host in bytes (RFC 4291, section 2.5.4).
+const NETWORK_LEN: usize = 8;
+
+/// The source of a datagram, which cookies cover: an IPv6 address, or an IPv4 address mapped to one
+/// (RFC 4291, section 2.5.5.2), and a port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Source([u8; IP_LEN + 2]);
+
+impl Source {
+    /// The source of a datagram that a relay forwarded: the session with the relay authenticates the
+    /// sender.
+    pub const RELAYED: Self = Self([0; IP_LEN + 2]);
+
+    /// The address and the port.
+    #[must_use]
+    pub const fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// The network whose hosts one sender may have: an IPv4 address, or the first 64 bits of an IPv6
+    /// address.
+    pub(crate) fn network(&self) -> &[u8] {
+        let is_mapped = self.0[..10] == [0; 10] && self.0[10..12] == [0xff; 2];
+        let len = if is_mapped { IP_LEN } else { NETWORK_LEN };
+        &self.0[..len]
+    }
+}
+
+impl From<SocketAddr> for Source {
+    fn from(address: SocketAddr) -> Self {
+        let ip = match address.ip() {
+            IpAddr::V4(ip) => ip.to_ipv6_mapped(),
+            IpAddr::V6(ip) => ip,
+        };
+        let mut bytes = [0; IP_LEN + 2];
+        bytes[..IP_LEN].copy_from_slice(&ip.octets());
+        bytes[IP_LEN..].copy_from_slice(&address.port().to_be_bytes());
+        Self(bytes)
+    }
+}
 
 /// The address of the peer on one path: configured, or learned from its newest datagram.
 ///
@@ -54,9 +99,33 @@ impl<A: Copy + PartialEq> PeerAddress<A> {
     }
 }
 
+/// A host of a test, at an address of its own.
+#[cfg(test)]
+impl From<u32> for Source {
+    fn from(host: u32) -> Self {
+        SocketAddr::from((host.to_be_bytes(), 7001)).into()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_source_has_the_network_of_its_address() {
+        let source = |text: &str| Source::from(text.parse::<SocketAddr>().unwrap());
+        let network = |text| source(text).network().to_vec();
+        assert_eq!(network("192.0.2.1:7"), network("192.0.2.1:8"));
+        assert_ne!(network("192.0.2.1:7"), network("192.0.2.2:7"));
+        assert_eq!(network("[2001:db8::1]:7"), network("[2001:db8::2]:8"));
+        assert_ne!(network("[2001:db8::1]:7"), network("[2001:db8:0:1::1]:7"));
+        assert_ne!(source("192.0.2.1:7"), source("192.0.2.1:8"));
+        assert_eq!(source("192.0.2.1:7"), source("[::ffff:192.0.2.1]:7"));
+        assert_eq!(
+            source("192.0.2.1:258").as_bytes()[12..],
+            [192, 0, 2, 1, 1, 2]
+        );
+    }
 
     #[test]
     fn a_learned_address_follows_the_peer() {

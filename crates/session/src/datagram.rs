@@ -5,19 +5,33 @@
 //! | type | 1 | 1 |
 //! | ephemeral | 32 | X25519 public key (Noise `e`) |
 //! | static | 48 | the initiator's public key, encrypted (Noise `s`) |
-//! | payload | 37 | encrypted: wall clock in ns (8), initiator's index (4), instance (8), paths (1) |
-//! | mac | 16 | HMAC-BLAKE2s over all preceding bytes, keyed by the responder's public key |
+//! | payload | 41 | encrypted: wall clock in ns (8), and as in a response up to paths |
+//! | mac | 16 | keyed by the responder's public key |
+//! | session mac | 16 | keyed by the responder's secret of an earlier session, or zero |
+//! | cookie mac | 16 | keyed by the cookie of a cookie reply, or zero |
 //!
 //! | response | bytes | |
 //! | --- | --- | --- |
 //! | type | 1 | 2 |
 //! | receiver | 4 | the initiator's index |
 //! | ephemeral | 32 | X25519 public key (Noise `e`) |
-//! | payload | 29 | encrypted: responder's index (4), instance (8), paths (1) |
-//! | mac | 16 | as above, keyed by the initiator's public key |
+//! | payload | 49 | encrypted: sender's index (4), instance (8), features (4), paths (1), secret (16) |
+//! | mac | 16 | keyed by the initiator's public key |
+//!
+//! | cookie reply | bytes | |
+//! | --- | --- | --- |
+//! | type | 1 | 4 |
+//! | cookie | 16 | MAC of the initiation's source, keyed by a secret of the responder |
+//! | mac | 16 | over the `mac` of the initiation and the cookie, keyed by the sender's public key |
 //!
 //! The wall clock counts from 1970. A node draws its instance number at random once per run, so
-//! that the peer recognises a restart.
+//! that the peer recognises a restart. Features are bits, of which none is assigned yet; a receiver
+//! ignores those that it does not know. The secret is random, and lets the responder recognise a
+//! later initiation of the same peer before it decrypts it (`session/admission.rs`).
+//!
+//! A MAC is keyed BLAKE2s of 16 bytes (RFC 7693), by default over all preceding bytes. Its key is
+//! BLAKE2s-256 of a label of 16 bytes and a public key, or a secret or cookie and 16 zero bytes. The
+//! source is an IPv6 address, to which IPv4 addresses are mapped, and a port, in 18 bytes.
 //!
 //! | transport | bytes | |
 //! | --- | --- | --- |
@@ -32,19 +46,30 @@
 //! path works, and a frame of one byte answers it; frames of an endpoint are longer.
 
 use crate::event::Reject;
-use crate::noise::{MAC_LEN, TAG_LEN};
+use crate::mac::{MAC_LEN, Tag};
+use crate::noise::TAG_LEN;
 use polypath_core::frame::PathId;
 
 /// Bytes that a transport datagram adds to the frame in it.
 pub const OVERHEAD: usize = TRANSPORT_HEADER + TAG_LEN;
 
 /// Length of an initiation in bytes.
-pub const INITIATION_LEN: usize = 1 + 32 + 48 + INITIATION_PAYLOAD + TAG_LEN + MAC_LEN;
+pub const INITIATION_LEN: usize = 1 + 32 + 48 + INITIATION_PAYLOAD + TAG_LEN + 3 * MAC_LEN;
 /// Length of a response in bytes.
 pub const RESPONSE_LEN: usize = 5 + 32 + RESPONSE_PAYLOAD + TAG_LEN + MAC_LEN;
 
-pub(crate) const INITIATION_PAYLOAD: usize = 8 + RESPONSE_PAYLOAD;
-pub(crate) const RESPONSE_PAYLOAD: usize = 4 + 8 + 1;
+/// Length of a cookie reply in bytes.
+pub const COOKIE_REPLY_LEN: usize = 1 + 2 * MAC_LEN;
+
+/// Length of the description of a node in a handshake message, in bytes.
+pub(crate) const HANDSHAKE_INFO_LEN: usize = 4 + 8 + 4 + 1;
+pub(crate) const INITIATION_PAYLOAD: usize = 8 + HANDSHAKE_INFO_LEN;
+pub(crate) const RESPONSE_PAYLOAD: usize = HANDSHAKE_INFO_LEN + MAC_LEN;
+/// The offset of the session MAC in an initiation, in bytes. The bytes before it are authenticated;
+/// the two MACs behind only decide which rate limit applies to the initiation.
+pub const SESSION_MAC_OFFSET: usize = INITIATION_LEN - 2 * MAC_LEN;
+/// The offset of the cookie MAC in an initiation, in bytes.
+pub(crate) const COOKIE_MAC_OFFSET: usize = INITIATION_LEN - MAC_LEN;
 pub(crate) const TRANSPORT_HEADER: usize = 13;
 
 /// The first byte of an initiation.
@@ -53,6 +78,8 @@ pub const INITIATION: u8 = 1;
 pub const RESPONSE: u8 = 2;
 /// The first byte of a transport datagram.
 pub const TRANSPORT: u8 = 3;
+/// The first byte of a cookie reply.
+pub const COOKIE_REPLY: u8 = 4;
 /// The offset of the receiver's index in a response and in a transport datagram, in bytes.
 pub const RECEIVER_OFFSET: usize = 1;
 
@@ -60,11 +87,45 @@ const COUNTER_BITS: u32 = 56;
 /// The maximum counter of a path; one more would be counter zero of the next path.
 pub(crate) const COUNTER_MAX: u64 = (1 << COUNTER_BITS) - 1;
 
-/// A handshake message: the bytes that the MAC covers, the Noise message in them, and the MAC.
+/// A MAC, and the bytes before it, which it covers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Authenticator<'a> {
+    pub(crate) covered: &'a [u8],
+    pub(crate) mac: &'a [u8],
+}
+
+impl<'a> Authenticator<'a> {
+    /// The MAC at the end of `bytes`, which are longer than a MAC.
+    fn split(bytes: &'a [u8]) -> Self {
+        let (covered, mac) = bytes.split_at(bytes.len() - MAC_LEN);
+        Self { covered, mac }
+    }
+
+    /// Whether the sender had no key for it.
+    pub(crate) fn is_absent(&self) -> bool {
+        self.mac == Tag::default()
+    }
+}
+
+/// A handshake message: the Noise message in it, and the MAC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Handshake<'a> {
-    pub(crate) covered: &'a [u8],
     pub(crate) noise: &'a [u8],
+    pub(crate) mac: Authenticator<'a>,
+}
+
+/// An initiation, and the two MACs that only initiations have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct InitiationMessage<'a> {
+    pub(crate) handshake: Handshake<'a>,
+    pub(crate) session_mac: Authenticator<'a>,
+    pub(crate) cookie_mac: Authenticator<'a>,
+}
+
+/// A cookie reply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct CookieReply<'a> {
+    pub(crate) cookie: &'a [u8],
     pub(crate) mac: &'a [u8],
 }
 
@@ -109,41 +170,65 @@ impl Nonce {
 /// A datagram by its type and length, not yet authenticated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Datagram<'a> {
-    Initiation(Handshake<'a>),
+    Initiation(InitiationMessage<'a>),
     Response {
         receiver: u32,
         message: Handshake<'a>,
     },
     Transport(Transport<'a>),
+    Cookie(CookieReply<'a>),
 }
 
 /// Parses a datagram, or returns the reason to reject it.
 pub(crate) fn parse(bytes: &[u8]) -> Result<Datagram<'_>, Reject> {
     match bytes.first() {
         None => Err(Reject::Truncated),
-        Some(&INITIATION) => handshake(bytes, 1, INITIATION_LEN).map(Datagram::Initiation),
-        Some(&RESPONSE) => Ok(Datagram::Response {
-            message: handshake(bytes, 5, RESPONSE_LEN)?,
-            receiver: receiver(bytes),
-        }),
+        Some(&INITIATION) => initiation(bytes).map(Datagram::Initiation),
+        Some(&RESPONSE) => {
+            check_length(bytes, RESPONSE_LEN)?;
+            Ok(Datagram::Response {
+                message: handshake(bytes, 5),
+                receiver: receiver(bytes),
+            })
+        }
+        Some(&COOKIE_REPLY) => cookie_reply(bytes).map(Datagram::Cookie),
         Some(&TRANSPORT) if bytes.len() < OVERHEAD => Err(Reject::Truncated),
         Some(&TRANSPORT) => Ok(Datagram::Transport(transport(bytes))),
         Some(_) => Err(Reject::UnknownType),
     }
 }
 
-fn handshake(bytes: &[u8], header: usize, len: usize) -> Result<Handshake<'_>, Reject> {
+fn check_length(bytes: &[u8], len: usize) -> Result<(), Reject> {
     match bytes.len() {
-        n if n < len => return Err(Reject::Truncated),
-        n if n > len => return Err(Reject::Oversized),
-        _ => {}
+        n if n < len => Err(Reject::Truncated),
+        n if n > len => Err(Reject::Oversized),
+        _ => Ok(()),
     }
-    let (covered, mac) = bytes.split_at(len - MAC_LEN);
-    Ok(Handshake {
-        covered,
-        noise: &covered[header..],
-        mac,
+}
+
+fn initiation(bytes: &[u8]) -> Result<InitiationMessage<'_>, Reject> {
+    check_length(bytes, INITIATION_LEN)?;
+    let cookie_mac = Authenticator::split(bytes);
+    let session_mac = Authenticator::split(cookie_mac.covered);
+    Ok(InitiationMessage {
+        handshake: handshake(session_mac.covered, 1),
+        session_mac,
+        cookie_mac,
     })
+}
+
+fn handshake(bytes: &[u8], header: usize) -> Handshake<'_> {
+    let mac = Authenticator::split(bytes);
+    Handshake {
+        noise: &mac.covered[header..],
+        mac,
+    }
+}
+
+fn cookie_reply(bytes: &[u8]) -> Result<CookieReply<'_>, Reject> {
+    check_length(bytes, COOKIE_REPLY_LEN)?;
+    let (cookie, mac) = bytes[1..].split_at(MAC_LEN);
+    Ok(CookieReply { cookie, mac })
 }
 
 fn receiver(bytes: &[u8]) -> u32 {
@@ -174,7 +259,7 @@ mod tests {
 
     #[test]
     fn lengths_match_the_specification() {
-        assert_eq!((OVERHEAD, INITIATION_LEN, RESPONSE_LEN), (29, 134, 82));
+        assert_eq!((OVERHEAD, INITIATION_LEN, RESPONSE_LEN), (29, 170, 102));
     }
 
     #[test]
@@ -182,8 +267,9 @@ mod tests {
         assert_eq!(parse(&[]), Err(Reject::Truncated));
         assert_eq!(parse(&[0; 40]), Err(Reject::UnknownType));
         assert_eq!(parse(&[TRANSPORT; 28]), Err(Reject::Truncated));
-        assert_eq!(parse(&[INITIATION; 133]), Err(Reject::Truncated));
-        assert_eq!(parse(&[RESPONSE; 83]), Err(Reject::Oversized));
+        assert_eq!(parse(&[INITIATION; 169]), Err(Reject::Truncated));
+        assert_eq!(parse(&[RESPONSE; 103]), Err(Reject::Oversized));
+        assert_eq!(parse(&[COOKIE_REPLY; 32]), Err(Reject::Truncated));
     }
 
     proptest! {

@@ -85,8 +85,14 @@ rejects! {
     Undecryptable => "undecryptable",
     /// An initiation that is not newer than an earlier one: a replay.
     StaleTimestamp => "stale-timestamp",
-    /// An initiation beyond the rate limit of its path: a flood.
+    /// An initiation beyond the rate limit, with a MAC that proves its sender: a flood.
     Throttled => "throttled",
+    /// An initiation beyond the rate limit, without such a MAC: a flood. Its sender got a cookie.
+    CookieRequired => "cookie-required",
+    /// An initiation in a session that answers none, as a node's with its relay.
+    UnexpectedInitiation => "unexpected-initiation",
+    /// A cookie reply to no pending initiation.
+    UnexpectedCookie => "unexpected-cookie",
     /// A copy of a handshake message, as every path delivers one.
     HandshakeCopy => "handshake-copy",
     /// An initiation on a path where an earlier response did not complete the handshake; a copy on

@@ -1,15 +1,20 @@
 //! The two messages of the Noise IK handshake, and the checks before a response.
 
 use bytes::Bytes;
+use polypath_core::frame::PathId;
 use snow::{HandshakeState, StatelessTransportState};
 
 use crate::datagram::{
-    Handshake, INITIATION, INITIATION_LEN, INITIATION_PAYLOAD, RESPONSE, RESPONSE_LEN,
-    RESPONSE_PAYLOAD,
+    COOKIE_MAC_OFFSET, HANDSHAKE_INFO_LEN, Handshake, INITIATION, INITIATION_LEN,
+    INITIATION_PAYLOAD, RESPONSE, RESPONSE_LEN, RESPONSE_PAYLOAD, SESSION_MAC_OFFSET,
 };
 use crate::event::Reject;
 use crate::key::PublicKey;
-use crate::noise::{Ephemeral, MAC_LEN, Mac, StaticKeys};
+use crate::mac::{MAC_LEN, MacKey, Tag};
+use crate::noise::{Ephemeral, StaticKeys};
+
+/// The feature bits that this node supports: none is assigned yet.
+pub(crate) const FEATURES: u32 = 0;
 
 /// The description of a node in a handshake message, encrypted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,28 +24,43 @@ pub(crate) struct HandshakeInfo {
     /// A random number drawn at its start: a different one means that it has restarted, whatever
     /// its clock shows.
     pub(crate) instance: u64,
+    /// The bits of the protocol's features that it supports.
+    pub(crate) features: u32,
     /// The number of its paths.
     pub(crate) paths: u8,
+}
+
+/// The decrypted payload of a response.
+pub(crate) struct ResponsePayload {
+    pub(crate) remote: HandshakeInfo,
+    secret: Tag,
 }
 
 /// The keys of a completed handshake, and the description of the peer.
 pub(crate) struct CompletedHandshake {
     pub(crate) remote: HandshakeInfo,
     pub(crate) transport: StatelessTransportState,
+    /// The key of the session MAC in later initiations.
+    pub(crate) session_mac: MacKey,
 }
 
 /// An initiation of this node, pending until its response is received.
 pub(crate) struct Initiation {
     pub(crate) index: u32,
+    /// The datagram, without a cookie MAC.
     pub(crate) datagram: Bytes,
+    /// The paths on which a cookie has already caused it to be sent again, as bits.
+    repeated: [u64; 4],
     state: HandshakeState,
 }
 
 impl Initiation {
-    /// Writes an initiation with the wall-clock time `timestamp`, in nanoseconds since 1970.
+    /// Writes an initiation with the wall-clock time `timestamp`, in nanoseconds since 1970, and
+    /// with a session MAC if an earlier session gave its key.
     pub(crate) fn write(
         static_keys: &StaticKeys,
-        mac: &mut Mac,
+        mac: &MacKey,
+        session_mac: Option<&MacKey>,
         ephemeral: Ephemeral,
         timestamp: u64,
         own: HandshakeInfo,
@@ -51,31 +71,61 @@ impl Initiation {
         payload[8..].copy_from_slice(&own.to_bytes());
         let mut bytes = vec![0; INITIATION_LEN];
         bytes[0] = INITIATION;
-        state.write_message(&payload, &mut bytes[1..])?;
-        write_mac(&mut bytes, mac);
+        state.write_message(&payload, &mut bytes[1..SESSION_MAC_OFFSET - MAC_LEN])?;
+        write_mac(&mut bytes[..SESSION_MAC_OFFSET], mac);
+        if let Some(key) = session_mac {
+            write_mac(&mut bytes[..COOKIE_MAC_OFFSET], key);
+        }
         Ok(Self {
             index: own.index,
             datagram: bytes.into(),
+            repeated: [0; 4],
             state,
         })
+    }
+
+    /// The datagram with a cookie MAC.
+    pub(crate) fn with_cookie(&self, cookie: &Tag) -> Bytes {
+        let mut bytes = self.datagram.to_vec();
+        write_mac(&mut bytes, &MacKey::from_short(cookie));
+        bytes.into()
+    }
+
+    /// Notes that it is sent again on `path`; returns whether it was not before.
+    pub(crate) fn mark_repeated(&mut self, path: PathId) -> bool {
+        let (word, bit) = (path.index() / 64, 1 << (path.index() % 64));
+        let is_first = self.repeated[word] & bit == 0;
+        self.repeated[word] |= bit;
+        is_first
+    }
+
+    /// Its MAC, which a cookie reply covers.
+    pub(crate) fn mac(&self) -> &[u8] {
+        &self.datagram[SESSION_MAC_OFFSET - MAC_LEN..SESSION_MAC_OFFSET]
     }
 
     /// Decrypts the response; a forged one leaves the initiation unchanged.
     pub(crate) fn read_response(
         &mut self,
         response: &Handshake<'_>,
-    ) -> Result<HandshakeInfo, Reject> {
+    ) -> Result<ResponsePayload, Reject> {
         let mut payload = [0; RESPONSE_LEN];
         match self.state.read_message(response.noise, &mut payload) {
-            Ok(RESPONSE_PAYLOAD) => Ok(HandshakeInfo::read(&payload)),
+            Ok(RESPONSE_PAYLOAD) => Ok(ResponsePayload::read(&payload)),
             _ => Err(Reject::Undecryptable),
         }
     }
 
     /// Derives the keys, after the response was decrypted.
-    pub(crate) fn complete(self, remote: HandshakeInfo) -> Result<CompletedHandshake, snow::Error> {
-        let transport = self.state.into_stateless_transport_mode()?;
-        Ok(CompletedHandshake { remote, transport })
+    pub(crate) fn complete(
+        self,
+        response: &ResponsePayload,
+    ) -> Result<CompletedHandshake, snow::Error> {
+        Ok(CompletedHandshake {
+            remote: response.remote,
+            transport: self.state.into_stateless_transport_mode()?,
+            session_mac: MacKey::from_short(&response.secret),
+        })
     }
 }
 
@@ -119,50 +169,70 @@ impl ReceivedInitiation {
         self.state.get_remote_static() == Some(&peer.0[..])
     }
 
-    /// Writes the response, which describes this node, and derives the keys.
+    /// Writes the response, which describes this node and contains `secret`, and derives the keys.
     pub(crate) fn respond(
         mut self,
-        mac: &mut Mac,
+        mac: &MacKey,
         own: HandshakeInfo,
+        secret: &Tag,
     ) -> Result<(Bytes, CompletedHandshake), snow::Error> {
         let mut bytes = vec![0; RESPONSE_LEN];
         bytes[0] = RESPONSE;
         bytes[1..5].copy_from_slice(&self.remote.index.to_be_bytes());
-        self.state.write_message(&own.to_bytes(), &mut bytes[5..])?;
+        let mut payload = [0; RESPONSE_PAYLOAD];
+        payload[..HANDSHAKE_INFO_LEN].copy_from_slice(&own.to_bytes());
+        payload[HANDSHAKE_INFO_LEN..].copy_from_slice(secret);
+        self.state.write_message(&payload, &mut bytes[5..])?;
         write_mac(&mut bytes, mac);
         let completed = CompletedHandshake {
             remote: self.remote,
             transport: self.state.into_stateless_transport_mode()?,
+            session_mac: MacKey::from_short(secret),
         };
         Ok((bytes.into(), completed))
     }
 }
 
 impl HandshakeInfo {
-    fn to_bytes(self) -> [u8; RESPONSE_PAYLOAD] {
-        let mut bytes = [0; RESPONSE_PAYLOAD];
+    fn to_bytes(self) -> [u8; HANDSHAKE_INFO_LEN] {
+        let mut bytes = [0; HANDSHAKE_INFO_LEN];
         bytes[..4].copy_from_slice(&self.index.to_be_bytes());
         bytes[4..12].copy_from_slice(&self.instance.to_be_bytes());
-        bytes[12] = self.paths;
+        bytes[12..16].copy_from_slice(&self.features.to_be_bytes());
+        bytes[16] = self.paths;
         bytes
     }
 
-    /// Parses the first [`RESPONSE_PAYLOAD`] bytes of `bytes`.
+    /// Parses the first [`HANDSHAKE_INFO_LEN`] bytes of `bytes`.
     fn read(bytes: &[u8]) -> Self {
-        let (mut index, mut instance) = ([0; 4], [0; 8]);
+        let (mut index, mut instance, mut features) = ([0; 4], [0; 8], [0; 4]);
         index.copy_from_slice(&bytes[..4]);
         instance.copy_from_slice(&bytes[4..12]);
+        features.copy_from_slice(&bytes[12..16]);
         Self {
             index: u32::from_be_bytes(index),
             instance: u64::from_be_bytes(instance),
-            paths: bytes[12],
+            features: u32::from_be_bytes(features),
+            paths: bytes[16],
         }
     }
 }
 
-/// Writes the MAC at the end of a message.
-fn write_mac(bytes: &mut [u8], mac: &mut Mac) {
+impl ResponsePayload {
+    /// Parses the first [`RESPONSE_PAYLOAD`] bytes of `bytes`.
+    fn read(bytes: &[u8]) -> Self {
+        let mut secret = Tag::default();
+        secret.copy_from_slice(&bytes[HANDSHAKE_INFO_LEN..RESPONSE_PAYLOAD]);
+        Self {
+            remote: HandshakeInfo::read(bytes),
+            secret,
+        }
+    }
+}
+
+/// Writes a MAC at the end of `bytes`, over those before it.
+fn write_mac(bytes: &mut [u8], key: &MacKey) {
     let covered = bytes.len() - MAC_LEN;
-    let tag = mac.tag(&bytes[..covered]);
+    let tag = key.tag(&[&bytes[..covered]]);
     bytes[covered..].copy_from_slice(&tag);
 }

@@ -12,6 +12,7 @@ use crate::datagram::{
 };
 use crate::event::Reject;
 use crate::handshake::CompletedHandshake;
+use crate::mac::MacKey;
 use crate::noise::TAG_LEN;
 
 /// The size of the replay window of a path, in datagrams (as in RFC 4303, section 3.4.3).
@@ -23,6 +24,8 @@ pub(crate) struct KeyPair {
     pub(crate) established: Time,
     /// The instance of the peer that has them.
     pub(crate) instance: u64,
+    /// The key of the session MAC in initiations that renew them.
+    pub(crate) session_mac: MacKey,
     remote_index: u32,
     transport: StatelessTransportState,
     paths: Vec<PathState>,
@@ -49,6 +52,7 @@ impl KeyPair {
             established: now,
             instance: completed.remote.instance,
             remote_index: completed.remote.index,
+            session_mac: completed.session_mac,
             transport: completed.transport,
             paths: (0..paths).map(|_| fresh()).collect(),
         }

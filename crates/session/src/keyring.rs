@@ -16,7 +16,9 @@
 use polypath_core::machine::Deadline;
 use polypath_core::time::Time;
 
+use crate::datagram::Authenticator;
 use crate::keypair::KeyPair;
+use crate::mac::MacKey;
 use crate::session::Limits;
 
 /// The maximum number of retired key pairs.
@@ -34,6 +36,8 @@ pub(crate) struct Keyring {
     previous: Vec<Retired>,
     /// The instance of the peer whose keys were in use last; they may have expired since.
     instance: Option<u64>,
+    /// The key of session MACs of the keys that were in use last; they may have expired since.
+    session_mac: Option<MacKey>,
 }
 
 /// A retired key pair, which opens datagrams but seals none.
@@ -78,6 +82,22 @@ impl Keyring {
         self.local_indices().any(|used| used == index)
     }
 
+    /// The key of the session MAC in this node's next initiation.
+    pub(crate) fn session_mac(&self) -> Option<&MacKey> {
+        self.session_mac.as_ref()
+    }
+
+    /// Whether the session MAC of an initiation is valid under any keys.
+    pub(crate) fn verify_session_mac(&self, mac: &Authenticator<'_>) -> bool {
+        if mac.is_absent() {
+            return false;
+        }
+        let held = (self.next.iter()).chain(self.previous.iter().map(|retired| &retired.pair));
+        let keys = held.map(|pair| &pair.session_mac);
+        let mut keys = self.session_mac.iter().chain(keys);
+        keys.any(|key| key.verify(&[mac.covered], mac.mac))
+    }
+
     /// Puts `pair` to use; the keys before it open datagrams for `retire_after` more, if they
     /// belong to the same instance of the peer. Keys that await confirmation are retired as well,
     /// unless `peer_has_precedence`. Returns whether the peer has restarted since keys were last
@@ -90,6 +110,7 @@ impl Keyring {
         limits: &Limits,
     ) -> bool {
         let instance = pair.instance;
+        self.session_mac = Some(pair.session_mac.clone());
         let before = self.instance.replace(instance);
         let is_same_instance = |pair: &KeyPair| pair.instance == instance;
         let is_obsolete = |next: &mut KeyPair| {
@@ -157,7 +178,7 @@ mod tests {
     use crate::datagram::{self, Datagram};
     use crate::handshake::{HandshakeInfo, Initiation, ReceivedInitiation};
     use crate::key::PrivateKey;
-    use crate::noise::{Mac, StaticKeys};
+    use crate::noise::StaticKeys;
     use polypath_core::rng::Seed;
 
     /// Keys with this index, from a complete handshake.
@@ -174,17 +195,18 @@ mod tests {
         let own = HandshakeInfo {
             index,
             instance,
+            features: 0,
             paths: 1,
         };
-        let mac = &mut Mac::new(&initiator.peer);
-        let initiation = Initiation::write(&initiator, mac, [7; 32], 1, own).unwrap();
+        let mac = &MacKey::of_handshakes_to(&initiator.peer);
+        let initiation = Initiation::write(&initiator, mac, None, [7; 32], 1, own).unwrap();
         let Ok(Datagram::Initiation(message)) = datagram::parse(&initiation.datagram) else {
             panic!("no initiation");
         };
-        let received = ReceivedInitiation::read(&responder, [8; 32], &message);
+        let received = ReceivedInitiation::read(&responder, [8; 32], &message.handshake);
         let received = received.unwrap_or_else(|reason| panic!("{reason:?}"));
         let (_, completed) = received
-            .respond(&mut Mac::new(&initiator.public), own)
+            .respond(&MacKey::of_handshakes_to(&initiator.public), own, &[9; 16])
             .unwrap();
         KeyPair::new(completed, index, Time::ZERO, 1)
     }

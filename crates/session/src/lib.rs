@@ -27,4 +27,5 @@ mod handshake;
 mod hello;
 mod keypair;
 mod keyring;
+mod mac;
 mod noise;

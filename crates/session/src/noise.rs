@@ -1,5 +1,5 @@
-//! The cryptographic primitives: `Noise_IK_25519_ChaChaPoly_BLAKE2s` with `snow`, the cipher from
-//! `ring`.
+//! The cryptographic primitives: `Noise_IKpsk2_25519_ChaChaPoly_BLAKE2s` with `snow`, the cipher
+//! from `ring`.
 //!
 //! The only random draw of a handshake, its ephemeral key, is an argument.
 
@@ -12,14 +12,15 @@ use crate::key::{KEY_LEN, PrivateKey, PublicKey};
 
 /// Length of an authentication tag in bytes (RFC 8439).
 pub(crate) const TAG_LEN: usize = 16;
-/// Length of the MAC that filters out bogus handshake messages, in bytes.
-pub(crate) const MAC_LEN: usize = 16;
 
-const PATTERN: &str = "Noise_IK_25519_ChaChaPoly_BLAKE2s";
+const PATTERN: &str = "Noise_IKpsk2_25519_ChaChaPoly_BLAKE2s";
+/// The position of the pre-shared key in the pattern.
+const PSK_POSITION: u8 = 2;
+/// The pre-shared key of nodes that have none, as in `WireGuard`.
+const NO_PSK: [u8; KEY_LEN] = [0; KEY_LEN];
 /// Mixed into the handshake by both nodes, so that messages of another protocol version do not
 /// decrypt.
-const PROLOGUE: &[u8] = b"polypath session 2";
-const MAC_LABEL: &[u8] = b"polypath mac 1--";
+const PROLOGUE: &[u8] = b"polypath session 3";
 
 /// The private half of an ephemeral key.
 pub(crate) type Ephemeral = [u8; KEY_LEN];
@@ -58,6 +59,7 @@ impl StaticKeys {
         };
         Builder::with_resolver(PATTERN.parse()?, Box::new(primitives))
             .local_private_key(self.private.as_bytes())?
+            .psk(PSK_POSITION, &NO_PSK)?
             .prologue(PROLOGUE)
     }
 }
@@ -71,48 +73,10 @@ pub(crate) fn public_key(private: &PrivateKey) -> PublicKey {
     PublicKey(public)
 }
 
-/// The MAC that proves, at the cost of a hash, that the sender of a message knows the receiver's
-/// public key (`WireGuard`'s `mac1`, section 5.4.4 of its paper): HMAC-BLAKE2s, truncated to 16
-/// bytes.
-pub(crate) struct Mac {
-    hash: Box<dyn Hash>,
-    key: [u8; 32],
-}
-
-impl Mac {
-    /// The MAC of messages to `receiver`.
-    pub(crate) fn new(receiver: &PublicKey) -> Self {
-        let mut hash = blake2s();
-        let mut key = [0; 32];
-        hash.hmac(MAC_LABEL, &receiver.0, &mut key);
-        Self { hash, key }
-    }
-
-    pub(crate) fn tag(&mut self, message: &[u8]) -> [u8; MAC_LEN] {
-        let mut full = [0; 32];
-        self.hash.hmac(&self.key, message, &mut full);
-        let mut tag = [0; MAC_LEN];
-        tag.copy_from_slice(&full[..MAC_LEN]);
-        tag
-    }
-
-    /// Whether `mac` is that of `message`. The key is public, so the comparison need not be
-    /// constant-time.
-    pub(crate) fn verify(&mut self, message: &[u8], mac: &[u8]) -> bool {
-        self.tag(message) == mac
-    }
-}
-
 fn curve25519() -> Box<dyn Dh> {
     DefaultResolver
         .resolve_dh(&DHChoice::Curve25519)
         .expect("snow is built with X25519")
-}
-
-fn blake2s() -> Box<dyn Hash> {
-    DefaultResolver
-        .resolve_hash(&HashChoice::Blake2s)
-        .expect("snow is built with BLAKE2s")
 }
 
 /// The resolver of the primitives for one handshake.

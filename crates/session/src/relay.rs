@@ -23,10 +23,11 @@ use polypath_core::machine::{Deadline, Machine};
 use polypath_core::time::{Duration, Time};
 use polypath_core::units::{self, Rate};
 
-use crate::datagram::{self, Datagram, Handshake};
+use crate::address::Source;
+use crate::datagram::{self, Datagram, InitiationMessage};
 use crate::entropy::BoxedEntropy;
 use crate::event::{Counters, Reject};
-use crate::session::{self, InitiationError, Session, SessionConfig};
+use crate::session::{self, InitiationError, Origin, Session, SessionConfig};
 pub use io::{Input, Output, RelayConfig, RelayEvent, Side};
 use peer::RelayPeer;
 pub use peer::{Traffic, Undelivered};
@@ -57,7 +58,7 @@ pub struct Relay<A> {
     unassigned: Counters,
 }
 
-impl<A: Copy + PartialEq> Relay<A> {
+impl<A: Copy + PartialEq + Into<Source>> Relay<A> {
     /// A relay without sessions, with entropy for each of the two.
     #[must_use]
     pub fn new(config: &RelayConfig, entropy: [BoxedEntropy; 2]) -> Self {
@@ -157,8 +158,9 @@ impl<A: Copy + PartialEq> Relay<A> {
                 self.on_transport(now, source, transport.receiver, bytes, out)
             }
             Datagram::Initiation(message) => self.on_initiation(now, source, &message, out),
-            // A relay sends no initiation that it could answer.
+            // A relay sends no initiations.
             Datagram::Response { .. } => Err(Reject::UnknownIndex),
+            Datagram::Cookie(_) => Err(Reject::UnexpectedCookie),
         }
     }
 
@@ -199,7 +201,7 @@ impl<A: Copy + PartialEq> Relay<A> {
         &mut self,
         now: Time,
         source: A,
-        message: &Handshake<'_>,
+        message: &InitiationMessage<'_>,
         out: &mut impl FnMut(Output<A>),
     ) -> Result<(), Reject> {
         if self
@@ -209,10 +211,24 @@ impl<A: Copy + PartialEq> Relay<A> {
         {
             return Err(Reject::HandshakeCopy);
         }
-        let [first, _] = &mut self.peers;
-        let initiation = match first.session.read_initiation(now, PATH, message) {
+        let mut addresses = self.peers.iter().map(|peer| peer.address.get());
+        let origin = Origin {
+            path: PATH,
+            source: source.into(),
+            is_peer_address: addresses.any(|address| address == Some(source)),
+        };
+        let [first, second] = &mut self.peers;
+        let read = (first.session).read_initiation(now, &origin, message, |mac| {
+            second.session.verify_session_mac(mac)
+        });
+        let initiation = match read {
             Ok(initiation) => initiation,
             Err(InitiationError::Rejected(reason)) => return Err(reason),
+            Err(InitiationError::CookieRequired(datagram)) => {
+                let to = source;
+                out(Output::Send { to, datagram });
+                return Err(Reject::CookieRequired);
+            }
             Err(InitiationError::NoEntropy) => {
                 out(Output::Event(RelayEvent::NoEntropy));
                 return Ok(());
@@ -226,9 +242,10 @@ impl<A: Copy + PartialEq> Relay<A> {
         let answered = self
             .peer_mut(side)
             .answer_initiation(now, source, initiation, &mut emit);
-        if answered == Err(Reject::StaleTimestamp) {
+        if let Err(reason) = answered {
             // The first session decrypts the initiations of both nodes.
-            self.peer_mut(Side::First).session.remember_stale(ephemeral);
+            let first = self.peer_mut(Side::First);
+            first.session.remember_initiation(PATH, ephemeral, reason);
         }
         answered
     }
@@ -273,7 +290,7 @@ fn relay_output<A>(side: Side, output: peer::PeerOutput<A>) -> Output<A> {
     }
 }
 
-impl<A: Copy + PartialEq> Machine for Relay<A> {
+impl<A: Copy + PartialEq + Into<Source>> Machine for Relay<A> {
     type Input = Input<A>;
     type Output = Output<A>;
 

@@ -10,11 +10,12 @@
 //!
 //! **Rate limits.** A MAC that costs one hash rejects senders that do not know this node's public
 //! key ([`Reject::BadMac`]). Initiations that were found stale are rejected before any
-//! Diffie-Hellman operation ([`Reject::StaleTimestamp`]), and the number of others is limited per
-//! path ([`Reject::Throttled`]). There are no cookies as in `WireGuard`: while an attacker who
-//! knows the key floods one path, the peer's initiations get through on the other paths, and
-//! responses to this node's own initiations on all. If a response on a path did not complete the
-//! handshake, the next initiation is answered on another path ([`Reject::PassedOver`]).
+//! Diffie-Hellman operation ([`Reject::StaleTimestamp`]), and the number of others is limited. An
+//! attacker who knows the key cannot use up the budget of the peer: the peer's initiations carry a
+//! secret of an earlier handshake, come from its known address, or carry a cookie
+//! ([`Reject::CookieRequired`]), and responses to this node's own initiations need no budget. If a
+//! response on a path did not complete the handshake, the next initiation is answered on another
+//! path ([`Reject::PassedOver`]).
 //!
 //! **Keys.** The initiator renews the keys after [`Limits::rekey_after`], the responder
 //! [`Limits::responder_grace`] later if the initiator has not, and either after
@@ -47,33 +48,35 @@ use polypath_core::frame::PathId;
 use polypath_core::machine::{Deadline, Machine};
 use polypath_core::time::{Duration, Time};
 
+use crate::address::Source;
 use crate::arena::Arena;
-use crate::datagram::{self, Datagram, Handshake, Transport};
 use crate::entropy::BoxedEntropy;
 use crate::event::{Counters, Reject, SessionEvent};
-use crate::handshake::CompletedHandshake;
+use crate::handshake::{CompletedHandshake, FEATURES};
 use crate::hello::{Hellos, SilenceTimeouts};
 pub use crate::hello::{MAX_RETRY_INTERVAL, SILENCE_TIMEOUT};
 use crate::keypair::KeyPair;
-use crate::keyring::{Keyring, Slot};
+use crate::keyring::Keyring;
 use attempts::Attempts;
-pub(crate) use attempts::InitiationError;
+pub(crate) use attempts::{InitiationError, Origin};
 pub use io::{Input, Output, SessionConfig};
 pub use limits::Limits;
 
+mod admission;
 mod attempts;
-mod guard;
+mod cookie;
 mod initiations;
 mod io;
 mod limits;
 mod local_identity;
+mod receive;
 mod reply_path;
 
 /// Frames that are queued until the session is established; when full, the oldest is dropped.
 const QUEUE_LEN: usize = 64;
-/// The maximum of [`Session::buffered`], whatever is received: queued frames and remembered stale
+/// The maximum of [`Session::buffered`], whatever is received: queued frames and remembered
 /// initiations.
-pub const CAPACITY: usize = QUEUE_LEN + guard::MAX_STALE;
+pub const CAPACITY: usize = QUEUE_LEN + admission::MAX_REMEMBERED;
 /// The frame that answers a hello.
 const HELLO_REPLY: &[u8] = &[1];
 
@@ -81,8 +84,11 @@ const HELLO_REPLY: &[u8] = &[1];
 pub struct Session {
     limits: Limits,
     initiates: bool,
+    answers: bool,
     max_datagram: usize,
     reachable: Vec<bool>,
+    /// For each path, the source of the peer's newest authentic datagram.
+    sources: Vec<Option<Source>>,
     attempts: Attempts,
     keys: Keyring,
     hellos: Hellos,
@@ -90,6 +96,7 @@ pub struct Session {
     arena: Arena,
     counters: Counters,
     peer_paths: Option<u8>,
+    features: u32,
 }
 
 impl Session {
@@ -103,7 +110,9 @@ impl Session {
         Self {
             limits: config.limits,
             initiates: true,
+            answers: true,
             max_datagram: config.max_datagram,
+            sources: vec![None; config.reachable.len()],
             reachable: config.reachable,
             attempts: Attempts::new(
                 config.private_key,
@@ -118,6 +127,7 @@ impl Session {
             arena: Arena::new(),
             counters: Counters::default(),
             peer_paths: None,
+            features: 0,
         }
     }
 
@@ -133,9 +143,13 @@ impl Session {
         }
     }
 
-    /// The session with a relay, which answers hellos and nothing else by itself.
+    /// The session with a relay, which answers hellos and nothing else by itself, and initiates no
+    /// handshakes.
     pub(crate) fn with_relay(config: SessionConfig, entropy: BoxedEntropy) -> Self {
-        let mut session = Self::new(config, entropy);
+        let mut session = Self {
+            answers: false,
+            ..Self::new(config, entropy)
+        };
         session.hellos.set_timeouts(SilenceTimeouts::RELAY);
         session
     }
@@ -207,6 +221,12 @@ impl Session {
         self.peer_paths
     }
 
+    /// The bits of the protocol's features that both nodes support, as of the last handshake.
+    #[must_use]
+    pub fn features(&self) -> u32 {
+        self.features
+    }
+
     /// The number of queued frames and remembered initiations: at most [`CAPACITY`].
     #[must_use]
     pub fn buffered(&self) -> usize {
@@ -273,93 +293,20 @@ impl Session {
         true
     }
 
-    /// Handles a datagram from the network.
-    pub(crate) fn receive(
+    /// Puts the keys of this node's own handshake to use.
+    fn on_completed(
         &mut self,
         now: Time,
-        path: PathId,
-        bytes: &[u8],
+        index: u32,
+        completed: CompletedHandshake,
         out: &mut impl FnMut(Output),
     ) {
-        if let Err(reason) = self.try_receive(now, path, bytes, out) {
-            self.reject(path, reason, out);
-        }
-    }
-
-    fn try_receive(
-        &mut self,
-        now: Time,
-        path: PathId,
-        bytes: &[u8],
-        out: &mut impl FnMut(Output),
-    ) -> Result<(), Reject> {
-        if path.index() >= self.reachable.len() {
-            return Err(Reject::UnknownPath);
-        }
-        if bytes.len() > self.max_datagram {
-            return Err(Reject::Oversized);
-        }
-        match datagram::parse(bytes)? {
-            Datagram::Transport(datagram) => self.on_transport(now, path, &datagram, out),
-            Datagram::Initiation(message) => self.on_initiation(now, path, &message, out),
-            Datagram::Response { receiver, message } => {
-                self.on_response(now, path, receiver, &message, out)
-            }
-        }
-    }
-
-    fn on_transport(
-        &mut self,
-        now: Time,
-        path: PathId,
-        datagram: &Transport<'_>,
-        out: &mut impl FnMut(Output),
-    ) -> Result<(), Reject> {
-        let (slot, pair) = self
-            .keys
-            .find(datagram.receiver)
-            .ok_or(Reject::UnknownIndex)?;
-        let frame = pair.open(path, datagram, &mut self.arena)?;
-        self.emit_authenticated(path, out);
-        if slot == Slot::Next {
-            if self.keys.confirm(now, &self.limits) {
-                out(Output::Event(SessionEvent::PeerRestarted));
-            }
-            self.established(now, false, out);
-        }
-        // A datagram under retired keys does not prove that the peer has the new ones.
-        if slot != Slot::Previous {
-            self.attempts.on_proven();
-            self.hellos.on_received(path);
-        }
-        match &frame[..] {
-            [] => self.send_hello(path, HELLO_REPLY, out),
-            HELLO_REPLY => {}
-            _ => {
-                self.counters.opened += 1;
-                out(Output::Opened { path, frame });
-            }
-        }
-        Ok(())
-    }
-
-    fn on_response(
-        &mut self,
-        now: Time,
-        path: PathId,
-        receiver: u32,
-        message: &Handshake<'_>,
-        out: &mut impl FnMut(Output),
-    ) -> Result<(), Reject> {
-        let (index, completed) = self.attempts.complete(now, receiver, message)?;
-        self.emit_authenticated(path, out);
         let pair = self.key_pair(now, completed, index, out);
         let awaits = self.attempts.peer_has_precedence();
         if self.keys.rotate(now, pair, awaits, &self.limits) {
             out(Output::Event(SessionEvent::PeerRestarted));
         }
         self.established(now, true, out);
-        Ok(())
     }
 
     fn key_pair(
@@ -371,15 +318,11 @@ impl Session {
     ) -> KeyPair {
         let own = u8::try_from(self.reachable.len()).unwrap_or(u8::MAX);
         let peer = completed.remote.paths;
+        self.features = completed.remote.features & FEATURES;
         if self.peer_paths.replace(peer) != Some(peer) && peer != own {
             out(Output::Event(SessionEvent::PathsDiffer { own, peer }));
         }
         KeyPair::new(completed, index, now, own)
-    }
-
-    fn emit_authenticated(&mut self, path: PathId, out: &mut impl FnMut(Output)) {
-        self.reachable[path.index()] = true;
-        out(Output::Authenticated { path });
     }
 
     /// Puts new keys to use: sends hellos and the queued frames.
@@ -434,12 +377,21 @@ impl Session {
             return;
         }
         let is_used = |index| self.keys.contains_index(index);
-        let Some(datagram) = self.attempts.initiate(now, is_used) else {
+        if !(self.attempts).initiate(now, self.keys.session_mac(), is_used) {
             return out(Output::Event(SessionEvent::NoEntropy));
-        };
+        }
         self.counters.initiated += 1;
         out(Output::Event(SessionEvent::Initiated { attempt }));
-        self.send_on_all_paths(&datagram, None, out);
+        for path in self.reachable_paths() {
+            if let Some(datagram) = self.attempts.pending_datagram(now, path) {
+                out(Output::Send { path, datagram });
+            }
+        }
+    }
+
+    fn reachable_paths(&self) -> impl Iterator<Item = PathId> {
+        let reachable = (0_u8..).map(PathId).zip(&self.reachable);
+        reachable.filter_map(|(path, reachable)| reachable.then_some(path))
     }
 
     fn send_on_all_paths(
@@ -448,9 +400,7 @@ impl Session {
         except: Option<PathId>,
         out: &mut impl FnMut(Output),
     ) {
-        let reachable = (0_u8..).map(PathId).zip(&self.reachable);
-        let selected = reachable.filter(|(path, reachable)| **reachable && except != Some(*path));
-        for (path, _) in selected {
+        for path in self.reachable_paths().filter(|path| except != Some(*path)) {
             out(Output::Send {
                 path,
                 datagram: datagram.clone(),
@@ -465,7 +415,11 @@ impl Machine for Session {
 
     fn handle_input(&mut self, now: Time, input: Input, out: &mut impl FnMut(Output)) {
         match input {
-            Input::Datagram { path, datagram } => self.receive(now, path, &datagram, out),
+            Input::Datagram {
+                path,
+                source,
+                datagram,
+            } => self.receive(now, path, source, &datagram, out),
             Input::Seal { path, frame } => self.seal(now, path, &frame, out),
         }
     }

@@ -27,6 +27,7 @@ use polypath_core::pmtu::PathMtu;
 use polypath_core::time::Time;
 use polypath_core::wire;
 
+use crate::address::Source;
 use crate::datagram::OVERHEAD;
 use crate::entropy::BoxedEntropy;
 use crate::event::{Counters, Reject, SessionEvent};
@@ -205,18 +206,19 @@ impl Tunnel {
         &mut self,
         now: Time,
         path: PathId,
+        source: Source,
         datagram: &[u8],
         out: &mut impl FnMut(Output),
     ) {
-        let Some(received) = self.relays.receive(now, path, datagram, out) else {
-            return self.on_sealed(now, path, datagram, out);
+        let Some(received) = self.relays.receive(now, path, source, datagram, out) else {
+            return self.on_sealed(now, path, source, datagram, out);
         };
         if received.is_new_session && self.session.is_established() {
             let input = endpoint::Input::PathReachable(path);
             self.wake_endpoint(now, Wake::Input(input), out);
         }
         if let Some(datagram) = received.datagram {
-            self.on_sealed(now, path, &datagram, out);
+            self.on_sealed(now, path, Source::RELAYED, &datagram, out);
         }
     }
 
@@ -224,13 +226,14 @@ impl Tunnel {
         &mut self,
         now: Time,
         path: PathId,
+        source: Source,
         datagram: &[u8],
         out: &mut impl FnMut(Output),
     ) {
         let mut opened = None;
         let (mut restarted, mut established) = (false, false);
         let (session, relays) = (&mut self.session, &mut self.relays);
-        session.receive(now, path, datagram, &mut |output| {
+        session.receive(now, path, source, datagram, &mut |output| {
             if let session::Output::Event(event) = &output {
                 restarted |= *event == SessionEvent::PeerRestarted;
                 established |= matches!(event, SessionEvent::Established { .. });
@@ -386,7 +389,11 @@ impl Machine for Tunnel {
     fn handle_input(&mut self, now: Time, input: Input, out: &mut impl FnMut(Output)) {
         match input {
             Input::Packet(packet) => self.on_packet(now, packet, out),
-            Input::Datagram { path, datagram } => self.on_datagram(now, path, &datagram, out),
+            Input::Datagram {
+                path,
+                source,
+                datagram,
+            } => self.on_datagram(now, path, source, &datagram, out),
             Input::DriverBehind(present) => {
                 let input = endpoint::Input::DriverBehind(present);
                 self.wake_endpoint(now, Wake::Input(input), out);

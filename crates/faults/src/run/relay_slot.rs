@@ -7,8 +7,9 @@ use polypath_core::frame::PathId;
 use polypath_core::machine::{Machine, Wake, step};
 use polypath_core::time::{Duration, Time};
 use polypath_core::units::Rate;
+use polypath_session::datagram::COOKIE_REPLY_LEN;
 use polypath_session::entropy::BoxedEntropy;
-use polypath_session::event::SessionEvent;
+use polypath_session::event::{Reject, SessionEvent};
 use polypath_session::relay::{CAPACITY, Input, Output, Relay, RelayConfig, RelayEvent};
 
 use super::Run;
@@ -238,10 +239,13 @@ impl Run<'_> {
         };
         let is_old = slot.accepted.contains(&id);
         if datagram.provenance != Provenance::Genuine || is_old {
-            let answer = if datagram.provenance == Provenance::PreviousInstance && !is_old {
-                received
-            } else {
-                0
+            let is_answered = datagram.provenance == Provenance::PreviousInstance && !is_old;
+            let answer = match datagram.bytes.first() {
+                _ if is_answered => received,
+                Some(&INITIATION) if rejected == Some(Reject::CookieRequired.name()) => {
+                    COOKIE_REPLY_LEN
+                }
+                _ => 0,
             };
             if is_located || onward > 0 || back > answer {
                 return Err(acted);

@@ -3,15 +3,14 @@
 use polypath_core::rng::Stream;
 use polypath_core::time::{Duration, Time};
 
-use super::{Attack, AttackKind, Disturbance, Schedule, Span, pick};
+use super::{Attack, AttackKind, Schedule, Span, pick};
 use crate::datagram::End;
 
 /// Initiations per second in a flood: three times the rate limit of a node.
 const FLOOD_RATE: f64 = 60.0;
-/// The duration of a flood.
-const FLOOD_DURATION: Duration = Duration::from_secs(3);
-/// The time after a flood until the rate limit has recovered.
-pub(super) const RATE_LIMIT_RECOVERY: Duration = Duration::from_secs(1);
+/// The duration of a short flood; a long one lasts until the end of the run, and thus longer than
+/// most keys.
+const SHORT_FLOOD: Duration = Duration::from_secs(3);
 
 /// Draws the attacks of the whole run, and whether there is a flood.
 pub(super) fn draw(schedule: &mut Schedule) {
@@ -57,22 +56,19 @@ fn draw_attack(schedule: &Schedule, stream: &mut Stream, at: Time, kind: AttackK
     }
 }
 
-/// A flood of initiations above the rate limit on one path, on which no delivery is required
-/// meanwhile.
+/// A flood of initiations above the rate limit on one path. It is no excuse for lost packets.
 fn flood(schedule: &mut Schedule, stream: &mut Stream) {
     let from = Time(stream.below(schedule.calm_from.0));
-    let until = (from + FLOOD_DURATION).min(schedule.calm_from);
+    let is_short = stream.chance(0.5);
+    let until = if is_short {
+        from + SHORT_FLOOD
+    } else {
+        schedule.end
+    };
     let first = draw_attack(schedule, stream, from, AttackKind::WrongKey);
     let mut at = from;
     while at <= until {
         schedule.attacks.push(Attack { at, ..first });
         at += Duration::from_secs_f64(stream.exponential(1.0 / FLOOD_RATE));
     }
-    let span = Span {
-        from,
-        until: until + RATE_LIMIT_RECOVERY,
-    };
-    schedule
-        .disturbances
-        .push(Disturbance::on_path(first.path, span));
 }

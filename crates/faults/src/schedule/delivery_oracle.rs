@@ -12,7 +12,6 @@ use polypath_core::pmtu;
 use polypath_core::time::{Duration, Time};
 use polypath_session::session::{MAX_RETRY_INTERVAL, SILENCE_TIMEOUT};
 
-use super::attacks::RATE_LIMIT_RECOVERY;
 use super::{Disturbance, INTERFACE_MTU, Impairment, Incident, Schedule, Settings, Span};
 use crate::datagram::End;
 use crate::packet;
@@ -120,8 +119,7 @@ impl Schedule {
 
     /// Whether short packets of both nodes have to arrive after the calm has settled.
     pub(super) fn calm_guarantees_delivery(&self) -> bool {
-        // The rate limit may recover from a flood only after the start of the calm.
-        let settled = self.calm_from + self.settling_time() + RATE_LIMIT_RECOVERY + Duration(1);
+        let settled = self.calm_from + self.settling_time() + Duration(1);
         let short = |end, at| self.must_deliver(end, at, packet::MIN_LEN + 1);
         let by = |end| short(end, settled) && short(end, self.last_packet_at);
         End::ALL.into_iter().all(by)

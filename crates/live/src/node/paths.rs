@@ -17,6 +17,7 @@ use polypath_core::event::Event;
 use polypath_core::frame::{FrameKind, PathId};
 use polypath_core::liveness::PathHealth;
 use polypath_core::time::Time;
+use polypath_session::datagram::RESPONSE;
 use polypath_session::tunnel::Input;
 
 use super::path_log;
@@ -90,7 +91,11 @@ impl Paths {
             Ok(Some(Arrival {
                 at: received.at,
                 source: received.from,
-                input: Input::Datagram { path: id, datagram },
+                input: Input::Datagram {
+                    path: id,
+                    source: received.from.into(),
+                    datagram,
+                },
             }))
         })
     }
@@ -134,7 +139,7 @@ impl Paths {
     pub(super) fn reply(&mut self, path: PathId, source: SocketAddr, datagram: Bytes) {
         if let Some(path) = self.all.get_mut(path.index()) {
             let to = path.remote.reply_to(source);
-            path.has_replied = true;
+            path.has_replied |= datagram.first() == Some(&RESPONSE);
             path.flush();
             path.outgoing.push(datagram);
             path.flush_to(to);
@@ -310,7 +315,7 @@ mod tests {
             let arrival = paths.take().unwrap();
             assert_eq!(arrival.at, at);
             match &arrival.input {
-                Input::Datagram { datagram, path } => {
+                Input::Datagram { datagram, path, .. } => {
                     assert_eq!(path.index(), path_of(datagram[0]));
                     numbers.push(datagram[0]);
                 }

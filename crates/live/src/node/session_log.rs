@@ -128,7 +128,7 @@ const fn remedy(reason: Reject, by_relay: bool) -> &'static str {
         Reject::WrongPath => {
             "; do the files of both nodes list their `[[path]]` tables in the same order?"
         }
-        Reject::Throttled => "; this node is flooded with handshakes",
+        Reject::Throttled | Reject::CookieRequired => "; this node is flooded with handshakes",
         Reject::BehindWindow => {
             "; it arrived behind more than 2048 newer ones of its path: the network delays datagrams, or they \
              are replayed"

@@ -113,7 +113,7 @@ impl RelayLog {
             Reject::WrongKey => "; its key is not in this path's table",
             Reject::BadMac => "; it is for another relay's key, or not from a node",
             Reject::StaleTimestamp => "; is the node's clock set back?",
-            Reject::Throttled => "; the relay is flooded with handshakes",
+            Reject::Throttled | Reject::CookieRequired => "; the relay is flooded with handshakes",
             // A relay that restarted lacks the old keys.
             Reject::UnknownIndex | Reject::HandshakeCopy => {
                 let reason = reason.name();

@@ -14,6 +14,7 @@ use proptest::prelude::*;
 use serde_json::Value;
 
 use super::*;
+use crate::address::Source;
 use crate::key::PrivateKey;
 use crate::session::{Limits, SessionConfig};
 use crate::tunnel::{self, Tunnel};
@@ -132,7 +133,12 @@ impl Run {
                 continue;
             }
             let delay = Duration::from_millis(10) + Duration(self.stream.below(20_000_000));
-            let input = tunnel::Input::Datagram { path, datagram };
+            let source = Source::from(1);
+            let input = tunnel::Input::Datagram {
+                path,
+                source,
+                datagram,
+            };
             self.deliver_at(now + delay, 1 - who, input);
         }
     }

@@ -6,7 +6,7 @@ use polypath_core::time::{Duration, Time};
 use polypath_core::units::{self, Rate};
 
 use super::PATH;
-use crate::address::PeerAddress;
+use crate::address::{PeerAddress, Source};
 use crate::event::{Reject, SessionEvent};
 use crate::gcra::Gcra;
 use crate::handshake::ReceivedInitiation;
@@ -90,7 +90,7 @@ pub(super) struct RelayPeer<A> {
     limiter: Gcra,
 }
 
-impl<A: Copy + PartialEq> RelayPeer<A> {
+impl<A: Copy + PartialEq + Into<Source>> RelayPeer<A> {
     pub(super) fn new(session: Session) -> Self {
         Self {
             session,
@@ -141,17 +141,23 @@ impl<A: Copy + PartialEq> RelayPeer<A> {
             is_silent,
             ..
         } = self;
-        session.receive(now, PATH, bytes, &mut |output| match output {
-            Output::Opened { frame, .. } => received.frame = Some(frame),
-            Output::Authenticated { .. } => {
-                received.is_authentic = true;
-                *is_silent = false;
-                if address.update(source) {
-                    out(PeerOutput::Located(source));
+        session.receive(
+            now,
+            PATH,
+            source.into(),
+            bytes,
+            &mut |output| match output {
+                Output::Opened { frame, .. } => received.frame = Some(frame),
+                Output::Authenticated { .. } => {
+                    received.is_authentic = true;
+                    *is_silent = false;
+                    if address.update(source) {
+                        out(PeerOutput::Located(source));
+                    }
                 }
-            }
-            output => forward_output(output, *address, is_silent, out),
-        });
+                output => forward_output(output, *address, is_silent, out),
+            },
+        );
         received
     }
 

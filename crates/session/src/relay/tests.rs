@@ -129,7 +129,12 @@ impl Site {
             let at = self.addresses.iter().position(|address| *address == to);
             if let Some(who) = at.filter(|who| self.receives[*who]) {
                 let path = PATH;
-                let input = session::Input::Datagram { path, datagram };
+                let source = Source::from(1);
+                let input = session::Input::Datagram {
+                    path,
+                    source,
+                    datagram,
+                };
                 self.wake(who, Wake::Input(input));
             }
         }

@@ -6,14 +6,17 @@ use polypath_core::frame::PathId;
 use polypath_core::machine::Deadline;
 use polypath_core::time::{Duration, Time};
 
-use crate::datagram::Handshake;
+use crate::address::Source;
+use crate::datagram::{Authenticator, CookieReply, Handshake, InitiationMessage};
 use crate::entropy::{BoxedEntropy, EntropyError};
 use crate::event::Reject;
 use crate::handshake::{CompletedHandshake, HandshakeInfo, Initiation, ReceivedInitiation};
 use crate::hello::backoff;
 use crate::key::{PrivateKey, PublicKey};
-use crate::noise::{Mac, StaticKeys};
-use crate::session::guard::Guard;
+use crate::mac::{MacKey, Tag};
+use crate::noise::StaticKeys;
+use crate::session::admission::{Admission, Evidence};
+use crate::session::cookie::{CookieJar, CookieSecrets};
 use crate::session::local_identity::LocalIdentity;
 use crate::session::reply_path::ReplyPath;
 
@@ -30,7 +33,18 @@ const DEFERRAL: Duration = Duration::from_secs(1);
 /// The reason why an initiation was not decrypted.
 pub(crate) enum InitiationError {
     Rejected(Reject),
+    /// There is no budget for it without a cookie, which this datagram gives its sender.
+    CookieRequired(Bytes),
     NoEntropy,
+}
+
+/// The source of a received initiation.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Origin {
+    pub(crate) path: PathId,
+    pub(crate) source: Source,
+    /// Whether it is the current address of the peer.
+    pub(crate) is_peer_address: bool,
 }
 
 /// A response to the peer's initiation.
@@ -44,16 +58,29 @@ pub(super) struct Response {
 /// The handshakes of a session.
 pub(super) struct Attempts {
     static_keys: StaticKeys,
-    local_mac: Mac,
-    peer_mac: Mac,
+    macs: MacKeys,
     local: LocalIdentity,
     clock: WallClock,
     pending: Option<Initiation>,
     unproven: Option<Unproven>,
     schedule: Schedule,
     seen: AcceptedMessages,
-    guard: Guard,
+    admission: Admission,
+    secrets: CookieSecrets,
+    cookies: CookieJar,
     reply_path: ReplyPath,
+}
+
+/// The keys of MACs that follow from public keys.
+struct MacKeys {
+    /// Of handshake messages to this node.
+    to_local: MacKey,
+    /// Of handshake messages to the peer.
+    to_peer: MacKey,
+    /// Of cookie replies of this node.
+    local_cookies: MacKey,
+    /// Of cookie replies of the peer.
+    peer_cookies: MacKey,
 }
 
 /// The time of the next attempt.
@@ -100,8 +127,7 @@ impl Attempts {
     ) -> Self {
         let static_keys = StaticKeys::new(private, peer);
         Self {
-            local_mac: Mac::new(&static_keys.public),
-            peer_mac: Mac::new(&static_keys.peer),
+            macs: MacKeys::new(&static_keys),
             static_keys,
             local: LocalIdentity::new(paths, entropy),
             clock: WallClock {
@@ -112,14 +138,16 @@ impl Attempts {
             unproven: None,
             schedule: Schedule::default(),
             seen: AcceptedMessages::default(),
-            guard: Guard::new(usize::from(paths)),
+            admission: Admission::new(usize::from(paths)),
+            secrets: CookieSecrets::default(),
+            cookies: CookieJar::new(paths),
             reply_path: ReplyPath::new(paths),
         }
     }
 
-    /// The number of remembered stale initiations.
+    /// The number of remembered initiations.
     pub(super) fn buffered(&self) -> usize {
-        self.guard.buffered()
+        self.admission.buffered()
     }
 
     pub(super) fn deadline(&self) -> Deadline {
@@ -168,34 +196,93 @@ impl Attempts {
         self.schedule.take_due(now)
     }
 
-    /// Writes an initiation under a new index for which `is_used` is false; `None` without entropy.
-    pub(super) fn initiate(&mut self, now: Time, is_used: impl Fn(u32) -> bool) -> Option<Bytes> {
+    /// Writes an initiation under a new index for which `is_used` is false, and with a session MAC
+    /// if its key is known; returns whether there was entropy.
+    pub(super) fn initiate(
+        &mut self,
+        now: Time,
+        session_mac: Option<&MacKey>,
+        is_used: impl Fn(u32) -> bool,
+    ) -> bool {
+        self.try_initiate(now, session_mac, is_used).is_some()
+    }
+
+    fn try_initiate(
+        &mut self,
+        now: Time,
+        session_mac: Option<&MacKey>,
+        is_used: impl Fn(u32) -> bool,
+    ) -> Option<()> {
         let ephemeral = self.local.draw().ok()?;
         let own = self.handshake_info(is_used).ok()?;
         let timestamp = self.clock.next_timestamp(now);
         let initiation = Initiation::write(
             &self.static_keys,
-            &mut self.peer_mac,
+            &self.macs.to_peer,
+            session_mac,
             ephemeral,
             timestamp,
             own,
         );
-        let initiation = self.pending.insert(initiation.ok()?);
-        Some(initiation.datagram.clone())
+        self.pending = Some(initiation.ok()?);
+        Some(())
     }
 
-    /// Decrypts an initiation after the cheap checks; its sender is not yet compared with the peer.
-    pub(super) fn read_initiation(
+    /// The pending initiation as sent on `path`.
+    pub(super) fn pending_datagram(&self, now: Time, path: PathId) -> Option<Bytes> {
+        let initiation = self.pending.as_ref()?;
+        Some(match self.cookies.get(now, path) {
+            Some(cookie) => initiation.with_cookie(&cookie),
+            None => initiation.datagram.clone(),
+        })
+    }
+
+    /// Handles a cookie for the pending initiation; returns that with the cookie, unless a cookie
+    /// has already caused it to be sent again on this path.
+    pub(super) fn on_cookie(
         &mut self,
         now: Time,
         path: PathId,
-        message: &Handshake<'_>,
+        reply: &CookieReply<'_>,
+    ) -> Result<Option<Bytes>, Reject> {
+        let initiation = self.pending.as_mut().ok_or(Reject::UnexpectedCookie)?;
+        let key = &self.macs.peer_cookies;
+        if !(self.cookies).store(now, path, reply, initiation.mac(), key) {
+            return Err(Reject::UnexpectedCookie);
+        }
+        let is_first = initiation.mark_repeated(path);
+        Ok(self.pending_datagram(now, path).filter(|_| is_first))
+    }
+
+    /// Decrypts an initiation after the cheap checks; its sender is not yet compared with the peer.
+    /// `has_session_mac` returns whether its session MAC is valid.
+    pub(super) fn read_initiation(
+        &mut self,
+        now: Time,
+        origin: &Origin,
+        message: &InitiationMessage<'_>,
+        has_session_mac: impl FnOnce(&Authenticator<'_>) -> bool,
     ) -> Result<ReceivedInitiation, InitiationError> {
-        self.admit(now, path, message)
-            .map_err(InitiationError::Rejected)?;
+        match self.admit(now, origin, message, has_session_mac) {
+            Ok(()) => {}
+            Err(Reject::CookieRequired) => return Err(self.cookie_reply(now, origin, message)),
+            Err(reason) => return Err(InitiationError::Rejected(reason)),
+        }
         let ephemeral = self.local.draw().map_err(|_| InitiationError::NoEntropy)?;
-        ReceivedInitiation::read(&self.static_keys, ephemeral, message)
+        ReceivedInitiation::read(&self.static_keys, ephemeral, &message.handshake)
             .map_err(InitiationError::Rejected)
+    }
+
+    fn cookie_reply(
+        &mut self,
+        now: Time,
+        origin: &Origin,
+        message: &InitiationMessage<'_>,
+    ) -> InitiationError {
+        let (key, local) = (&self.macs.local_cookies, &mut self.local);
+        let mac = &message.handshake.mac;
+        let reply = (self.secrets).reply(now, &origin.source, mac, key, || local.draw());
+        reply.map_or(InitiationError::NoEntropy, InitiationError::CookieRequired)
     }
 
     /// Whether an initiation received on `path` is the peer's and is to be answered.
@@ -229,14 +316,19 @@ impl Attempts {
         initiation.is_from(&self.static_keys.peer)
     }
 
-    /// Remembers a stale initiation, so that copies of it are rejected before decryption.
-    pub(super) fn remember_stale(&mut self, ephemeral: [u8; 32]) {
-        self.guard.remember_stale(ephemeral);
+    /// Remembers an authentic initiation that is rejected for `reason`, so that copies of it are
+    /// rejected before decryption.
+    pub(super) fn remember(&mut self, path: PathId, ephemeral: [u8; 32], reason: Reject) {
+        match reason {
+            Reject::StaleTimestamp => self.admission.remember(ephemeral, None),
+            Reject::PassedOver => self.admission.remember(ephemeral, Some(path)),
+            _ => {}
+        }
     }
 
     /// Whether this is a copy of the last accepted initiation.
-    pub(super) fn is_duplicate(&self, message: &Handshake<'_>) -> bool {
-        self.seen.initiation == Some(message.ephemeral())
+    pub(super) fn is_duplicate(&self, message: &InitiationMessage<'_>) -> bool {
+        self.seen.initiation == Some(message.handshake.ephemeral())
     }
 
     /// Whether this node's handshake takes precedence over one that `instance` of the peer
@@ -260,14 +352,30 @@ impl Attempts {
     }
 
     /// The checks before decryption, in the order of their cost.
-    fn admit(&mut self, now: Time, path: PathId, message: &Handshake<'_>) -> Result<(), Reject> {
-        if !self.local_mac.verify(message.covered, message.mac) {
-            return Err(Reject::BadMac);
-        }
+    fn admit(
+        &mut self,
+        now: Time,
+        origin: &Origin,
+        message: &InitiationMessage<'_>,
+        has_session_mac: impl FnOnce(&Authenticator<'_>) -> bool,
+    ) -> Result<(), Reject> {
+        self.macs.check(&message.handshake)?;
         if self.is_duplicate(message) {
             return Err(Reject::HandshakeCopy);
         }
-        self.guard.admit(now, path, &message.ephemeral())
+        let ephemeral = message.handshake.ephemeral();
+        self.admission.check_remembered(origin.path, &ephemeral)?;
+        let source = &origin.source;
+        let evidence = if has_session_mac(&message.session_mac) {
+            Evidence::SessionMac
+        } else if self.secrets.verify(now, source, &message.cookie_mac) {
+            Evidence::Cookie(self.secrets.bucket(source))
+        } else if origin.is_peer_address {
+            Evidence::PeerAddress
+        } else {
+            Evidence::None
+        };
+        self.admission.admit(now, origin.path, evidence)
     }
 
     /// Answers an initiation under a new index for which `is_used` is false; `None` without
@@ -281,7 +389,8 @@ impl Attempts {
         is_used: impl Fn(u32) -> bool,
     ) -> Option<Response> {
         let own = self.handshake_info(is_used).ok()?;
-        let (datagram, completed) = initiation.respond(&mut self.peer_mac, own).ok()?;
+        let secret: Tag = self.local.draw().ok()?;
+        let (datagram, completed) = initiation.respond(&self.macs.to_peer, own, &secret).ok()?;
         let later = now + backoff(u32::MAX);
         // If each response extended it, a peer that receives none of them would block this node's
         // own handshake.
@@ -306,9 +415,7 @@ impl Attempts {
         receiver: u32,
         message: &Handshake<'_>,
     ) -> Result<(u32, CompletedHandshake), Reject> {
-        if !self.local_mac.verify(message.covered, message.mac) {
-            return Err(Reject::BadMac);
-        }
+        self.macs.check(message)?;
         if self.seen.response == Some(message.ephemeral()) {
             return Err(Reject::HandshakeCopy);
         }
@@ -317,15 +424,15 @@ impl Attempts {
             .as_mut()
             .filter(|initiation| initiation.index == receiver)
             .ok_or(Reject::UnknownIndex)?;
-        let remote = initiation.read_response(message)?;
+        let response = initiation.read_response(message)?;
         self.seen.response = Some(message.ephemeral());
         let initiation = self.pending.take().ok_or(Reject::UnknownIndex)?;
         let index = initiation.index;
         self.unproven = Some(Unproven {
             completed: now,
-            instance: remote.instance,
+            instance: response.remote.instance,
         });
-        let completed = initiation.complete(remote);
+        let completed = initiation.complete(&response);
         Ok((index, completed.map_err(|_| Reject::Undecryptable)?))
     }
 
@@ -337,6 +444,29 @@ impl Attempts {
         let pending = self.pending.as_ref().map(|initiation| initiation.index);
         self.local
             .handshake_info(|index| pending == Some(index) || is_used(index))
+    }
+}
+
+impl MacKeys {
+    fn new(static_keys: &StaticKeys) -> Self {
+        let StaticKeys { public, peer, .. } = static_keys;
+        Self {
+            to_local: MacKey::of_handshakes_to(public),
+            to_peer: MacKey::of_handshakes_to(peer),
+            local_cookies: MacKey::of_cookies_from(public),
+            peer_cookies: MacKey::of_cookies_from(peer),
+        }
+    }
+
+    /// Rejects a message whose sender does not know this node's public key.
+    fn check(&self, message: &Handshake<'_>) -> Result<(), Reject> {
+        let Authenticator { covered, mac } = message.mac;
+        let is_valid = self.to_local.verify(&[covered], mac);
+        if is_valid {
+            Ok(())
+        } else {
+            Err(Reject::BadMac)
+        }
     }
 }
 

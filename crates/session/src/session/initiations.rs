@@ -6,8 +6,9 @@
 use polypath_core::frame::PathId;
 use polypath_core::time::Time;
 
-use super::{InitiationError, Output, Session};
-use crate::datagram::Handshake;
+use super::{InitiationError, Origin, Output, Session};
+use crate::address::Source;
+use crate::datagram::{Authenticator, InitiationMessage};
 use crate::event::{Reject, SessionEvent};
 use crate::handshake::ReceivedInitiation;
 
@@ -17,19 +18,29 @@ impl Session {
         &mut self,
         now: Time,
         path: PathId,
-        message: &Handshake<'_>,
+        source: Source,
+        message: &InitiationMessage<'_>,
         out: &mut impl FnMut(Output),
     ) -> Result<(), Reject> {
-        match self.read_initiation(now, path, message) {
+        let origin = Origin {
+            path,
+            source,
+            is_peer_address: self.sources.get(path.index()) == Some(&Some(source)),
+        };
+        match self.read_initiation(now, &origin, message, |_| false) {
             Ok(initiation) => {
                 let ephemeral = initiation.ephemeral;
                 let accepted = self.accept_initiation(now, path, initiation, out);
-                if accepted == Err(Reject::StaleTimestamp) {
-                    self.remember_stale(ephemeral);
+                if let Err(reason) = accepted {
+                    self.remember_initiation(path, ephemeral, reason);
                 }
                 accepted
             }
             Err(InitiationError::Rejected(reason)) => Err(reason),
+            Err(InitiationError::CookieRequired(datagram)) => {
+                out(Output::Reply { path, datagram });
+                Err(Reject::CookieRequired)
+            }
             Err(InitiationError::NoEntropy) => {
                 out(Output::Event(SessionEvent::NoEntropy));
                 Ok(())
@@ -37,24 +48,39 @@ impl Session {
         }
     }
 
-    /// Decrypts an initiation, regardless of its sender.
+    /// Decrypts an initiation, regardless of its sender. `has_other_mac` returns whether its session
+    /// MAC is valid in another session of this node.
     pub(crate) fn read_initiation(
         &mut self,
         now: Time,
-        path: PathId,
-        message: &Handshake<'_>,
+        origin: &Origin,
+        message: &InitiationMessage<'_>,
+        has_other_mac: impl FnOnce(&Authenticator<'_>) -> bool,
     ) -> Result<ReceivedInitiation, InitiationError> {
-        self.attempts.read_initiation(now, path, message)
+        let keys = &self.keys;
+        let is_valid = |mac: &Authenticator<'_>| keys.verify_session_mac(mac) || has_other_mac(mac);
+        (self.attempts).read_initiation(now, origin, message, is_valid)
+    }
+
+    /// Whether the session MAC of an initiation is valid in this session.
+    pub(crate) fn verify_session_mac(&self, mac: &Authenticator<'_>) -> bool {
+        self.keys.verify_session_mac(mac)
     }
 
     /// Whether this is a copy of the last accepted initiation.
-    pub(crate) fn is_duplicate(&self, message: &Handshake<'_>) -> bool {
+    pub(crate) fn is_duplicate(&self, message: &InitiationMessage<'_>) -> bool {
         self.attempts.is_duplicate(message)
     }
 
-    /// Remembers a stale initiation, so that copies of it are rejected before decryption.
-    pub(crate) fn remember_stale(&mut self, ephemeral: [u8; 32]) {
-        self.attempts.remember_stale(ephemeral);
+    /// Remembers an authentic initiation that is rejected for `reason`, so that copies of it are
+    /// rejected before decryption.
+    pub(crate) fn remember_initiation(
+        &mut self,
+        path: PathId,
+        ephemeral: [u8; 32],
+        reason: Reject,
+    ) {
+        self.attempts.remember(path, ephemeral, reason);
     }
 
     /// Whether an initiation is from this session's peer.

@@ -3,6 +3,7 @@
 use bytes::Bytes;
 use polypath_core::frame::PathId;
 
+use crate::address::Source;
 use crate::event::SessionEvent;
 use crate::key::{PrivateKey, PublicKey};
 use crate::session::Limits;
@@ -47,6 +48,8 @@ pub enum Input {
     Datagram {
         /// The path on which it was received.
         path: PathId,
+        /// Its source address.
+        source: Source,
         /// Its bytes.
         datagram: Bytes,
     },
@@ -71,8 +74,8 @@ pub enum Output {
     },
     /// Send this datagram to the source address of the datagram just received.
     ///
-    /// It is the response to an initiation. The initiation may be a replay, so its source is not
-    /// necessarily the peer's address.
+    /// It is the response to an initiation, or a cookie. The initiation may be a replay or forged, so
+    /// its source is not necessarily the peer's address.
     Reply {
         /// The path.
         path: PathId,

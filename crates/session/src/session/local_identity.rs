@@ -1,7 +1,7 @@
 //! The part of a handshake that describes this node, and the random draws for it.
 
 use crate::entropy::{BoxedEntropy, EntropyError};
-use crate::handshake::HandshakeInfo;
+use crate::handshake::{FEATURES, HandshakeInfo};
 
 /// Attempts to draw an unused index; a source that needs more is not random.
 const MAX_DRAWS: u32 = 8;
@@ -47,6 +47,7 @@ impl LocalIdentity {
                 return Ok(HandshakeInfo {
                     index,
                     instance,
+                    features: FEATURES,
                     paths: self.paths,
                 });
             }

@@ -6,6 +6,7 @@ use polypath_core::event::Event;
 use polypath_core::frame::PathId;
 use polypath_core::time::Time;
 
+use crate::address::Source;
 use crate::event::SessionEvent;
 
 /// An input of a tunnel.
@@ -17,6 +18,8 @@ pub enum Input {
     Datagram {
         /// The path on which it was received.
         path: PathId,
+        /// Its source address.
+        source: Source,
         /// Its bytes.
         datagram: Bytes,
     },

@@ -6,6 +6,7 @@ use polypath_core::machine::{Deadline, Machine, Wake, step};
 use polypath_core::time::Time;
 
 use super::Output;
+use crate::address::Source;
 use crate::datagram::INITIATION;
 use crate::event::SessionEvent;
 use crate::session::{self, Session};
@@ -111,11 +112,14 @@ impl RelaySessions {
         &mut self,
         now: Time,
         path: PathId,
+        source: Source,
         datagram: &[u8],
         out: &mut impl FnMut(Output),
     ) -> Option<Received> {
         let relay = self.get_mut(path)?;
-        Some(relay.receive(now, datagram, &mut |output| forward(path, output, out)))
+        Some(relay.receive(now, source, datagram, &mut |output| {
+            forward(path, output, out);
+        }))
     }
 
     pub(super) fn handle_timeout(&mut self, now: Time, out: &mut impl FnMut(Output)) {
@@ -151,6 +155,7 @@ impl RelaySession {
     fn receive(
         &mut self,
         now: Time,
+        source: Source,
         datagram: &[u8],
         out: &mut impl FnMut(session::Output),
     ) -> Received {
@@ -159,7 +164,7 @@ impl RelaySession {
             datagram: None,
         };
         self.session
-            .receive(now, PATH, datagram, &mut |output| match output {
+            .receive(now, PATH, source, datagram, &mut |output| match output {
                 session::Output::Opened { frame, .. } => received.datagram = Some(frame),
                 output => {
                     let established = SessionEvent::Established { initiator: true };
@@ -180,7 +185,7 @@ impl RelaySession {
 fn forward(path: PathId, output: session::Output, out: &mut impl FnMut(Output)) {
     use session::Output::{Authenticated, Event, Opened, Reply, Send};
     match output {
-        // A relay initiates no handshake, so there is no `Reply`.
+        // The session answers no handshake, so there is no `Reply`.
         Send { datagram, .. } | Reply { datagram, .. } => out(Output::Datagram { path, datagram }),
         Authenticated { .. } => out(Output::RelayAuthenticated { path }),
         Event(SessionEvent::Rejected { reason, .. }) => {

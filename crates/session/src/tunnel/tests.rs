@@ -7,6 +7,7 @@ use polypath_core::policy::PolicyConfig;
 use polypath_core::rng::Seed;
 use polypath_core::time::Duration;
 
+use crate::address::Source;
 use crate::key::PrivateKey;
 use crate::session::Limits;
 
@@ -20,6 +21,15 @@ const DELAY: Duration = Duration::from_millis(10);
 
 /// Datagrams between two nodes in the order of their arrival: destination, path and bytes.
 type InFlight = std::collections::BTreeMap<(Time, u64), (usize, PathId, Bytes)>;
+
+/// A datagram of the peer or of the relay.
+fn arrival_of(path: PathId, datagram: Bytes) -> Input {
+    Input::Datagram {
+        path,
+        source: Source::from(1),
+        datagram,
+    }
+}
 
 /// The next event until `until`: its time, the node that it wakes, and how.
 fn next_event(
@@ -36,7 +46,7 @@ fn next_event(
         return Some((next, usize::from(due[1] == next), Wake::Timeout));
     }
     let (_, (to, path, datagram)) = in_flight.pop_first()?;
-    Some((next, to, Wake::Input(Input::Datagram { path, datagram })))
+    Some((next, to, Wake::Input(arrival_of(path, datagram))))
 }
 
 struct Node {
@@ -130,7 +140,7 @@ fn exchange(nodes: &mut [Node; 2], now: Time, who: usize, wake: Wake<Input>) {
     let datagrams = nodes[who].wake(now, wake);
     for (path, datagram) in datagrams {
         nodes[who].wire += datagram.len() as u64 + 28;
-        let input = Input::Datagram { path, datagram };
+        let input = arrival_of(path, datagram);
         exchange(nodes, now + DELAY, 1 - who, Wake::Input(input));
     }
 }
@@ -224,10 +234,7 @@ fn malformed_frames_are_counted() {
                 sealed = Some(datagram);
             }
         });
-    let input = Input::Datagram {
-        path: PathId(0),
-        datagram: sealed.unwrap(),
-    };
+    let input = arrival_of(PathId(0), sealed.unwrap());
     exchange(&mut nodes, now, 1, Wake::Input(input));
     assert_eq!(nodes[1].tunnel.counters().rejected(Reject::Malformed), 1);
     assert!(nodes[1].packets.is_empty());

@@ -8,6 +8,7 @@ use polypath_core::frame::{Encapsulation, OVER_IPV4};
 use polypath_core::policy::PolicyConfig;
 use polypath_core::rng::Seed;
 use polypath_core::time::Duration;
+use polypath_session::address::Source;
 use polypath_session::event::SessionEvent;
 use polypath_session::key::PrivateKey;
 use polypath_session::session::{Limits, SessionConfig};
@@ -89,6 +90,7 @@ impl MachineIo for Sockets {
                 source: "192.0.2.1:1".parse().unwrap(),
                 input: Input::Datagram {
                     path,
+                    source: Source::RELAYED,
                     datagram: Bytes::new(),
                 },
             }))

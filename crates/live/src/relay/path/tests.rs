@@ -4,6 +4,7 @@ use std::time;
 
 use polypath_core::frame::PathId;
 use polypath_core::units::Rate;
+use polypath_session::address::Source;
 use polypath_session::datagram::TRANSPORT;
 use polypath_session::entropy::BoxedEntropy;
 use polypath_session::key::{PrivateKey, PublicKey};
@@ -71,7 +72,12 @@ impl Node {
         let mut buffer = [0; 2000];
         while let Ok(len) = self.socket.recv(&mut buffer) {
             let (path, datagram) = (PathId(0), buffer[..len].to_vec().into());
-            let input = session::Input::Datagram { path, datagram };
+            let source = Source::RELAYED;
+            let input = session::Input::Datagram {
+                path,
+                source,
+                datagram,
+            };
             self.wake(now, Wake::Input(input));
         }
     }

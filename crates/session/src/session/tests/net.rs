@@ -8,6 +8,7 @@ use polypath_core::machine::{Machine, Wake, step};
 use polypath_core::rng::Seed;
 use polypath_core::time::{Duration, Time};
 
+use crate::address::Source;
 use crate::event::{Reject, SessionEvent};
 use crate::key::PrivateKey;
 use crate::session::{Input, Limits, Output, Session, SessionConfig};
@@ -66,6 +67,11 @@ pub(super) fn end(config: SessionConfig, seed: u64) -> End {
     }
 }
 
+/// The address of the peer on every path.
+pub(super) fn peer_source() -> Source {
+    Source::from(1)
+}
+
 pub(super) fn lossless() -> Delivery {
     Box::new(|_, _, datagram| vec![(DELAY, datagram.clone())])
 }
@@ -87,6 +93,9 @@ impl Net {
     }
 
     pub(super) fn wake(&mut self, who: usize, wake: Wake<Input>) {
+        // A reply to an attacker does not reach the peer.
+        let is_attack =
+            matches!(wake, Wake::Input(Input::Datagram { source, .. }) if source != peer_source());
         let end = &mut self.ends[who];
         let End {
             session,
@@ -97,16 +106,20 @@ impl Net {
         } = end;
         let mut sent = Vec::new();
         step(session, self.now, wake, &mut |output| match output {
-            Output::Send { path, datagram } | Output::Reply { path, datagram } => {
-                sent.push((path, datagram));
-            }
+            Output::Send { path, datagram } => sent.push((path, datagram, false)),
+            Output::Reply { path, datagram } => sent.push((path, datagram, is_attack)),
             Output::Opened { path, frame } => opened.push((path, frame)),
             Output::Event(event) => events.push(event),
             Output::Authenticated { path } => authenticated.push(path),
         });
         end.sent += sent.len();
-        for (path, datagram) in sent {
-            for (delay, bytes) in (self.delivery)(who, path, &datagram) {
+        for (path, datagram, is_to_attacker) in sent {
+            let copies = if is_to_attacker {
+                vec![]
+            } else {
+                (self.delivery)(who, path, &datagram)
+            };
+            for (delay, bytes) in copies {
                 self.number += 1;
                 let when = (self.now + delay, self.number);
                 self.in_flight.insert(when, (1 - who, path, bytes));
@@ -120,9 +133,21 @@ impl Net {
         self.wake(who, Wake::Input(Input::Seal { path, frame }));
     }
 
+    /// Delivers a datagram of the peer, or of an attacker who spoofs its address.
     pub(super) fn inject(&mut self, who: usize, path: u8, datagram: Bytes) {
+        self.inject_from(peer_source(), who, path, datagram);
+    }
+
+    pub(super) fn inject_from(&mut self, source: Source, who: usize, path: u8, datagram: Bytes) {
         let path = PathId(path);
-        self.wake(who, Wake::Input(Input::Datagram { path, datagram }));
+        self.wake(
+            who,
+            Wake::Input(Input::Datagram {
+                path,
+                source,
+                datagram,
+            }),
+        );
     }
 
     /// Runs everything up to `until`.
@@ -145,7 +170,7 @@ impl Net {
                 );
             } else {
                 let (_, (who, path, datagram)) = self.in_flight.pop_first().unwrap();
-                self.wake(who, Wake::Input(Input::Datagram { path, datagram }));
+                self.inject(who, path.0, datagram);
             }
         }
         self.now = until;

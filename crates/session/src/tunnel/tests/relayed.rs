@@ -20,7 +20,7 @@ enum Who {
 /// Two nodes, a relay, and the datagrams between them in the order of their arrival.
 struct Site {
     nodes: [Node; 2],
-    relay: Relay<usize>,
+    relay: Relay<u32>,
     in_flight: BTreeMap<(Time, u64), (Who, Who, PathId, Bytes)>,
     sent: u64,
     is_direct_cut: bool,
@@ -69,7 +69,7 @@ fn a_node_whose_clock_is_set_ahead_gets_a_session_with_the_relay() {
     assert!(site.nodes[0].tunnel.is_established());
 }
 
-fn fresh_relay(seed: u64) -> Relay<usize> {
+fn fresh_relay(seed: u64) -> Relay<u32> {
     let config = RelayConfig {
         private_key: key("relay"),
         nodes: ["a", "b"].map(|name| key(name).public()),
@@ -117,7 +117,7 @@ impl Site {
         }
     }
 
-    fn wake_relay(&mut self, now: Time, wake: Wake<relay::Input<usize>>) {
+    fn wake_relay(&mut self, now: Time, wake: Wake<relay::Input<u32>>) {
         let mut out = Vec::new();
         step(&mut self.relay, now, wake, &mut |output| {
             if let relay::Output::Send { to, datagram } = output {
@@ -126,7 +126,7 @@ impl Site {
         });
         for (to, datagram) in out {
             self.relayed_datagrams.push(datagram.clone());
-            self.send(now, Who::Relay, Who::Node(to), RELAYED, datagram);
+            self.send(now, Who::Relay, Who::Node(to as usize), RELAYED, datagram);
         }
     }
 
@@ -144,10 +144,11 @@ impl Site {
                 let (_, (from, to, path, datagram)) = self.in_flight.pop_first().unwrap();
                 match (from, to) {
                     (_, Who::Node(who)) => {
-                        let input = Input::Datagram { path, datagram };
+                        let input = arrival_of(path, datagram);
                         self.wake_node(next, who, Wake::Input(input));
                     }
                     (Who::Node(source), Who::Relay) => {
+                        let source = u32::try_from(source).unwrap();
                         let input = relay::Input { source, datagram };
                         self.wake_relay(next, Wake::Input(input));
                     }
@@ -286,7 +287,9 @@ fn a_relay_can_neither_read_nor_forge_nor_replay() {
     let tunnel = &mut site.nodes[1].tunnel;
     let mut hand_over = |datagram: &[u8]| {
         let mut outputs = Vec::new();
-        tunnel.on_sealed(now, RELAYED, datagram, &mut |output| outputs.push(output));
+        tunnel.on_sealed(now, RELAYED, Source::RELAYED, datagram, &mut |output| {
+            outputs.push(output);
+        });
         let is_new = |output: &Output| matches!(output, Output::Authenticated { .. });
         outputs.iter().any(is_new)
     };

@@ -1,0 +1,251 @@
+//! The limits on the cost of unauthenticated initiations.
+//!
+//! Decrypting an initiation takes two Diffie-Hellman operations, about 150 us, before it is known
+//! whether it is the peer's and new. Anyone who knows this node's public key can send initiations
+//! that look valid until then. They are therefore limited, but so that no flood consumes the budget
+//! of the peer:
+//!
+//! 1. An initiation with a valid session MAC is the peer's: it is keyed by a secret that this node
+//!    sent in an earlier handshake, encrypted. Keys are renewed during any flood, whatever addresses
+//!    it spoofs.
+//! 2. An initiation with a valid cookie MAC ([`super::cookie`]) comes from a sender that receives
+//!    datagrams at its source address. It is limited together with those of a 256th of all networks,
+//!    chosen by a secret.
+//! 3. An initiation from the current address of the peer has a budget of its own on each path. A
+//!    restarted peer, which has no session MAC, usually keeps its address.
+//! 4. All others share one budget on each path. If it is exhausted, the sender gets a cookie.
+//!
+//! Replays of initiations that were found stale are rejected first, by a comparison.
+
+use std::collections::VecDeque;
+
+use polypath_core::frame::PathId;
+use polypath_core::time::{Duration, Time};
+
+use crate::event::Reject;
+use crate::gcra::Gcra;
+
+/// The limit of each budget but that of cookies: ten times what a peer sends, and 0.3 % of a
+/// processor.
+const RATE: RateLimit = RateLimit::per_second(20, 20);
+/// The limit of each bucket of senders with a cookie: twice what a peer sends, and 15 % of a
+/// processor if all buckets are exhausted, which takes as many hosts that receive cookies.
+const COOKIE_RATE: RateLimit = RateLimit::per_second(4, 8);
+/// The number of buckets of senders with a cookie.
+const COOKIE_BUCKETS: usize = 256;
+/// Remembered initiations: those of a day at one every two minutes, less than 30 kB.
+pub(super) const MAX_REMEMBERED: usize = 720;
+
+/// An ephemeral key, which identifies an initiation.
+type Ephemeral = [u8; 32];
+
+/// A rate limit with a burst.
+struct RateLimit {
+    interval: Duration,
+    burst: u64,
+}
+
+impl RateLimit {
+    const fn per_second(rate: u64, burst: u64) -> Self {
+        Self {
+            interval: Duration(1_000_000_000 / rate),
+            burst,
+        }
+    }
+
+    fn admits(&self, limiter: &mut Gcra, now: Time) -> bool {
+        limiter.spend(now, self.interval, self.interval * self.burst)
+    }
+}
+
+/// The strongest evidence that an initiation is the peer's, before it is decrypted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Evidence {
+    /// A valid session MAC.
+    SessionMac,
+    /// A valid cookie MAC; the number is the sender's bucket.
+    Cookie(u8),
+    /// The current address of the peer.
+    PeerAddress,
+    /// None.
+    None,
+}
+
+/// The rate limits of initiations, and initiations that need not be decrypted again.
+#[derive(Debug)]
+pub(super) struct Admission {
+    with_session_mac: Gcra,
+    with_cookie: Vec<Gcra>,
+    paths: Vec<PathLimiters>,
+    remembered: VecDeque<Remembered>,
+}
+
+/// The rate limits of a path.
+#[derive(Clone, Debug, Default)]
+struct PathLimiters {
+    of_peer_address: Gcra,
+    shared: Gcra,
+}
+
+/// An authentic initiation that was not answered.
+#[derive(Debug)]
+struct Remembered {
+    ephemeral: Ephemeral,
+    /// The path on which it was passed over; on all if it is stale.
+    path: Option<PathId>,
+}
+
+impl Admission {
+    pub(super) fn new(paths: usize) -> Self {
+        Self {
+            with_session_mac: Gcra::default(),
+            with_cookie: vec![Gcra::default(); COOKIE_BUCKETS],
+            paths: vec![PathLimiters::default(); paths],
+            remembered: VecDeque::new(),
+        }
+    }
+
+    /// The number of remembered initiations.
+    pub(super) fn buffered(&self) -> usize {
+        self.remembered.len()
+    }
+
+    /// Rejects a copy of a remembered initiation.
+    pub(super) fn check_remembered(
+        &self,
+        path: PathId,
+        ephemeral: &Ephemeral,
+    ) -> Result<(), Reject> {
+        let is_copy = |known: &&Remembered| {
+            known.ephemeral == *ephemeral && known.path.is_none_or(|on| on == path)
+        };
+        match self.remembered.iter().find(is_copy) {
+            Some(Remembered { path: None, .. }) => Err(Reject::StaleTimestamp),
+            Some(_) => Err(Reject::PassedOver),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether an initiation received on `path` may be decrypted; `evidence` returns what speaks for
+    /// it.
+    pub(super) fn admit(
+        &mut self,
+        now: Time,
+        path: PathId,
+        evidence: Evidence,
+    ) -> Result<(), Reject> {
+        let limiters = self.paths.get_mut(path.index());
+        let limiters = limiters.ok_or(Reject::UnknownPath)?;
+        let is_admitted = match evidence {
+            Evidence::SessionMac => RATE.admits(&mut self.with_session_mac, now),
+            Evidence::Cookie(bucket) => {
+                COOKIE_RATE.admits(&mut self.with_cookie[usize::from(bucket)], now)
+            }
+            Evidence::PeerAddress => {
+                RATE.admits(&mut limiters.of_peer_address, now)
+                    || RATE.admits(&mut limiters.shared, now)
+            }
+            Evidence::None => RATE.admits(&mut limiters.shared, now),
+        };
+        match evidence {
+            _ if is_admitted => Ok(()),
+            Evidence::PeerAddress | Evidence::None => Err(Reject::CookieRequired),
+            Evidence::SessionMac | Evidence::Cookie(_) => Err(Reject::Throttled),
+        }
+    }
+
+    /// Remembers an authentic initiation that was found stale, or with a path one that was passed
+    /// over there; the oldest one is forgotten when full.
+    pub(super) fn remember(&mut self, ephemeral: Ephemeral, path: Option<PathId>) {
+        if self.remembered.len() == MAX_REMEMBERED {
+            self.remembered.pop_front();
+        }
+        self.remembered.push_back(Remembered { ephemeral, path });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FLOODED: PathId = PathId(0);
+    const OTHER: PathId = PathId(1);
+
+    fn key(n: u32) -> Ephemeral {
+        let mut key = [0; 32];
+        key[..4].copy_from_slice(&n.to_be_bytes());
+        key
+    }
+
+    /// The initiations admitted in 10 s of a flood of one per millisecond, of those with each
+    /// evidence, while one with another evidence arrives every 500 ms.
+    fn admitted(flood: Evidence, peer: Evidence, peer_path: PathId) -> (u64, u64) {
+        let mut admission = Admission::new(2);
+        let mut counts = (0, 0);
+        for ms in 0..10_000_u64 {
+            let now = Time::ZERO + Duration::from_millis(ms);
+            counts.0 += u64::from(admission.admit(now, FLOODED, flood).is_ok());
+            if ms % 500 == 0 {
+                counts.1 += u64::from(admission.admit(now, peer_path, peer).is_ok());
+            }
+        }
+        counts
+    }
+
+    #[test]
+    fn a_flood_is_limited_and_consumes_no_other_budget() {
+        let stranger = Evidence::None;
+        let limit = 20 * 10..=20 * 10 + 20;
+        for (peer, path) in [
+            (Evidence::SessionMac, FLOODED),
+            (Evidence::Cookie(3), FLOODED),
+            (Evidence::PeerAddress, FLOODED),
+            (Evidence::None, OTHER),
+        ] {
+            let (flood, peers) = admitted(stranger, peer, path);
+            assert!(limit.contains(&flood), "{flood}");
+            assert_eq!(peers, 20, "two per second with {peer:?}, all admitted");
+        }
+        // With the peer's address a flood has two budgets.
+        let (flood, peers) = admitted(Evidence::PeerAddress, Evidence::Cookie(3), FLOODED);
+        assert!((400..=440).contains(&flood), "{flood}");
+        assert_eq!(peers, 20);
+        let (flood, peers) = admitted(Evidence::Cookie(4), Evidence::Cookie(3), FLOODED);
+        assert!((40..=48).contains(&flood), "{flood}");
+        assert_eq!(peers, 20);
+    }
+
+    #[test]
+    fn the_reason_distinguishes_senders_that_a_cookie_helps() {
+        for (evidence, reason) in [
+            (Evidence::SessionMac, Reject::Throttled),
+            (Evidence::Cookie(0), Reject::Throttled),
+            (Evidence::PeerAddress, Reject::CookieRequired),
+            (Evidence::None, Reject::CookieRequired),
+        ] {
+            let mut admission = Admission::new(1);
+            let mut results = (0..100).map(|_| admission.admit(Time::ZERO, FLOODED, evidence));
+            assert_eq!(results.next(), Some(Ok(())));
+            assert_eq!(results.last(), Some(Err(reason)));
+            let later = Time::ZERO + Duration::from_secs(1);
+            assert_eq!(admission.admit(later, FLOODED, evidence), Ok(()));
+        }
+        let unknown = Admission::new(1).admit(Time::ZERO, OTHER, Evidence::SessionMac);
+        assert_eq!(unknown, Err(Reject::UnknownPath));
+    }
+
+    #[test]
+    fn remembered_initiations_are_rejected_and_the_oldest_is_forgotten() {
+        let mut admission = Admission::new(2);
+        admission.remember(key(0), Some(FLOODED));
+        let on = |admission: &Admission, path, n| admission.check_remembered(path, &key(n));
+        assert_eq!(on(&admission, FLOODED, 0), Err(Reject::PassedOver));
+        assert_eq!(on(&admission, OTHER, 0), Ok(()));
+        for n in 1..=MAX_REMEMBERED {
+            admission.remember(key(u32::try_from(n).unwrap()), None);
+        }
+        assert_eq!(admission.buffered(), MAX_REMEMBERED);
+        assert_eq!(on(&admission, OTHER, 1), Err(Reject::StaleTimestamp));
+        assert_eq!(on(&admission, FLOODED, 0), Ok(()));
+    }
+}
