@@ -1,9 +1,9 @@
 //! The kernel's filter of a path's socket during a flood (classic BPF, `SO_ATTACH_FILTER` in
 //! `socket(7)`).
 //!
-//! Datagrams from the address of a peer pass. So do handshake initiations from any address, one in
-//! [`SHARE`] during a flood of handshakes, and datagrams that name a key index of this end, since
-//! the peer may have moved. A handshake response comes from the address of the initiation. GRO
+//! Datagrams from the address of a peer pass. So do handshake initiations from any address, or a
+//! share of them during a flood of handshakes, and datagrams that name a key index of this end,
+//! since the peer may have moved. A handshake response comes from the address of the initiation. GRO
 //! merges datagrams of one source only, so that none of the peer's is dropped with the junk.
 
 use std::io;
@@ -21,16 +21,13 @@ const UDP: u32 = 8;
 /// The most key indices in a filter; a session has at most five, and a relay two sessions.
 const MAX_KEYS: usize = 32;
 
-/// One in this number of handshakes passes during a flood of them: reading the others costs time.
-pub const SHARE: u32 = 16;
-
 /// The handshake initiations that pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Handshakes {
     /// All: the session bounds their cost.
     All,
-    /// One in [`SHARE`], chosen at random.
-    Few,
+    /// One in this number, chosen at random; a power of two.
+    OneIn(u32),
 }
 
 /// The datagrams that pass to a socket, in addition to handshake initiations.
@@ -127,11 +124,11 @@ fn pass_handshake(handshakes: Handshakes, program: &mut Vec<SockFilter>) {
     let len = u32::try_from(INITIATION_LEN).unwrap_or(0) + UDP;
     let load_len = instruction(libc::BPF_LD | libc::BPF_W | libc::BPF_LEN, 0, 0, 0);
     let mut checks = vec![load_len, jump_unless(len, 1), jump(1), refuse()];
-    if handshakes == Handshakes::Few {
+    if let Handshakes::OneIn(share) = handshakes {
         let random = (libc::SKF_AD_OFF + libc::SKF_AD_RANDOM).cast_unsigned();
         let any_bit = libc::BPF_JMP | libc::BPF_JSET | libc::BPF_K;
         checks.push(load(libc::BPF_W, random));
-        checks.extend([instruction(any_bit, 0, 1, SHARE - 1), refuse()]);
+        checks.extend([instruction(any_bit, 0, 1, share - 1), refuse()]);
     }
     checks.push(pass());
     let beyond = u8::try_from(checks.len()).unwrap_or(u8::MAX);

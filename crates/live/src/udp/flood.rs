@@ -9,13 +9,19 @@ use std::mem::{replace, take};
 use polypath_session::event::Reject;
 
 use super::PathSocket;
-use super::filter::{Admitted, Handshakes, SHARE};
+use super::filter::{Admitted, Handshakes};
 
 /// Datagrams of strangers per second that start a flood: reading them takes about 1 % of a
 /// processor.
 pub(crate) const MANY_PER_SECOND: u64 = 2000;
 /// Seconds with fewer datagrams that end a flood.
 pub(crate) const CALM_SECONDS: u32 = 10;
+/// Handshakes of strangers that are read per second, at most: reading them and sending cookies takes
+/// about 15 % of a processor. Of more only a share is read, and a peer at an unknown address may
+/// need several attempts.
+const MAX_HANDSHAKES: u64 = 20_000;
+/// The least share of handshakes that is read is one in this number.
+const MAX_SHARE: u64 = 1 << 16;
 
 /// Counts the datagrams of strangers at a socket, and filters them during a flood.
 #[derive(Debug, Default)]
@@ -24,8 +30,8 @@ pub(crate) struct FloodGuard {
     junk: u64,
     /// Rejected handshakes read in this second.
     handshakes: u64,
-    all_alarm: Alarm,
-    handshake_alarm: Alarm,
+    alarm: Alarm,
+    share: HandshakeShare,
     /// The filter that is attached, if one is.
     filter: Option<Filter>,
     /// The kernel's drop counter at the end of the last second.
@@ -47,6 +53,50 @@ struct Alarm {
     calm_seconds: u32,
 }
 
+/// The share of handshakes that passes the filter.
+#[derive(Debug)]
+struct HandshakeShare {
+    /// One in this number passes: a power of two.
+    one_in: u32,
+    /// Seconds in which a larger share could have passed.
+    calm_seconds: u32,
+}
+
+impl Default for HandshakeShare {
+    fn default() -> Self {
+        Self {
+            one_in: 1,
+            calm_seconds: 0,
+        }
+    }
+}
+
+impl HandshakeShare {
+    /// Handles the number of handshakes that were read in a second. That of those that arrived is
+    /// estimated by the share.
+    fn end_second(&mut self, read: u64) {
+        let arrived = read.saturating_mul(u64::from(self.one_in));
+        let wanted = arrived.div_ceil(MAX_HANDSHAKES).min(MAX_SHARE);
+        let wanted = u32::try_from(wanted.next_power_of_two()).unwrap_or(u32::MAX);
+        self.calm_seconds = if wanted < self.one_in {
+            self.calm_seconds + 1
+        } else {
+            0
+        };
+        if wanted > self.one_in || self.calm_seconds >= CALM_SECONDS {
+            self.one_in = wanted;
+            self.calm_seconds = 0;
+        }
+    }
+
+    fn handshakes(&self) -> Handshakes {
+        match self.one_in {
+            1 => Handshakes::All,
+            one_in => Handshakes::OneIn(one_in),
+        }
+    }
+}
+
 impl Alarm {
     /// Handles the count of a second.
     fn end_second(&mut self, count: u64) {
@@ -63,7 +113,11 @@ impl FloodGuard {
             Reject::UnknownIndex | Reject::UnknownType | Reject::Truncated | Reject::Oversized => {
                 self.junk += 1;
             }
-            Reject::BadMac | Reject::Throttled | Reject::StaleTimestamp => self.handshakes += 1,
+            Reject::BadMac
+            | Reject::Throttled
+            | Reject::CookieRequired
+            | Reject::UnexpectedInitiation
+            | Reject::StaleTimestamp => self.handshakes += 1,
             _ => {}
         }
     }
@@ -79,18 +133,15 @@ impl FloodGuard {
         let dropped = self.take_drops(socket);
         let (junk, read) = (take(&mut self.junk), take(&mut self.handshakes));
         let was_on = self.filter.is_some();
-        // The number of handshakes among the dropped datagrams is estimated by the share that
-        // passes.
-        let share = if self.handshake_alarm.is_on { SHARE } else { 1 };
-        self.handshake_alarm.end_second(read * u64::from(share));
+        self.share.end_second(read);
         let strangers = junk + read;
         let filtered = if was_on { u64::from(dropped) } else { 0 };
-        self.all_alarm.end_second(strangers + filtered);
-        let wanted = self.all_alarm.is_on.then(|| self.wanted(admitted()));
+        self.alarm.end_second(strangers + filtered);
+        let wanted = self.alarm.is_on.then(|| self.wanted(admitted()));
         if !self.apply(socket, wanted) {
             return dropped;
         }
-        match (was_on, self.all_alarm.is_on) {
+        match (was_on, self.alarm.is_on) {
             (false, true) => tracing::warn!(
                 path,
                 datagrams = strangers,
@@ -113,14 +164,9 @@ impl FloodGuard {
     }
 
     fn wanted(&self, admitted: Admitted) -> Filter {
-        let handshakes = if self.handshake_alarm.is_on {
-            Handshakes::Few
-        } else {
-            Handshakes::All
-        };
         Filter {
             admitted,
-            handshakes,
+            handshakes: self.share.handshakes(),
         }
     }
 
@@ -146,5 +192,34 @@ impl FloodGuard {
         let drops = socket.kernel_drops().unwrap_or(self.drops);
         let before = replace(&mut self.drops, drops);
         drops.wrapping_sub(before)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The share after a second in which `arrived` handshakes arrived.
+    fn share_after(share: &mut HandshakeShare, arrived: u64) -> Handshakes {
+        share.end_second(arrived / u64::from(share.one_in));
+        share.handshakes()
+    }
+
+    #[test]
+    fn the_share_of_handshakes_follows_their_rate() {
+        let mut share = HandshakeShare::default();
+        assert_eq!(share_after(&mut share, MAX_HANDSHAKES), Handshakes::All);
+        assert_eq!(share_after(&mut share, 100_000), Handshakes::OneIn(8));
+        assert_eq!(share_after(&mut share, 1_000_000), Handshakes::OneIn(64));
+        for _ in 1..CALM_SECONDS {
+            assert_eq!(share_after(&mut share, 100_000), Handshakes::OneIn(64));
+        }
+        assert_eq!(share_after(&mut share, 100_000), Handshakes::OneIn(8));
+        for _ in 0..CALM_SECONDS {
+            share_after(&mut share, 0);
+        }
+        assert_eq!(share.handshakes(), Handshakes::All);
+        share.end_second(u64::MAX);
+        assert_eq!(share.handshakes(), Handshakes::OneIn(1 << 16));
     }
 }

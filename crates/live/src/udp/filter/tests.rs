@@ -107,6 +107,7 @@ fn another_address_or_port_is_a_stranger() {
 
 #[test]
 fn few_handshakes_of_strangers_pass_and_all_of_the_peer() {
+    const SHARE: u32 = 16;
     const COUNT: u32 = 64 * SHARE;
     let mut socket = open("127.0.0.1").unwrap();
     let [peer, stranger] = [(); 2].map(|()| UdpSocket::bind("127.0.0.1:0").unwrap());
@@ -114,7 +115,9 @@ fn few_handshakes_of_strangers_pass_and_all_of_the_peer() {
         peers: vec![peer.local_addr().unwrap()],
         keys: vec![KEY],
     };
-    socket.attach_filter(&admitted, Handshakes::Few).unwrap();
+    socket
+        .attach_filter(&admitted, Handshakes::OneIn(SHARE))
+        .unwrap();
     let initiation = vec![INITIATION; INITIATION_LEN];
     let mut come = |source| {
         (0..COUNT)
