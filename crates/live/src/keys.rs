@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use polypath_document::{FileKind, WrongKind, check_kind, file, shell_word};
 use polypath_session::entropy::{Entropy, EntropyError};
 use polypath_session::key::{ParseKeyError, PrivateKey, PublicKey};
+use zeroize::Zeroizing;
 
 /// The number of bytes that are read: more than a key, to recognise files of other kinds.
 const MAX_LEN: u64 = 64 << 10;
@@ -73,7 +74,7 @@ pub fn generate(path: &Path) -> Result<PublicKey, KeyError> {
         .mode(0o600)
         .open(path)
         .map_err(error)?;
-    writeln!(file, "{}", key.to_base64())
+    writeln!(file, "{}", *key.to_base64())
         .and_then(|()| file.sync_all())
         .map_err(|source| {
             // A truncated key file is worse than none.
@@ -91,12 +92,13 @@ pub fn load(path: &Path) -> Result<PrivateKey, KeyError> {
         _ => io_error(path, source),
     })?;
     let metadata = file.metadata().map_err(|source| io_error(path, source))?;
-    let mut content = Vec::new();
+    let mut content = Zeroizing::new(Vec::new());
     file.take(MAX_LEN)
         .read_to_end(&mut content)
         .map_err(|source| io_error(path, source))?;
     check_kind(&path.display().to_string(), &content, &[FileKind::Key])?;
-    let key = String::from_utf8_lossy(&content).parse();
+    // Text that is not UTF-8 is not a key.
+    let key = str::from_utf8(&content).unwrap_or_default().parse();
     let key = key.map_err(|error| KeyError::Malformed(path.to_owned(), error))?;
     if metadata.permissions().mode() & 0o077 != 0 {
         return Err(KeyError::Exposed(path.to_owned()));

@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use zeroize::Zeroizing;
 
 use crate::entropy::{Entropy, EntropyError};
 use crate::noise;
@@ -17,20 +18,26 @@ pub const KEY_LEN: usize = 32;
 pub struct PublicKey(pub [u8; KEY_LEN]);
 
 /// The private half of a node's static key; its `Debug` form does not reveal it.
+///
+/// It stays in one place of the heap, so that no move leaves a copy behind, and is erased when it is
+/// dropped. The states of handshakes have copies of their own.
 #[derive(Clone, PartialEq, Eq)]
-pub struct PrivateKey([u8; KEY_LEN]);
+pub struct PrivateKey(Box<Zeroizing<[u8; KEY_LEN]>>);
 
 /// A text is not a valid key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("not a key: a key is 32 bytes in base64, 44 characters that end in `=`, and not all zero")]
+#[error(
+    "not a key: a key is 32 bytes in base64, 44 characters that end in `=`, and neither zero nor a \
+     point of low order; `polypath key` prints one"
+)]
 pub struct ParseKeyError;
 
 impl PrivateKey {
     /// Draws a new key from `entropy`.
     pub fn generate(entropy: &mut dyn Entropy) -> Result<Self, EntropyError> {
-        let mut bytes = [0; KEY_LEN];
-        entropy.fill(&mut bytes)?;
-        Ok(Self(bytes))
+        let mut key = Box::new(Zeroizing::new([0; KEY_LEN]));
+        entropy.fill(&mut key[..])?;
+        Ok(Self(key))
     }
 
     /// The corresponding public key.
@@ -41,38 +48,48 @@ impl PrivateKey {
 
     /// The key's bytes.
     #[must_use]
-    pub const fn as_bytes(&self) -> &[u8; KEY_LEN] {
+    pub fn as_bytes(&self) -> &[u8; KEY_LEN] {
         &self.0
     }
 
     /// The key in base64, the format of key files.
     #[must_use]
-    pub fn to_base64(&self) -> String {
-        STANDARD.encode(self.0)
+    pub fn to_base64(&self) -> Zeroizing<String> {
+        Zeroizing::new(STANDARD.encode(self.as_bytes()))
     }
 }
 
-fn decode(text: &str) -> Result<[u8; KEY_LEN], ParseKeyError> {
+fn decode(text: &str) -> Result<Box<Zeroizing<[u8; KEY_LEN]>>, ParseKeyError> {
     let bytes = STANDARD.decode(text.trim()).map_err(|_| ParseKeyError)?;
-    bytes.try_into().map_err(|_| ParseKeyError)
+    let bytes = Zeroizing::new(bytes);
+    let mut key = Box::new(Zeroizing::new([0; KEY_LEN]));
+    if bytes.len() != KEY_LEN {
+        return Err(ParseKeyError);
+    }
+    key.copy_from_slice(&bytes);
+    Ok(key)
 }
 
 impl FromStr for PrivateKey {
     type Err = ParseKeyError;
     fn from_str(text: &str) -> Result<Self, ParseKeyError> {
-        let bytes = decode(text)?;
+        let key = decode(text)?;
         // A key that everybody knows, as from a zeroed file.
-        if bytes == [0; KEY_LEN] {
+        if **key == [0; KEY_LEN] {
             return Err(ParseKeyError);
         }
-        Ok(Self(bytes))
+        Ok(Self(key))
     }
 }
 
 impl FromStr for PublicKey {
     type Err = ParseKeyError;
     fn from_str(text: &str) -> Result<Self, ParseKeyError> {
-        decode(text).map(Self)
+        let key = Self(**decode(text)?);
+        if noise::has_low_order(&key) {
+            return Err(ParseKeyError);
+        }
+        Ok(key)
     }
 }
 
@@ -102,11 +119,11 @@ mod tests {
     #[test]
     fn keys_round_trip_as_text() {
         let key = PrivateKey::generate(&mut Seed(1).stream("key")).unwrap();
-        assert_eq!(key.to_base64().parse(), Ok(key.clone()));
+        assert_eq!(key.to_base64().parse().as_ref(), Ok(&key));
         let public = key.public();
         assert_eq!(public.to_string().len(), 44);
         assert_eq!(public.to_string().parse(), Ok(public));
-        assert!(!format!("{key:?}").contains(&key.to_base64()));
+        assert!(!format!("{key:?}").contains(key.to_base64().as_str()));
     }
 
     #[test]
@@ -117,7 +134,15 @@ mod tests {
 
     #[test]
     fn invalid_keys_are_refused() {
-        for text in ["", "abc", "AAAA", &"A".repeat(44), &"=".repeat(44)] {
+        let low_order = "AQ".to_owned() + &"A".repeat(41) + "=";
+        for text in [
+            "",
+            "abc",
+            "AAAA",
+            &"A".repeat(44),
+            &"=".repeat(44),
+            &low_order,
+        ] {
             assert_eq!(text.parse::<PublicKey>(), Err(ParseKeyError), "{text}");
         }
     }

@@ -73,10 +73,59 @@ pub(crate) fn public_key(private: &PrivateKey) -> PublicKey {
     PublicKey(public)
 }
 
+/// Whether `public` is a point of low order, with which every key has the same result: whoever has
+/// it as the peer's key talks to anyone (RFC 7748, section 7).
+pub(crate) fn has_low_order(public: &PublicKey) -> bool {
+    let mut dh = CheckedX25519(curve25519());
+    dh.set(&[1; KEY_LEN]);
+    dh.dh(&public.0, &mut [0; KEY_LEN]).is_err()
+}
+
 fn curve25519() -> Box<dyn Dh> {
     DefaultResolver
         .resolve_dh(&DHChoice::Curve25519)
         .expect("snow is built with X25519")
+}
+
+/// X25519 that fails if the result is zero, which it is for points of low order (RFC 7748, section
+/// 6.1).
+struct CheckedX25519(Box<dyn Dh>);
+
+impl Dh for CheckedX25519 {
+    fn name(&self) -> &'static str {
+        self.0.name()
+    }
+
+    fn pub_len(&self) -> usize {
+        self.0.pub_len()
+    }
+
+    fn priv_len(&self) -> usize {
+        self.0.priv_len()
+    }
+
+    fn set(&mut self, private: &[u8]) {
+        self.0.set(private);
+    }
+
+    fn generate(&mut self, random: &mut dyn Random) -> Result<(), Error> {
+        self.0.generate(random)
+    }
+
+    fn pubkey(&self) -> &[u8] {
+        self.0.pubkey()
+    }
+
+    fn privkey(&self) -> &[u8] {
+        self.0.privkey()
+    }
+
+    fn dh(&self, public: &[u8], out: &mut [u8]) -> Result<(), Error> {
+        self.0.dh(public, out)?;
+        // The comparison takes the same time for every result.
+        let bits = out[..KEY_LEN].iter().fold(0, |bits, byte| bits | byte);
+        if bits == 0 { Err(Error::Dh) } else { Ok(()) }
+    }
 }
 
 /// The resolver of the primitives for one handshake.
@@ -90,7 +139,8 @@ impl CryptoResolver for Primitives {
     }
 
     fn resolve_dh(&self, choice: &DHChoice) -> Option<Box<dyn Dh>> {
-        DefaultResolver.resolve_dh(choice)
+        let dh = DefaultResolver.resolve_dh(choice)?;
+        Some(Box::new(CheckedX25519(dh)))
     }
 
     fn resolve_hash(&self, choice: &HashChoice) -> Option<Box<dyn Hash>> {
@@ -114,5 +164,40 @@ impl Random for SingleDraw {
         }
         bytes.copy_from_slice(&drawn);
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The points of low order: 0, 1, two of order 8, and p - 1, p and p + 1, which are also -1, 0
+    /// and 1 (Bernstein, <https://cr.yp.to/ecdh.html#validate>).
+    const LOW_ORDER: [&str; 7] = [
+        "0000000000000000000000000000000000000000000000000000000000000000",
+        "0100000000000000000000000000000000000000000000000000000000000000",
+        "e0eb7a7c3b41b8ae1656e3faf19fc46ada098deb9c32b1fd866205165f49b800",
+        "5f9c95bca3508c24b1d0b1559c83ef5b04445cc4581c8e86d8224eddd09f1157",
+        "ecffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
+        "edffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
+        "eeffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
+    ];
+
+    fn point(hex: &str) -> PublicKey {
+        let byte = |at| u8::from_str_radix(&hex[2 * at..2 * at + 2], 16).unwrap();
+        PublicKey(std::array::from_fn(byte))
+    }
+
+    #[test]
+    fn points_of_low_order_are_recognised_and_no_handshake_uses_them() {
+        let key = PrivateKey::generate(&mut polypath_core::rng::Seed(1).stream("key")).unwrap();
+        assert!(!has_low_order(&key.public()));
+        for hex in LOW_ORDER {
+            let point = point(hex);
+            assert!(has_low_order(&point), "{hex}");
+            let keys = StaticKeys::new(key.clone(), point);
+            let mut state = keys.initiator([7; KEY_LEN]).unwrap();
+            assert!(state.write_message(&[], &mut [0; 200]).is_err(), "{hex}");
+        }
     }
 }

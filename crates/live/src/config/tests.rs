@@ -317,7 +317,7 @@ fn mistakes_of_a_relay_are_reported_with_their_line() {
         (
             "3p7bfXt9wbTTW2HC7OQ1Nz+DQ8hbeGdNrfx+FG+IK08=",
             &*zeros,
-            "of zeros",
+            "neither zero nor",
         ),
         (
             "192.0.2.9:7101",
