@@ -48,6 +48,7 @@ use crate::control::thread::ControlThread;
 use crate::drive::{Driver, StopHandle, Token};
 use crate::keys;
 use crate::notify::Notifier;
+use crate::privilege;
 use crate::stats::{self, Stats};
 use crate::tun::batch::BatchedTun;
 use crate::udp::PathSocket;
@@ -86,7 +87,9 @@ pub struct Node {
 /// Runs a node until `SIGINT` or `SIGTERM` and returns its counters.
 pub fn run(config: &NodeConfig, options: &Options) -> Result<Stats, NodeError> {
     let notifier = Notifier::from_env();
+    privilege::forbid_dumps();
     let mut node = Node::open_notifying(config, options, &notifier)?;
+    privilege::forbid_dumps();
     let stop = node.stop_handle();
     stop.stop_on(SIGINT)?;
     stop.stop_on(SIGTERM)?;

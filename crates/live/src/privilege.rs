@@ -41,6 +41,14 @@ pub fn drop_privileges(user: Option<&str>) -> Result<(), PrivilegeError> {
     Ok(())
 }
 
+/// Keeps the process out of core dumps and from being traced by other processes of its user, which
+/// could read the private key (`PR_SET_DUMPABLE` in `prctl(2)`). A change of user reverts it.
+pub(crate) fn forbid_dumps() {
+    if let Err(error) = nix::sys::prctl::set_dumpable(false) {
+        tracing::warn!("a core dump of this process could contain the private key: {error}");
+    }
+}
+
 /// Makes `user` and its group the owners of the file `path`, if the process may.
 pub(crate) fn hand_to(user: &str, path: &Path) -> Result<(), PrivilegeError> {
     let user = find(user)?;

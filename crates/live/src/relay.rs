@@ -64,8 +64,10 @@ pub struct RelayServer {
 /// Runs a relay until `SIGINT` or `SIGTERM` and returns its counters, which it also writes to the
 /// file `stats` each second.
 pub fn run(file: &RelayFile, stats: Option<&Path>) -> Result<Stats, RelayError> {
+    privilege::forbid_dumps();
     let mut relay = RelayServer::open(file, stats)?;
     privilege::drop_privileges(None)?;
+    privilege::forbid_dumps();
     relay.report_to(Notifier::from_env());
     let stop = relay.stop_handle();
     // `SIGHUP`, which reloads a node, does not end a relay.
