@@ -2,6 +2,7 @@
 
 use bytes::Bytes;
 use polypath_core::frame::PathId;
+use polypath_core::policy::PathSet;
 use snow::{HandshakeState, StatelessTransportState};
 
 use crate::datagram::{
@@ -49,8 +50,8 @@ pub(crate) struct Initiation {
     pub(crate) index: u32,
     /// The datagram, without a cookie MAC.
     pub(crate) datagram: Bytes,
-    /// The paths on which a cookie has already caused it to be sent again, as bits.
-    repeated: [u64; 4],
+    /// The paths on which a cookie has already caused it to be sent again.
+    repeated: PathSet,
     state: HandshakeState,
 }
 
@@ -79,7 +80,7 @@ impl Initiation {
         Ok(Self {
             index: own.index,
             datagram: bytes.into(),
-            repeated: [0; 4],
+            repeated: PathSet::EMPTY,
             state,
         })
     }
@@ -93,10 +94,9 @@ impl Initiation {
 
     /// Notes that it is sent again on `path`; returns whether it was not before.
     pub(crate) fn mark_repeated(&mut self, path: PathId) -> bool {
-        let (word, bit) = (path.index() / 64, 1 << (path.index() % 64));
-        let is_first = self.repeated[word] & bit == 0;
-        self.repeated[word] |= bit;
-        is_first
+        let before = self.repeated;
+        self.repeated = before.with(path);
+        self.repeated != before
     }
 
     /// Its MAC, which a cookie reply covers.

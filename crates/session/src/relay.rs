@@ -211,11 +211,12 @@ impl<A: Copy + PartialEq + Into<Source>> Relay<A> {
         {
             return Err(Reject::HandshakeCopy);
         }
-        let mut addresses = self.peers.iter().map(|peer| peer.address.get());
+        let address = source.into();
+        let mut sessions = self.peers.iter().map(|peer| &peer.session);
         let origin = Origin {
             path: PATH,
-            source: source.into(),
-            is_peer_address: addresses.any(|address| address == Some(source)),
+            source: address,
+            is_peer_address: sessions.any(|session| session.is_peer_address(PATH, address)),
         };
         let [first, second] = &mut self.peers;
         let read = (first.session).read_initiation(now, &origin, message, |mac| {

@@ -25,7 +25,7 @@ impl Session {
         let origin = Origin {
             path,
             source,
-            is_peer_address: self.sources.get(path.index()) == Some(&Some(source)),
+            is_peer_address: self.is_peer_address(path, source),
         };
         match self.read_initiation(now, &origin, message, |_| false) {
             Ok(initiation) => {
@@ -60,6 +60,11 @@ impl Session {
         let keys = &self.keys;
         let is_valid = |mac: &Authenticator<'_>| keys.verify_session_mac(mac) || has_other_mac(mac);
         (self.attempts).read_initiation(now, origin, message, is_valid)
+    }
+
+    /// Whether the newest authentic datagram on `path` came from `source`.
+    pub(crate) fn is_peer_address(&self, path: PathId, source: Source) -> bool {
+        self.sources.get(path.index()) == Some(&Some(source))
     }
 
     /// Whether the session MAC of an initiation is valid in this session.
