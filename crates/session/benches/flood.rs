@@ -1,6 +1,8 @@
 //! The cost of an initiation of a stranger who knows the public key, beyond the rate limit: it is
 //! answered with a cookie.
 
+mod common;
+
 use bytes::Bytes;
 use criterion::{Criterion, criterion_group, criterion_main};
 use polypath_core::frame::PathId;
@@ -9,23 +11,13 @@ use polypath_core::rng::Seed;
 use polypath_core::time::Time;
 use polypath_session::address::Source;
 use polypath_session::event::Reject;
-use polypath_session::key::PrivateKey;
-use polypath_session::session::{Input, Limits, Output, Session, SessionConfig};
+use polypath_session::session::{Input, Output, Session};
 
 /// Initiations of the flood; more than the rate limit admits at once.
 const FLOOD: usize = 64;
 
 fn session(own: &str, peer: &str) -> Session {
-    let key = |name: &str| PrivateKey::generate(&mut Seed(1).stream(name)).expect("never fails");
-    let config = SessionConfig {
-        private_key: key(own),
-        peer: key(peer).public(),
-        reachable: vec![true],
-        max_datagram: 1500,
-        wall_clock: 1,
-        limits: Limits::default(),
-    };
-    Session::new(config, Box::new(Seed(2).stream(own)))
+    Session::new(common::config(own, peer), Box::new(Seed(2).stream(own)))
 }
 
 /// The first initiations of a stranger, who gets no answer.

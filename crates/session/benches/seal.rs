@@ -1,5 +1,7 @@
 //! The cost of a packet of 1400 bytes in two sessions: sealed by one, opened by the other.
 
+mod common;
+
 use bytes::Bytes;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use polypath_core::frame::PathId;
@@ -7,22 +9,12 @@ use polypath_core::machine::{Wake, step};
 use polypath_core::rng::Seed;
 use polypath_core::time::Time;
 use polypath_session::address::Source;
-use polypath_session::key::PrivateKey;
-use polypath_session::session::{Input, Limits, Output, Session, SessionConfig};
+use polypath_session::session::{Input, Output, Session};
 
 const FRAME_LEN: usize = 1400;
 
 fn session(own: &str, peer: &str) -> Session {
-    let key = |name: &str| PrivateKey::generate(&mut Seed(1).stream(name)).expect("never fails");
-    let config = SessionConfig {
-        private_key: key(own),
-        peer: key(peer).public(),
-        reachable: vec![true],
-        max_datagram: 1500,
-        wall_clock: 1,
-        limits: Limits::default(),
-    };
-    Session::new(config, Box::new(Seed(2).stream(own)))
+    Session::new(common::config(own, peer), Box::new(Seed(2).stream(own)))
 }
 
 /// Wakes `ends[who]` and delivers its datagrams to the other node immediately; returns the number

@@ -1,6 +1,8 @@
 //! The cost of a packet of 1400 bytes in two tunnels, from one application to the other: without a
 //! recorder, and with one that discards its entries.
 
+mod common;
+
 use bytes::Bytes;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use etherparse::PacketBuilder;
@@ -11,14 +13,11 @@ use polypath_core::policy::PolicyConfig;
 use polypath_core::rng::Seed;
 use polypath_core::time::Time;
 use polypath_session::address::Source;
-use polypath_session::key::PrivateKey;
-use polypath_session::session::{Limits, SessionConfig};
 use polypath_session::tunnel::{Input, Output, Tunnel};
 
 const PACKET_LEN: usize = 1400;
 
 fn tunnel(own: &str, peer: &str) -> Tunnel {
-    let key = |name: &str| PrivateKey::generate(&mut Seed(1).stream(name)).expect("never fails");
     let endpoint = EndpointConfig {
         paths: 1,
         policy: PolicyConfig::SinglePath { path: 0 },
@@ -30,14 +29,7 @@ fn tunnel(own: &str, peer: &str) -> Tunnel {
         detector: None,
         liveness: None,
     };
-    let session = SessionConfig {
-        private_key: key(own),
-        peer: key(peer).public(),
-        reachable: vec![true],
-        max_datagram: 1500,
-        wall_clock: 1,
-        limits: Limits::default(),
-    };
+    let session = common::config(own, peer);
     let entropy = Box::new(Seed(2).stream(own));
     Tunnel::new(&endpoint, session, entropy).expect("the configuration is sound")
 }
