@@ -30,8 +30,8 @@ pub fn settling_time(paths: usize) -> Duration {
 
 /// The additional time on a relayed path.
 ///
-/// A node whose keys the relay has lost detects that in the same way, and establishes a new session
-/// with its next attempt: the relay initiates no handshakes, and its response has only one path.
+/// A node whose keys the relay has lost detects that sooner than at a peer, after 1.5 s, and
+/// establishes a new session with its next attempt: the relay initiates no handshakes, and its response has only one path.
 /// Until then the node sends nothing to the peer.
 pub const RELAY_SETTLING_TIME: Duration = Duration(SILENCE_TIMEOUT.0 + MAX_RETRY_INTERVAL.0);
 
