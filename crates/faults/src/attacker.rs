@@ -137,12 +137,11 @@ impl Attacker {
     /// An initiation with the attacker's own key.
     fn handshake(&mut self, at: Time, peer: PublicKey) -> Option<Bytes> {
         let config = SessionConfig {
-            private_key: self.key.clone(),
-            peer,
             reachable: vec![true],
             max_datagram: INITIATION_LEN,
             wall_clock: u64::MAX / 2,
             limits: Limits::default(),
+            ..SessionConfig::new(self.key.clone(), peer)
         };
         let entropy = self
             .seed

@@ -67,16 +67,18 @@ impl Node {
         mutant: Mutant,
     ) -> Self {
         let session = SessionConfig {
-            private_key: key(
-                schedule.seed,
-                end,
-                start.is_impostor && mutant != Mutant::ImpostorHasKey,
-            ),
-            peer: public_key(schedule.seed, end.other()),
             reachable: peer.iter().map(|peer| peer.get().is_some()).collect(),
             max_datagram: MAX_DATAGRAM,
             wall_clock: start.wall_clock,
             limits: schedule.nodes.limits,
+            ..SessionConfig::new(
+                key(
+                    schedule.seed,
+                    end,
+                    start.is_impostor && mutant != Mutant::ImpostorHasKey,
+                ),
+                public_key(schedule.seed, end.other()),
+            )
         };
         let name = format!("faults/entropy/{}/{}", end.name(), start.number);
         let entropy = mutant.entropy(schedule.seed.stream(&name));

@@ -83,6 +83,9 @@ rejects! {
     WrongKey => "wrong-key",
     /// Decryption failed: forged, or corrupted in transit.
     Undecryptable => "undecryptable",
+    /// A response to this node's pending initiation did not decrypt: the pre-shared keys differ, or
+    /// it is forged.
+    WrongResponse => "wrong-response",
     /// An initiation that is not newer than an earlier one: a replay.
     StaleTimestamp => "stale-timestamp",
     /// An initiation beyond the rate limit, with a MAC that proves its sender: a flood.

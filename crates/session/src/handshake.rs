@@ -112,7 +112,7 @@ impl Initiation {
         let mut payload = [0; RESPONSE_LEN];
         match self.state.read_message(response.noise, &mut payload) {
             Ok(RESPONSE_PAYLOAD) => Ok(ResponsePayload::read(&payload)),
-            _ => Err(Reject::Undecryptable),
+            _ => Err(Reject::WrongResponse),
         }
     }
 

@@ -1,4 +1,5 @@
-//! Static X25519 keys (RFC 7748), which identify the two nodes of a session.
+//! Static X25519 keys (RFC 7748), which identify the two nodes of a session, and the pre-shared key
+//! that they may have in common.
 
 use std::fmt;
 use std::str::FromStr;
@@ -19,10 +20,21 @@ pub struct PublicKey(pub [u8; KEY_LEN]);
 
 /// The private half of a node's static key; its `Debug` form does not reveal it.
 ///
-/// It stays in one place of the heap, so that no move leaves a copy behind, and is erased when it is
-/// dropped. The states of handshakes have copies of their own.
+/// It is erased when it is dropped. The states of handshakes have copies of their own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PrivateKey(Secret);
+
+/// A secret that two nodes have in common in addition to their static keys; its `Debug` form does
+/// not reveal it.
+///
+/// Each handshake mixes it in (Noise, section 9: `psk2`). Someone who records the datagrams and can
+/// break X25519 later, as with a quantum computer, still cannot read them without it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PresharedKey(Secret);
+
+/// Secret bytes in one place of the heap, so that no move leaves a copy behind.
 #[derive(Clone, PartialEq, Eq)]
-pub struct PrivateKey(Box<Zeroizing<[u8; KEY_LEN]>>);
+struct Secret(Box<Zeroizing<[u8; KEY_LEN]>>);
 
 /// A text is not a valid key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -35,9 +47,7 @@ pub struct ParseKeyError;
 impl PrivateKey {
     /// Draws a new key from `entropy`.
     pub fn generate(entropy: &mut dyn Entropy) -> Result<Self, EntropyError> {
-        let mut key = Box::new(Zeroizing::new([0; KEY_LEN]));
-        entropy.fill(&mut key[..])?;
-        Ok(Self(key))
+        Secret::generate(entropy).map(Self)
     }
 
     /// The corresponding public key.
@@ -49,43 +59,92 @@ impl PrivateKey {
     /// The key's bytes.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8; KEY_LEN] {
-        &self.0
+        &self.0.0
     }
 
     /// The key in base64, the format of key files.
     #[must_use]
     pub fn to_base64(&self) -> Zeroizing<String> {
-        Zeroizing::new(STANDARD.encode(self.as_bytes()))
+        self.0.to_base64()
     }
 }
 
-fn decode(text: &str) -> Result<Box<Zeroizing<[u8; KEY_LEN]>>, ParseKeyError> {
+impl PresharedKey {
+    /// Draws a new key from `entropy`.
+    pub fn generate(entropy: &mut dyn Entropy) -> Result<Self, EntropyError> {
+        Secret::generate(entropy).map(Self)
+    }
+
+    /// The key's bytes.
+    #[must_use]
+    pub fn as_bytes(&self) -> &[u8; KEY_LEN] {
+        &self.0.0
+    }
+
+    /// The key in base64, the format of key files.
+    #[must_use]
+    pub fn to_base64(&self) -> Zeroizing<String> {
+        self.0.to_base64()
+    }
+}
+
+impl Secret {
+    fn generate(entropy: &mut dyn Entropy) -> Result<Self, EntropyError> {
+        let mut secret = Self::zeroed();
+        entropy.fill(&mut secret.0[..])?;
+        Ok(secret)
+    }
+
+    fn zeroed() -> Self {
+        Self(Box::new(Zeroizing::new([0; KEY_LEN])))
+    }
+
+    fn to_base64(&self) -> Zeroizing<String> {
+        Zeroizing::new(STANDARD.encode(self.0.as_slice()))
+    }
+}
+
+fn decode(text: &str) -> Result<Secret, ParseKeyError> {
     let bytes = STANDARD.decode(text.trim()).map_err(|_| ParseKeyError)?;
     let bytes = Zeroizing::new(bytes);
-    let mut key = Box::new(Zeroizing::new([0; KEY_LEN]));
+    let mut key = Secret::zeroed();
     if bytes.len() != KEY_LEN {
         return Err(ParseKeyError);
     }
-    key.copy_from_slice(&bytes);
+    key.0.copy_from_slice(&bytes);
     Ok(key)
+}
+
+impl FromStr for Secret {
+    type Err = ParseKeyError;
+    fn from_str(text: &str) -> Result<Self, ParseKeyError> {
+        let key = decode(text)?;
+        // A key that everybody knows, as from a zeroed file.
+        if **key.0 == [0; KEY_LEN] {
+            return Err(ParseKeyError);
+        }
+        Ok(key)
+    }
 }
 
 impl FromStr for PrivateKey {
     type Err = ParseKeyError;
     fn from_str(text: &str) -> Result<Self, ParseKeyError> {
-        let key = decode(text)?;
-        // A key that everybody knows, as from a zeroed file.
-        if **key == [0; KEY_LEN] {
-            return Err(ParseKeyError);
-        }
-        Ok(Self(key))
+        text.parse().map(Self)
+    }
+}
+
+impl FromStr for PresharedKey {
+    type Err = ParseKeyError;
+    fn from_str(text: &str) -> Result<Self, ParseKeyError> {
+        text.parse().map(Self)
     }
 }
 
 impl FromStr for PublicKey {
     type Err = ParseKeyError;
     fn from_str(text: &str) -> Result<Self, ParseKeyError> {
-        let key = Self(**decode(text)?);
+        let key = Self(**decode(text)?.0);
         if noise::has_low_order(&key) {
             return Err(ParseKeyError);
         }
@@ -93,9 +152,9 @@ impl FromStr for PublicKey {
     }
 }
 
-impl fmt::Debug for PrivateKey {
+impl fmt::Debug for Secret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("PrivateKey(..)")
+        f.write_str("..")
     }
 }
 
@@ -127,9 +186,10 @@ mod tests {
     }
 
     #[test]
-    fn an_all_zero_private_key_is_refused() {
+    fn all_zero_secrets_are_refused() {
         let zeros = "A".repeat(43) + "=";
         assert_eq!(zeros.parse::<PrivateKey>(), Err(ParseKeyError));
+        assert_eq!(zeros.parse::<PresharedKey>(), Err(ParseKeyError));
     }
 
     #[test]

@@ -190,8 +190,8 @@ mod tests {
     fn pair_of(instance: u64, index: u32) -> KeyPair {
         let key = |name| PrivateKey::generate(&mut Seed(1).stream(name)).unwrap();
         let (a, b) = (key("a"), key("b"));
-        let initiator = StaticKeys::new(a.clone(), b.public());
-        let responder = StaticKeys::new(b, a.public());
+        let initiator = StaticKeys::new(a.clone(), b.public(), None);
+        let responder = StaticKeys::new(b, a.public(), None);
         let own = HandshakeInfo {
             index,
             instance,

@@ -8,7 +8,7 @@ use snow::resolvers::{CryptoResolver, DefaultResolver, RingResolver};
 use snow::types::{Cipher, Dh, Hash, Random};
 use snow::{Builder, Error, HandshakeState};
 
-use crate::key::{KEY_LEN, PrivateKey, PublicKey};
+use crate::key::{KEY_LEN, PresharedKey, PrivateKey, PublicKey};
 
 /// Length of an authentication tag in bytes (RFC 8439).
 pub(crate) const TAG_LEN: usize = 16;
@@ -25,21 +25,28 @@ const PROLOGUE: &[u8] = b"polypath session 3";
 /// The private half of an ephemeral key.
 pub(crate) type Ephemeral = [u8; KEY_LEN];
 
-/// The static keys of a session: this node's key pair and the peer's public key.
+/// The static keys of a session: this node's key pair, the peer's public key, and the key that both
+/// share.
 #[derive(Clone, Debug)]
 pub(crate) struct StaticKeys {
     private: PrivateKey,
     pub(crate) public: PublicKey,
     pub(crate) peer: PublicKey,
+    preshared: Option<PresharedKey>,
 }
 
 impl StaticKeys {
-    pub(crate) fn new(private: PrivateKey, peer: PublicKey) -> Self {
+    pub(crate) fn new(
+        private: PrivateKey,
+        peer: PublicKey,
+        preshared: Option<PresharedKey>,
+    ) -> Self {
         let public = private.public();
         Self {
             private,
             public,
             peer,
+            preshared,
         }
     }
 
@@ -57,9 +64,13 @@ impl StaticKeys {
         let primitives = Primitives {
             ephemeral: Some(ephemeral),
         };
+        let preshared = self.preshared.as_ref();
         Builder::with_resolver(PATTERN.parse()?, Box::new(primitives))
             .local_private_key(self.private.as_bytes())?
-            .psk(PSK_POSITION, &NO_PSK)?
+            .psk(
+                PSK_POSITION,
+                preshared.map_or(&NO_PSK, PresharedKey::as_bytes),
+            )?
             .prologue(PROLOGUE)
     }
 }
@@ -195,7 +206,7 @@ mod tests {
         for hex in LOW_ORDER {
             let point = point(hex);
             assert!(has_low_order(&point), "{hex}");
-            let keys = StaticKeys::new(key.clone(), point);
+            let keys = StaticKeys::new(key.clone(), point, None);
             let mut state = keys.initiator([7; KEY_LEN]).unwrap();
             assert!(state.write_message(&[], &mut [0; 200]).is_err(), "{hex}");
         }

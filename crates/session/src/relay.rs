@@ -64,15 +64,15 @@ impl<A: Copy + PartialEq + Into<Source>> Relay<A> {
     pub fn new(config: &RelayConfig, entropy: [BoxedEntropy; 2]) -> Self {
         let mut nodes = config.nodes.into_iter();
         let mut peer = |entropy| {
+            // There are as many nodes as sources of entropy.
+            let node = nodes.next().unwrap_or(config.nodes[0]);
             let session = SessionConfig {
-                private_key: config.private_key.clone(),
-                // There are as many nodes as sources of entropy.
-                peer: nodes.next().unwrap_or(config.nodes[0]),
                 reachable: vec![false],
                 max_datagram: config.max_datagram,
+                limits: config.limits,
                 // Only initiations carry a timestamp, and a relay sends none.
                 wall_clock: 0,
-                limits: config.limits,
+                ..SessionConfig::new(config.private_key.clone(), node)
             };
             RelayPeer::new(Session::responder(session, entropy))
         };

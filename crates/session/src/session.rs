@@ -21,7 +21,8 @@
 //! [`Limits::responder_grace`] later if the initiator has not, and either after
 //! [`Limits::rekey_after_count`] datagrams unless it has just answered a handshake of the peer.
 //! Retired keys open datagrams that are still in flight for [`Limits::retire_after`], so a rekey
-//! loses nothing. The newest timestamp of the peer is kept for the lifetime of the session.
+//! loses nothing. The newest timestamp of the peer is kept for the lifetime of the session, and the
+//! driver may keep it for the next run ([`SessionConfig::peer_timestamp`]).
 //!
 //! **Instances.** A node draws a random instance number at its start and sends it in each
 //! handshake, so a restart of the peer is recognised regardless of its clock and of the
@@ -108,19 +109,13 @@ impl Session {
         config.reachable.truncate(usize::from(u8::MAX));
         let paths = u8::try_from(config.reachable.len()).unwrap_or(u8::MAX);
         Self {
+            attempts: Attempts::new(&config, paths, entropy),
             limits: config.limits,
             initiates: true,
             answers: true,
             max_datagram: config.max_datagram,
             sources: vec![None; config.reachable.len()],
             reachable: config.reachable,
-            attempts: Attempts::new(
-                config.private_key,
-                config.peer,
-                config.wall_clock,
-                paths,
-                entropy,
-            ),
             keys: Keyring::default(),
             hellos: Hellos::new(paths),
             queued: VecDeque::with_capacity(QUEUE_LEN),
@@ -225,6 +220,14 @@ impl Session {
     #[must_use]
     pub fn features(&self) -> u32 {
         self.features
+    }
+
+    /// The timestamp of the newest initiation of the peer that was accepted, in nanoseconds since
+    /// 1970; 0 if there was none. The next run of this node rejects older ones
+    /// ([`SessionConfig::peer_timestamp`]).
+    #[must_use]
+    pub fn peer_timestamp(&self) -> u64 {
+        self.attempts.peer_timestamp()
     }
 
     /// The number of queued frames and remembered initiations: at most [`CAPACITY`].

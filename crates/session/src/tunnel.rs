@@ -107,6 +107,13 @@ impl Tunnel {
         self.session.peer_paths()
     }
 
+    /// The timestamp of the peer's newest accepted initiation
+    /// ([`Session::peer_timestamp`](crate::session::Session::peer_timestamp)).
+    #[must_use]
+    pub fn peer_timestamp(&self) -> u64 {
+        self.session.peer_timestamp()
+    }
+
     /// The number of buffered frames, handshakes, heartbeats, timers and windows: at most
     /// [`capacity`](Self::capacity), whatever is received.
     #[must_use]

@@ -60,12 +60,11 @@ pub(super) fn session(
 ) -> SessionConfig {
     let is_reachable = |path: &PathConfig| path.target().is_some();
     SessionConfig {
-        private_key,
-        peer: config.peer.public_key,
         reachable: config.paths.iter().map(is_reachable).collect(),
         max_datagram,
         wall_clock: clock.wall_at_zero(),
         limits: Limits::default(),
+        ..SessionConfig::new(private_key, config.peer.public_key)
     }
 }
 

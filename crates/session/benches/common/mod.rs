@@ -8,11 +8,10 @@ use polypath_session::session::{Limits, SessionConfig};
 pub(crate) fn config(own: &str, peer: &str) -> SessionConfig {
     let key = |name: &str| PrivateKey::generate(&mut Seed(1).stream(name)).expect("never fails");
     SessionConfig {
-        private_key: key(own),
-        peer: key(peer).public(),
         reachable: vec![true],
         max_datagram: 1500,
         wall_clock: 1,
         limits: Limits::default(),
+        ..SessionConfig::new(key(own), key(peer).public())
     }
 }

@@ -42,12 +42,11 @@ fn key(name: &str) -> PrivateKey {
 /// A tunnel, and the receiver of its entries.
 fn recorded(config: &EndpointConfig, own: &str, peer: &str) -> (Tunnel, Receiver<Entry>) {
     let session = SessionConfig {
-        private_key: key(own),
-        peer: key(peer).public(),
         reachable: vec![true; 2],
         max_datagram: 1500,
         wall_clock: 1,
         limits: Limits::default(),
+        ..SessionConfig::new(key(own), key(peer).public())
     };
     let (entries, recording) = channel();
     let entropy = Box::new(Seed(2).stream(own));

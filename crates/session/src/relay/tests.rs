@@ -22,12 +22,11 @@ fn key(name: &str) -> PrivateKey {
 
 fn node(name: &str, seed: u64) -> Session {
     let config = SessionConfig {
-        private_key: key(name),
-        peer: key("relay").public(),
         reachable: vec![true],
         max_datagram: 1500,
         wall_clock: WALL + seed,
         limits: Limits::default(),
+        ..SessionConfig::new(key(name), key("relay").public())
     };
     Session::new(config, Box::new(Seed(seed).stream(name)))
 }

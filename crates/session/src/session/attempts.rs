@@ -12,9 +12,9 @@ use crate::entropy::{BoxedEntropy, EntropyError};
 use crate::event::Reject;
 use crate::handshake::{CompletedHandshake, HandshakeInfo, Initiation, ReceivedInitiation};
 use crate::hello::backoff;
-use crate::key::{PrivateKey, PublicKey};
 use crate::mac::{MacKey, Tag};
 use crate::noise::StaticKeys;
+use crate::session::SessionConfig;
 use crate::session::admission::{Admission, Evidence};
 use crate::session::cookie::{CookieJar, CookieSecrets};
 use crate::session::local_identity::LocalIdentity;
@@ -118,31 +118,35 @@ struct AcceptedMessages {
 }
 
 impl Attempts {
-    pub(super) fn new(
-        private: PrivateKey,
-        peer: PublicKey,
-        wall_clock: u64,
-        paths: u8,
-        entropy: BoxedEntropy,
-    ) -> Self {
-        let static_keys = StaticKeys::new(private, peer);
+    /// The handshakes of a session of `paths` paths.
+    pub(super) fn new(config: &SessionConfig, paths: u8, entropy: BoxedEntropy) -> Self {
+        let preshared = config.preshared_key.clone();
+        let static_keys = StaticKeys::new(config.private_key.clone(), config.peer, preshared);
         Self {
             macs: MacKeys::new(&static_keys),
             static_keys,
             local: LocalIdentity::new(paths, entropy),
             clock: WallClock {
-                origin: wall_clock,
+                origin: config.wall_clock,
                 last: 0,
             },
             pending: None,
             unproven: None,
             schedule: Schedule::default(),
-            seen: AcceptedMessages::default(),
+            seen: AcceptedMessages {
+                timestamp: config.peer_timestamp,
+                ..AcceptedMessages::default()
+            },
             admission: Admission::new(usize::from(paths)),
             secrets: CookieSecrets::default(),
             cookies: CookieJar::new(paths),
             reply_path: ReplyPath::new(paths),
         }
+    }
+
+    /// The timestamp of the peer's newest accepted initiation; 0 if there was none.
+    pub(super) fn peer_timestamp(&self) -> u64 {
+        self.seen.timestamp
     }
 
     /// The number of remembered initiations.

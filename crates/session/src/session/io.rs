@@ -5,8 +5,11 @@ use polypath_core::frame::PathId;
 
 use crate::address::Source;
 use crate::event::SessionEvent;
-use crate::key::{PrivateKey, PublicKey};
+use crate::key::{PresharedKey, PrivateKey, PublicKey};
 use crate::session::Limits;
+
+/// The longest accepted datagram unless it is configured, in bytes: a full Ethernet frame.
+const DEFAULT_MAX_DATAGRAM: usize = 1500;
 
 /// The configuration of a session.
 #[derive(Clone, Debug)]
@@ -15,6 +18,12 @@ pub struct SessionConfig {
     pub private_key: PrivateKey,
     /// The peer's static key; initiations of any other are ignored.
     pub peer: PublicKey,
+    /// The key that both nodes have in common; handshakes of nodes with different ones fail.
+    pub preshared_key: Option<PresharedKey>,
+    /// The timestamp of the newest initiation that an earlier run of this node accepted
+    /// ([`Session::peer_timestamp`](super::Session::peer_timestamp)), in nanoseconds since 1970; 0
+    /// if unknown. Older initiations are replays.
+    pub peer_timestamp: u64,
     /// For each path, whether the peer's address is known from the start.
     pub reachable: Vec<bool>,
     /// The longest accepted datagram, in bytes.
@@ -30,13 +39,30 @@ pub struct SessionConfig {
 }
 
 impl SessionConfig {
+    /// The configuration of a session without paths, with defaults for the rest.
+    #[must_use]
+    pub fn new(private_key: PrivateKey, peer: PublicKey) -> Self {
+        Self {
+            private_key,
+            peer,
+            preshared_key: None,
+            peer_timestamp: 0,
+            reachable: Vec::new(),
+            max_datagram: DEFAULT_MAX_DATAGRAM,
+            wall_clock: 0,
+            limits: Limits::default(),
+        }
+    }
+
     /// The configuration of this node's session with a relay of one path, whose address is known.
     #[must_use]
     pub fn with_relay(&self, relay: PublicKey) -> Self {
         Self {
-            peer: relay,
             reachable: vec![true],
-            ..self.clone()
+            max_datagram: self.max_datagram,
+            wall_clock: self.wall_clock,
+            limits: self.limits,
+            ..Self::new(self.private_key.clone(), relay)
         }
     }
 }

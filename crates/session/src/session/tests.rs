@@ -9,6 +9,7 @@ use net::{DELAY, Delivery, Net, PATHS, WALL, config, end, lossless};
 mod attacks;
 mod clock;
 mod net;
+mod preshared;
 mod renewal;
 
 fn seconds(n: u64) -> Time {

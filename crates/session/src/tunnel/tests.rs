@@ -99,12 +99,11 @@ fn node_with(
         liveness,
     };
     let session = SessionConfig {
-        private_key: key(own),
-        peer: key(peer).public(),
         reachable: vec![true; 2],
         max_datagram: 1500,
         wall_clock: 1,
         limits,
+        ..SessionConfig::new(key(own), key(peer).public())
     };
     let entropy = Box::new(Seed(2).stream(own));
     Node {

@@ -226,12 +226,11 @@ fn lonely() -> Tunnel {
         liveness: None,
     };
     let session = SessionConfig {
-        private_key: key("own"),
-        peer: key("peer").public(),
         reachable: vec![true; PATHS],
         max_datagram: 1500,
         wall_clock: 1,
         limits: Limits::default(),
+        ..SessionConfig::new(key("own"), key("peer").public())
     };
     Tunnel::new(&endpoint, session, Box::new(Seed(2).stream("own"))).unwrap()
 }

@@ -36,12 +36,11 @@ struct Node {
 impl Node {
     fn new(private_key: PrivateKey, peer: PublicKey, relay: SocketAddr) -> Self {
         let config = SessionConfig {
-            private_key: private_key.clone(),
-            peer,
             reachable: vec![true],
             max_datagram: MAX_DATAGRAM,
             wall_clock: crate::clock::wall_ns(),
             limits: Limits::default(),
+            ..SessionConfig::new(private_key.clone(), peer)
         };
         let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
         socket.set_nonblocking(true).unwrap();

@@ -10,6 +10,7 @@ use crate::address::Source;
 use crate::datagram::{COOKIE_REPLY, INITIATION, RESPONSE, SESSION_MAC_OFFSET};
 use crate::event::{Reject, SessionEvent};
 use crate::mac::{MAC_LEN, MacKey};
+use crate::session::SessionConfig;
 
 /// `datagram` with one bit flipped, and the MAC of the result for `to`.
 fn forge(datagram: &Bytes, bit: usize, to: &str) -> Bytes {
@@ -78,7 +79,7 @@ fn a_response_with_a_flipped_bit_and_a_valid_mac_is_rejected() {
     let index_bits = 32;
     assert_eq!(net.rejected(0, Reject::UnknownIndex), index_bits);
     assert_eq!(
-        net.rejected(0, Reject::Undecryptable),
+        net.rejected(0, Reject::WrongResponse),
         bits.len() as u64 - index_bits
     );
     assert!(!net.ends[0].session.is_established());
@@ -407,4 +408,31 @@ fn replayed_initiations_do_not_cancel_the_handshake_of_a_restarted_node() {
         let needed = restart_under_replays(names);
         assert!(needed <= DELAY * 2 + Duration::from_millis(1), "{needed:?}");
     }
+}
+
+#[test]
+fn a_restarted_node_that_kept_the_newest_timestamp_answers_no_replay() {
+    let mut net = Net::configured();
+    net.ends[1].session.initiates = false;
+    net.run(seconds(600));
+    let old = initiations(&net, 0);
+    let kept = net.ends[1].session.peer_timestamp();
+    assert!(old.len() >= 4 && kept > WALL, "{} {kept}", old.len());
+    net.delivery = Box::new(|_, _, _| vec![]);
+    let restarted = SessionConfig {
+        peer_timestamp: kept,
+        ..config("b", "a", WALL + 600_000_000_000)
+    };
+    net.ends[1] = end(restarted, 9);
+    net.ends[1].session.initiates = false;
+    for datagram in &old {
+        net.run(net.now + Duration::from_millis(100));
+        net.inject_from(Source::from(5), 1, 0, datagram.clone());
+    }
+    assert_eq!(net.rejected(1, Reject::StaleTimestamp), old.len() as u64);
+    assert_eq!(net.ends[1].sent, 0, "none is answered");
+    net.delivery = lossless();
+    net.ends[0].session.request_rekey(net.now);
+    net.run(net.now + crate::hello::MAX_RETRY_INTERVAL + DELAY * 3);
+    assert!(net.established(), "a new one is");
 }

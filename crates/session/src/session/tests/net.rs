@@ -48,12 +48,11 @@ pub(super) fn key(name: &str) -> PrivateKey {
 
 pub(super) fn config(own: &str, peer: &str, wall_clock: u64) -> SessionConfig {
     SessionConfig {
-        private_key: key(own),
-        peer: key(peer).public(),
         reachable: vec![true; usize::from(PATHS)],
         max_datagram: 1500,
         wall_clock,
         limits: Limits::default(),
+        ..SessionConfig::new(key(own), key(peer).public())
     }
 }
 

@@ -32,12 +32,11 @@ struct Site {
 fn relayed_node(own: &str, peer: &str, seed: u64) -> Node {
     let mut node = watched(own, peer, Some(LivenessConfig::default()));
     let session = SessionConfig {
-        private_key: key(own),
-        peer: key(peer).public(),
         reachable: vec![true; 2],
         max_datagram: 1500,
         wall_clock: 1 + seed,
         limits: Limits::default(),
+        ..SessionConfig::new(key(own), key(peer).public())
     };
     let session = session.with_relay(key("relay").public());
     let entropy = Box::new(Seed(3 + seed).stream(own));

@@ -38,12 +38,11 @@ fn config(first_sequence: u64) -> EndpointConfig {
 fn start(who: usize, wall: u64, first_sequence: u64) -> Node {
     let name = |who: usize| ["a", "b"][who];
     let session = SessionConfig {
-        private_key: key(name(who)),
-        peer: key(name(1 - who)).public(),
         reachable: vec![true; 2],
         max_datagram: 1500,
         wall_clock: wall,
         limits: Limits::default(),
+        ..SessionConfig::new(key(name(who)), key(name(1 - who)).public())
     };
     let entropy = Box::new(Seed(wall).stream(name(who)));
     Node {
