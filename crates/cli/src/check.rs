@@ -9,7 +9,7 @@ use polypath_document::file::InputFile;
 use polypath_document::{FileKind, shell_word};
 use polypath_live::config::NodeConfig;
 use polypath_live::config::relay::RelayFile;
-use polypath_live::keys;
+use polypath_live::keys::{self, KeyError};
 use polypath_live::recording::{Reader, RecordingError, RecordingHeader};
 use polypath_scenario::{Experiment, check_trace};
 use polypath_session::key::PrivateKey;
@@ -203,18 +203,22 @@ fn check_scenario(path: &Path, text: String) -> Result<bool, String> {
 
 fn check_node(path: &Path, text: &str) -> Result<(), String> {
     let config = NodeConfig::of_file(path, text).map_err(|error| error.to_string())?;
-    check_key_of(path, "node.key_file", &config.node.key_file)
+    check_key_of(path, "node.key_file", keys::load(&config.node.key_file))?;
+    match &config.peer.preshared_key_file {
+        Some(file) => check_key_of(path, "peer.preshared_key_file", keys::load_preshared(file)),
+        None => Ok(()),
+    }
 }
 
 fn check_relay(path: &Path, text: &str) -> Result<(), String> {
     let file = RelayFile::of_file(path, text).map_err(|error| error.to_string())?;
-    check_key_of(path, "relay.key_file", &file.relay.key_file)
+    check_key_of(path, "relay.key_file", keys::load(&file.relay.key_file))
 }
 
-/// Checks the key file that the `key` of a file names.
-fn check_key_of(path: &Path, key: &str, key_file: &Path) -> Result<(), String> {
+/// Reports an error in the key file that the `key` of a file names.
+fn check_key_of<K>(path: &Path, key: &str, loaded: Result<K, KeyError>) -> Result<(), String> {
     let path = path.display();
-    let loaded = keys::load(key_file).map(drop);
+    let loaded = loaded.map(drop);
     loaded.map_err(|error| format!("{path}: `{key}`: {error}"))
 }
 

@@ -22,6 +22,10 @@ pub(crate) struct Args {
     /// time, unless it is a device.
     #[arg(long, value_name = "FILE")]
     stats: Option<PathBuf>,
+    /// Keep the time of the peer's newest handshake in this file, so that replayed ones get no
+    /// answer after a restart. The node runs without it if it cannot be read or written.
+    #[arg(long, value_name = "FILE")]
+    state: Option<PathBuf>,
     /// Record the inputs and decisions of the node's endpoint in this file for `polypath replay`,
     /// without payloads and keys. An existing file is replaced.
     #[arg(long, value_name = "FILE")]
@@ -40,12 +44,16 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let outputs = [
         ("--events", &args.events),
         ("--stats", &args.stats),
+        ("--state", &args.state),
         ("--record", &args.record),
     ];
-    output::check_distinct(&outputs, &[&args.config, &config.node.key_file])?;
+    let mut inputs = vec![&*args.config, &*config.node.key_file];
+    inputs.extend(config.peer.preshared_key_file.as_deref());
+    output::check_distinct(&outputs, &inputs)?;
     let options = node::Options {
         events: args.events.clone(),
         stats: args.stats.clone(),
+        state: args.state.clone(),
         record: args.record.clone(),
         file: Some(args.config.clone()),
         origin_ns: args.origin_ns,

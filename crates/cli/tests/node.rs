@@ -1,6 +1,8 @@
 //! The command line of `polypath node`: two processes with the files of docs/two-nodes.
 
 mod common;
+#[path = "node/keys.rs"]
+mod keys;
 #[path = "node/operation.rs"]
 mod operation;
 #[path = "node/refused.rs"]
@@ -409,7 +411,10 @@ fn a_full_disk_does_not_change_the_exit_code_of_a_stop() {
     let ended = a.0.wait().unwrap();
     let log = fs::read_to_string(log_of(file)).unwrap();
     assert!(ended.success(), "{ended}: {log}");
-    assert!(log.contains("the last statistics are not written"), "{log}");
+    assert!(
+        log.contains("the last statistics cannot be written"),
+        "{log}"
+    );
 }
 
 #[test]

@@ -160,6 +160,11 @@ pub struct PeerConfig {
     #[serde(deserialize_with = "public_key")]
     #[schemars(with = "String")]
     pub public_key: PublicKey,
+    /// The file of a key that both nodes have in common, relative to the configuration file; made
+    /// by `polypath key --preshared` on one machine and copied to the other. It protects recorded
+    /// traffic from a future quantum computer.
+    #[serde(default)]
+    pub preshared_key_file: Option<PathBuf>,
 }
 
 /// One path to the peer.
@@ -269,9 +274,13 @@ impl NodeConfig {
             check::check(config, problems);
             check::check_user(config, problems);
             check::check_key(config, &directory.join(&config.node.key_file), problems);
+            check::check_preshared_key(config, directory, problems);
         };
         let (mut config, _) = document::read_checked(text, &name, &[], check)?;
         config.node.key_file = directory.join(&config.node.key_file);
+        if let Some(file) = &mut config.peer.preshared_key_file {
+            *file = directory.join(&file);
+        }
         if let Control::Socket(control) = &mut config.control
             && let Some(socket) = &mut control.socket
         {

@@ -1,16 +1,17 @@
 //! Key files, and the operating system's random source.
 //!
-//! A key file holds the private key of a node, base64 on one line, and is readable for its owner
-//! alone.
+//! A key file holds the private key of a node, or the pre-shared key of two, base64 on one line, and
+//! is readable for its owner alone.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
 use polypath_document::{FileKind, WrongKind, check_kind, file, shell_word};
 use polypath_session::entropy::{Entropy, EntropyError};
-use polypath_session::key::{ParseKeyError, PrivateKey, PublicKey};
+use polypath_session::key::{ParseKeyError, PresharedKey, PrivateKey, PublicKey};
 use zeroize::Zeroizing;
 
 /// The number of bytes that are read: more than a key, to recognise files of other kinds.
@@ -33,13 +34,13 @@ pub enum KeyError {
     #[error("{path}: exists and is not overwritten; choose another name or remove it first", path = .0.display())]
     Exists(PathBuf),
     /// The file does not exist.
-    #[error("{path}: there is no such key file; make one with `polypath key {word}`", path = .0.display(), word = word(.0))]
-    Missing(PathBuf),
+    #[error("{path}: there is no such key file; make one with `{1} {word}`", path = .0.display(), word = word(.0))]
+    Missing(PathBuf, &'static str),
     /// The path names a directory.
     #[error("{path}: is a directory; name the key file in it", path = .0.display())]
     Directory(PathBuf),
     /// Others may read the private key.
-    #[error("{path}: others may read this private key; run `chmod 600 {word}`", path = .0.display(), word = word(.0))]
+    #[error("{path}: others may read this secret key; run `chmod 600 {word}`", path = .0.display(), word = word(.0))]
     Exposed(PathBuf),
     /// The file does not hold a key.
     #[error("{path}: {1}", path = .0.display())]
@@ -63,31 +64,54 @@ pub enum KeyError {
 /// Generates a key pair, writes the private key to the new file `path` (mode 0600) and returns the
 /// public key.
 pub fn generate(path: &Path) -> Result<PublicKey, KeyError> {
+    let key = PrivateKey::generate(&mut SystemEntropy)?;
+    create(path, &key.to_base64())?;
+    Ok(key.public())
+}
+
+/// Generates a pre-shared key and writes it to the new file `path` (mode 0600).
+pub fn generate_preshared(path: &Path) -> Result<(), KeyError> {
+    let key = PresharedKey::generate(&mut SystemEntropy)?;
+    create(path, &key.to_base64())
+}
+
+fn create(path: &Path, key: &str) -> Result<(), KeyError> {
     let error = |source: io::Error| match source.kind() {
         io::ErrorKind::AlreadyExists => KeyError::Exists(path.to_owned()),
         _ => io_error(path, source),
     };
-    let key = PrivateKey::generate(&mut SystemEntropy)?;
     let mut file = OpenOptions::new()
         .write(true)
         .create_new(true)
         .mode(0o600)
         .open(path)
         .map_err(error)?;
-    writeln!(file, "{}", *key.to_base64())
+    writeln!(file, "{key}")
         .and_then(|()| file.sync_all())
         .map_err(|source| {
             // A truncated key file is worse than none.
             let _ = fs::remove_file(path);
             io_error(path, source)
-        })?;
-    Ok(key.public())
+        })
 }
 
 /// Reads the private key in `path`, which must be readable for its owner alone.
 pub fn load(path: &Path) -> Result<PrivateKey, KeyError> {
+    read(path, "polypath key")
+}
+
+/// Reads the pre-shared key in `path`, which must be readable for its owner alone.
+pub fn load_preshared(path: &Path) -> Result<PresharedKey, KeyError> {
+    read(path, "polypath key --preshared")
+}
+
+/// Reads a key that `command` makes.
+fn read<K: FromStr<Err = ParseKeyError>>(
+    path: &Path,
+    command: &'static str,
+) -> Result<K, KeyError> {
     let file = file::open(path).map_err(|source| match source.kind() {
-        io::ErrorKind::NotFound => KeyError::Missing(path.to_owned()),
+        io::ErrorKind::NotFound => KeyError::Missing(path.to_owned(), command),
         io::ErrorKind::IsADirectory => KeyError::Directory(path.to_owned()),
         _ => io_error(path, source),
     })?;
@@ -135,6 +159,23 @@ mod tests {
         assert!(matches!(generate(&path), Err(KeyError::Exists(_))));
         assert_eq!(load(&path).unwrap().public(), public);
         assert_ne!(generate(&directory.path().join("b.key")).unwrap(), public);
+    }
+
+    #[test]
+    fn preshared_keys_are_written_once_and_read_again() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("ab.psk");
+        let missing = load_preshared(&path).unwrap_err().to_string();
+        assert!(missing.contains("polypath key --preshared"), "{missing}");
+        generate_preshared(&path).unwrap();
+        let key = load_preshared(&path).unwrap();
+        assert!(matches!(
+            generate_preshared(&path),
+            Err(KeyError::Exists(_))
+        ));
+        assert_eq!(load_preshared(&path).unwrap(), key);
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
+        assert!(matches!(load_preshared(&path), Err(KeyError::Exposed(_))));
     }
 
     #[test]

@@ -32,6 +32,7 @@ mod io;
 mod management;
 mod path_log;
 mod paths;
+mod peer_timestamp;
 mod session_log;
 mod setup;
 mod statistics;
@@ -39,6 +40,7 @@ mod statistics;
 use std::path::PathBuf;
 
 use polypath_core::frame::PathId;
+use polypath_session::session::SessionConfig;
 use polypath_session::tunnel::packet_overhead;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
@@ -53,12 +55,13 @@ use crate::stats::{self, Stats};
 use crate::tun::batch::BatchedTun;
 use crate::udp::PathSocket;
 pub use error::NodeError;
-use event_handler::NodeEventHandler;
+use event_handler::{NodeEventHandler, OutputFiles};
 use io::NodeIo;
 use io::events::EventFile;
 use io::sockets::{self, OpenedPaths};
 use paths::silence_detector::SilenceDetector;
 use paths::{Paths, TunMtu};
+use peer_timestamp::PeerTimestampFile;
 
 /// Output files of a run, and its time zero.
 #[derive(Clone, Debug, Default)]
@@ -68,6 +71,8 @@ pub struct Options {
     pub events: Option<PathBuf>,
     /// The file of counters ([`Stats`]), replaced each second and at the end.
     pub stats: Option<PathBuf>,
+    /// The file that keeps the timestamp of the peer's newest initiation for the next run.
+    pub state: Option<PathBuf>,
     /// The file that records the inputs and outputs of the endpoint ([`crate::recording`]).
     pub record: Option<PathBuf>,
     /// The configuration file that a reload reads; without it the node cannot reload.
@@ -112,10 +117,16 @@ impl Node {
         let clock = setup::clock(options.origin_ns)?;
         let private_key = keys::load(&config.node.key_file)?;
         let public_key = private_key.public();
+        let preshared = config.peer.preshared_key_file.as_deref();
+        let preshared_key = preshared.map(keys::load_preshared).transpose()?;
         let events = options.events.as_deref().map(EventFile::create);
         let events = events.transpose()?;
         let stats = options.stats.as_deref().map(setup::stats_writer);
         let stats = stats.transpose()?;
+        let peer_timestamp = options.state.as_deref().map(|path| {
+            let wall_clock = clock.wall_at_zero().saturating_add(clock.now().0);
+            PeerTimestampFile::open(path, config.peer.public_key, wall_clock)
+        });
         let endpoint = config.endpoint();
         let recorder = options.record.as_deref();
         let recorder = recorder.map(|path| setup::recorder(path, &endpoint));
@@ -130,7 +141,13 @@ impl Node {
         // With an MTU of the TUN device above those of the paths, IP fragments and reassembles
         // datagrams.
         let max_datagram = longest.max(usize::from(mtu) + packet_overhead(true));
-        let session = setup::session(config, private_key, max_datagram, clock);
+        let session = SessionConfig {
+            preshared_key,
+            peer_timestamp: peer_timestamp
+                .as_ref()
+                .map_or(0, PeerTimestampFile::timestamp),
+            ..setup::session(config, private_key, max_datagram, clock)
+        };
         let mut tunnel = setup::tunnel(config, &endpoint, &session)?;
         if let Some(recorder) = recorder {
             tunnel = tunnel.with_recorder(recorder);
@@ -157,7 +174,11 @@ impl Node {
         let is_configured = config.node.tun.mtu.is_some();
         paths.set_tun_mtu(TunMtu { mtu, is_configured });
         let io = NodeIo::new(BatchedTun::new(tun, offload), paths, events);
-        let mut handler = NodeEventHandler::new(tunnel, io, stats, driver.watcher(), clock);
+        let files = OutputFiles {
+            stats,
+            peer_timestamp,
+        };
+        let mut handler = NodeEventHandler::new(tunnel, io, files, driver.watcher(), clock);
         handler.set_mtu_discovery(clock.now(), config.discovers_mtu())?;
         let control_thread = control::start(
             config,

@@ -21,7 +21,7 @@ use crate::drive::{Driver, StopHandle, Token};
 use crate::keys::{self, KeyError, SystemEntropy};
 use crate::notify::{Notifier, Supervision};
 use crate::privilege::{self, PrivilegeError};
-use crate::stats::{self as counters, StatsFile, StatsWriter};
+use crate::stats::{self as counters, SnapshotWriter, Snapshots, StatsFile};
 use crate::udp::{PathSocket, UdpError};
 use event_handler::RelayEventHandler;
 use path::RelayPath;
@@ -131,9 +131,9 @@ impl RelayServer {
     }
 }
 
-fn stats_writer(path: &Path) -> Result<StatsWriter<Stats>, RelayError> {
+fn stats_writer(path: &Path) -> Result<SnapshotWriter<Stats>, RelayError> {
     let opened = StatsFile::new(path);
-    let started = opened.and_then(|file| StatsWriter::start(file, "the relay"));
+    let started = opened.and_then(|file| SnapshotWriter::start(file, Snapshots::STATS));
     started.map_err(|source| RelayError::File {
         path: path.to_owned(),
         source,

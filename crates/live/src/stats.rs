@@ -18,7 +18,7 @@ use serde_json::{Map, Value, json};
 
 pub use file::{Kind, StatsFile, kind_of};
 pub use interface_status::{InterfaceStatus, Missing};
-pub(crate) use writer::StatsWriter;
+pub(crate) use writer::{SnapshotWriter, Snapshots};
 
 use crate::drive::DriveReport;
 

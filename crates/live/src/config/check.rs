@@ -53,6 +53,23 @@ pub(super) fn check_key(config: &NodeConfig, own: &Path, problems: &mut Problems
     }
 }
 
+/// Checks that the pre-shared key is not the node's own private key; relative paths are relative to
+/// `directory`. A file that cannot be read is reported when the node opens it.
+pub(super) fn check_preshared_key(config: &NodeConfig, directory: &Path, problems: &mut Problems) {
+    let Some(preshared) = &config.peer.preshared_key_file else {
+        return;
+    };
+    let own = keys::load(&directory.join(&config.node.key_file));
+    let preshared = keys::load_preshared(&directory.join(preshared));
+    if let (Ok(own), Ok(preshared)) = (own, preshared)
+        && own.as_bytes() == preshared.as_bytes()
+    {
+        let remedy = "make a key with `polypath key --preshared`, and copy it to the peer";
+        let message = "this is the node's own private key";
+        problems.report("peer.preshared_key_file", message, remedy);
+    }
+}
+
 /// Checks that the user exists on this machine.
 pub(super) fn check_user(config: &NodeConfig, problems: &mut Problems) {
     if let Some(name) = &config.node.user

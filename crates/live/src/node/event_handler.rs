@@ -10,11 +10,12 @@ use serde_json::Value;
 use super::driver::{CatchUpDriver, Progress};
 use super::io::NodeIo;
 use super::management::{COMMANDS, Management};
+use super::peer_timestamp::PeerTimestampFile;
 use super::statistics::{Statistics, status_line};
 use crate::clock::{Clock, next_second};
 use crate::control::commands::Command;
 use crate::drive::{BUDGET, EventHandler, Token, Watcher};
-use crate::stats::{Stats, StatsWriter};
+use crate::stats::{SnapshotWriter, Stats};
 
 /// The token of the TUN device; the token of a path is its number.
 pub(super) const TUN: Token = Token(u32::MAX);
@@ -26,12 +27,19 @@ const PATIENCE: Duration = Duration::from_secs(4);
 /// of work.
 const TURN_WITH_OFFLOAD: usize = 64;
 
+/// The files that the end of a second writes.
+#[derive(Debug, Default)]
+pub(super) struct OutputFiles {
+    pub(super) stats: Option<SnapshotWriter<Stats>>,
+    pub(super) peer_timestamp: Option<PeerTimestampFile>,
+}
+
 /// A tunnel and its descriptors.
 pub(super) struct NodeEventHandler {
     driver: CatchUpDriver<Tunnel>,
     io: NodeIo,
     statistics: Statistics,
-    stats: Option<StatsWriter<Stats>>,
+    files: OutputFiles,
     clock: Clock,
     /// The start of the next second, when statistics are written and floods are counted.
     second_at: Time,
@@ -45,7 +53,7 @@ impl NodeEventHandler {
     pub(super) fn new(
         tunnel: Tunnel,
         io: NodeIo,
-        stats: Option<StatsWriter<Stats>>,
+        files: OutputFiles,
         watcher: Watcher,
         clock: Clock,
     ) -> Self {
@@ -59,7 +67,7 @@ impl NodeEventHandler {
             driver: CatchUpDriver::new(tunnel, now, turn),
             io,
             statistics: Statistics::new(now),
-            stats,
+            files,
             clock,
             second_at: now,
             silence_at: Some(now + PATIENCE),
@@ -78,8 +86,11 @@ impl NodeEventHandler {
             ..self.count(now)
         };
         let finished = self.io.finish();
-        if let Some(writer) = &mut self.stats {
+        if let Some(writer) = &mut self.files.stats {
             writer.finish(stats.clone());
+        }
+        if let Some(file) = &mut self.files.peer_timestamp {
+            file.finish(self.driver.machine().peer_timestamp());
         }
         finished.map(|()| stats)
     }
@@ -109,8 +120,11 @@ impl NodeEventHandler {
         self.management
             .supervision
             .notify_status(status_line(&stats));
-        if let Some(writer) = &self.stats {
-            writer.submit(stats);
+        if let Some(writer) = &self.files.stats {
+            let _ = writer.submit(stats);
+        }
+        if let Some(file) = &mut self.files.peer_timestamp {
+            file.keep(self.driver.machine().peer_timestamp());
         }
     }
 

@@ -124,6 +124,10 @@ const fn remedy(reason: Reject, by_relay: bool) -> &'static str {
             "; compare the keys in the files of the node and the relay"
         }
         Reject::WrongKey | Reject::BadMac => "; compare the keys in the files of both nodes",
+        Reject::WrongResponse if by_relay => "; it is forged, or was modified in transit",
+        Reject::WrongResponse => {
+            "; do the files of both nodes name the same `preshared_key_file`, with the same content?"
+        }
         Reject::StaleTimestamp => "; is the peer's clock set back?",
         Reject::WrongPath => {
             "; do the files of both nodes list their `[[path]]` tables in the same order?"

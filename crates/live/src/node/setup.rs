@@ -16,7 +16,7 @@ use crate::interfaces::netlink;
 use crate::interfaces::uplink::TUN_ALIAS;
 use crate::keys::SystemEntropy;
 use crate::recording::{self, RecordingHeader};
-use crate::stats::{Stats, StatsFile, StatsWriter};
+use crate::stats::{SnapshotWriter, Snapshots, Stats, StatsFile};
 use crate::tun::{Tun, TunConfig, TunError};
 use crate::udp::PathSocket;
 
@@ -41,9 +41,9 @@ pub(super) fn recorder(path: &Path, endpoint: &EndpointConfig) -> Result<Recorde
 }
 
 /// A writer of statistics to the file `path`.
-pub(super) fn stats_writer(path: &Path) -> Result<StatsWriter<Stats>, NodeError> {
+pub(super) fn stats_writer(path: &Path) -> Result<SnapshotWriter<Stats>, NodeError> {
     let opened = StatsFile::new(path);
-    let started = opened.and_then(|file| StatsWriter::start(file, "the node"));
+    let started = opened.and_then(|file| SnapshotWriter::start(file, Snapshots::STATS));
     started.map_err(|source| NodeError::File {
         option: "--stats",
         path: path.to_owned(),

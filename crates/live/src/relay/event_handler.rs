@@ -13,12 +13,12 @@ use super::stats::{PathStats, Stats, VERSION};
 use crate::clock::next_second;
 use crate::drive::{EventHandler, Token};
 use crate::notify::Supervision;
-use crate::stats::StatsWriter;
+use crate::stats::SnapshotWriter;
 
 /// The paths of a relay.
 pub(super) struct RelayEventHandler {
     paths: Vec<RelayPath>,
-    stats: Option<StatsWriter<Stats>>,
+    stats: Option<SnapshotWriter<Stats>>,
     /// The status for the service manager.
     pub(super) supervision: Supervision,
     /// The start of the next second, when floods are counted and statistics written.
@@ -29,7 +29,11 @@ pub(super) struct RelayEventHandler {
 
 impl RelayEventHandler {
     /// A handler that starts at `now`.
-    pub(super) fn new(paths: Vec<RelayPath>, stats: Option<StatsWriter<Stats>>, now: Time) -> Self {
+    pub(super) fn new(
+        paths: Vec<RelayPath>,
+        stats: Option<SnapshotWriter<Stats>>,
+        now: Time,
+    ) -> Self {
         Self {
             paths,
             stats,
@@ -92,7 +96,7 @@ impl EventHandler for RelayEventHandler {
             let stats = self.count(now);
             self.supervision.notify_status(status_line(&stats.paths));
             if let Some(writer) = &self.stats {
-                writer.submit(stats);
+                let _ = writer.submit(stats);
             }
         }
         Ok(())

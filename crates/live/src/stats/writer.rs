@@ -1,4 +1,4 @@
-//! A thread that writes statistics for a thread that must not block on a disk.
+//! A thread that writes a file again and again for a thread that must not block on a disk.
 
 use std::io;
 use std::sync::Arc;
@@ -10,62 +10,90 @@ use serde::Serialize;
 use super::StatsFile;
 use crate::writer_thread::{PATIENCE, WriterThread};
 
-/// The handle of a thread that writes statistics to a file.
+/// The words of the warnings about a file.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Snapshots {
+    /// The option of the command line that names the file.
+    pub(crate) option: &'static str,
+    /// The content of the file, in the singular or plural that follows "the last".
+    pub(crate) content: &'static str,
+    /// The consequence of a failure before the end.
+    pub(crate) on_failure: &'static str,
+}
+
+impl Snapshots {
+    /// The statistics of a node or relay, written each second.
+    pub(crate) const STATS: Self = Self {
+        option: "--stats",
+        content: "statistics",
+        on_failure: "the program continues and retries each second",
+    };
+}
+
+/// The handle of a thread that replaces the content of a file.
 #[derive(Debug)]
-pub(crate) struct StatsWriter<S> {
+pub(crate) struct SnapshotWriter<S> {
     sender: Option<Sender<Submission<S>>>,
     /// Whether the thread has not yet written the last submission.
     busy: Arc<AtomicBool>,
     thread: WriterThread,
     name: String,
+    words: Snapshots,
 }
 
 #[derive(Debug)]
 struct Submission<S> {
-    stats: S,
+    snapshot: S,
     is_last: bool,
 }
 
-impl<S: Serialize + Send + 'static> StatsWriter<S> {
-    /// Starts the thread for `file`; warnings name the `owner` of the statistics.
-    pub(crate) fn start(file: StatsFile, owner: &'static str) -> io::Result<Self> {
+impl<S: Serialize + Send + 'static> SnapshotWriter<S> {
+    /// Starts the thread for `file`.
+    pub(crate) fn start(file: StatsFile, words: Snapshots) -> io::Result<Self> {
         let (sender, submissions) = mpsc::channel();
         let busy = Arc::new(AtomicBool::new(false));
         let name = file.path().display().to_string();
         let is_busy = busy.clone();
-        let work = move || write(&file, owner, &submissions, &is_busy);
+        let work = move || write(&file, words, &submissions, &is_busy);
         Ok(Self {
             sender: Some(sender),
             busy,
-            thread: WriterThread::start("statistics", work)?,
+            thread: WriterThread::start("file writer", work)?,
             name,
+            words,
         })
     }
 
-    /// Submits statistics, or drops them if the last ones are not written yet; never blocks.
-    pub(crate) fn submit(&self, stats: S) {
-        if !self.busy.swap(true, Ordering::AcqRel) {
-            self.send(stats, false);
+    /// Submits a snapshot, unless the last one is not written yet; never blocks. Returns whether it
+    /// is submitted.
+    pub(crate) fn submit(&self, snapshot: S) -> bool {
+        let is_free = !self.busy.swap(true, Ordering::AcqRel);
+        if is_free {
+            self.send(snapshot, false);
         }
+        is_free
     }
 
-    /// Submits the last statistics and waits until they are written or given up.
-    pub(crate) fn finish(&mut self, stats: S) {
-        self.send(stats, true);
+    /// Submits the last snapshot and waits until it is written or given up.
+    pub(crate) fn finish(&mut self, snapshot: S) {
+        self.send(snapshot, true);
         self.sender = None;
         if !self.thread.await_end() {
             let seconds = PATIENCE.as_secs();
+            let Snapshots {
+                option, content, ..
+            } = self.words;
             tracing::warn!(
-                "--stats {}: the last statistics are not written within {seconds} s; giving up",
+                "{option} {}: gave up writing the last {content} after {seconds} s",
                 self.name
             );
         }
     }
 
-    fn send(&self, stats: S, is_last: bool) {
+    fn send(&self, snapshot: S, is_last: bool) {
         if let Some(sender) = &self.sender {
             // A panic message of the thread is already on standard error.
-            let _ = sender.send(Submission { stats, is_last });
+            let _ = sender.send(Submission { snapshot, is_last });
         }
     }
 }
@@ -74,24 +102,27 @@ impl<S: Serialize + Send + 'static> StatsWriter<S> {
 /// and at the end.
 fn write<S: Serialize>(
     file: &StatsFile,
-    owner: &str,
+    words: Snapshots,
     submissions: &Receiver<Submission<S>>,
     busy: &AtomicBool,
 ) {
+    let Snapshots {
+        option,
+        content,
+        on_failure,
+    } = words;
     let mut logged = false;
-    while let Ok(Submission { stats, is_last }) = submissions.recv() {
-        let written = file.write(&stats);
+    while let Ok(Submission { snapshot, is_last }) = submissions.recv() {
+        let written = file.write(&snapshot);
         busy.store(false, Ordering::Release);
         let path = file.path().display();
         match written {
             Ok(()) => logged = false,
             Err(error) if is_last => {
-                tracing::warn!("--stats {path}: {error}; the last statistics are not written");
+                tracing::warn!("{option} {path}: {error}; the last {content} cannot be written");
             }
             Err(error) if !logged => {
-                tracing::warn!(
-                    "--stats {path}: {error}; {owner} continues and retries each second"
-                );
+                tracing::warn!("{option} {path}: {error}; {on_failure}");
                 logged = true;
             }
             Err(_) => {}
@@ -121,7 +152,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("stats.json");
         let file = StatsFile::new(&path).unwrap();
-        let mut writer = StatsWriter::start(file, "the test").unwrap();
+        let mut writer = SnapshotWriter::start(file, Snapshots::STATS).unwrap();
         let gate = Arc::new(Barrier::new(2));
         // The first blocks in the thread, and those after it are dropped.
         for number in 0..100 {
@@ -141,7 +172,7 @@ mod tests {
         let folder = directory.path().join("folder");
         fs::create_dir(&folder).unwrap();
         let file = StatsFile::new(&folder.join("stats.json")).unwrap();
-        let mut writer = StatsWriter::start(file, "the test").unwrap();
+        let mut writer = SnapshotWriter::start(file, Snapshots::STATS).unwrap();
         fs::remove_dir(&folder).unwrap();
         writer.submit(1);
         writer.finish(2);

@@ -39,6 +39,10 @@ pub(super) fn fixed_keys(old: &NodeConfig, new: &NodeConfig, running: Running) -
             "peer.public_key",
             old.peer.public_key != new.peer.public_key,
         ),
+        (
+            "peer.preshared_key_file",
+            old.peer.preshared_key_file != new.peer.preshared_key_file,
+        ),
         ("path (their number)", old.paths.len() != new.paths.len()),
         ("path (their order)", is_reordered(&old.paths, &new.paths)),
     ]);

@@ -1,0 +1,86 @@
+//! Pre-shared keys, and what a node keeps over a restart.
+
+use super::operation::{await_status, is_up};
+use super::*;
+
+/// Creates a pre-shared key and names it in the file of a node.
+fn share(files: &Files, node: &Path, name: &str) {
+    let key = files.path(name);
+    if !key.exists() {
+        let output = polypath().args(["key", "--preshared"]).arg(&key).output();
+        assert_eq!(printed(&output.unwrap()), "");
+    }
+    edit(
+        node,
+        "[peer]",
+        &format!("[peer]\npreshared_key_file = \"{name}\""),
+    );
+}
+
+#[test]
+fn nodes_with_a_preshared_key_connect_and_keep_the_peers_timestamp() {
+    let Some(testbed) = Testbed::new() else {
+        return;
+    };
+    let (file, kept) = (&testbed.files.b, testbed.files.path("b.json"));
+    share(&testbed.files, &testbed.files.a, "ab.psk");
+    share(&testbed.files, file, "ab.psk");
+    let start_b = || Node::start_with(&testbed.b, file, &["--state".as_ref(), kept.as_ref()]);
+    let a = testbed.start_a();
+    let b = start_b();
+    await_status(file, is_up);
+    let timestamp = || {
+        let text = fs::read_to_string(&kept).unwrap_or_default();
+        let state: serde_json::Value = serde_json::from_str(&text).unwrap_or_default();
+        state["timestamp"].as_u64().unwrap_or(0)
+    };
+    // The first handshake may have been node b's own; one of a restarted node is not.
+    drop(a);
+    let _a = testbed.start_a();
+    let is_kept = (0..200).any(|_| {
+        std::thread::sleep(Duration::from_millis(100));
+        timestamp() > 0
+    });
+    assert!(is_kept, "no handshake of the peer is kept");
+    let first = timestamp();
+    // Without notice, as by a power failure.
+    drop(b);
+    let _b = start_b();
+    await_log(file, "session established", 1);
+    await_status(file, is_up);
+    assert!(timestamp() >= first);
+    let log = fs::read_to_string(log_of(file)).unwrap();
+    assert!(!log.contains("--state"), "{log}");
+}
+
+#[test]
+fn different_preshared_keys_are_logged_as_the_cause() {
+    let Some(testbed) = Testbed::new() else {
+        return;
+    };
+    let [a, b] = [&testbed.files.a, &testbed.files.b];
+    share(&testbed.files, a, "ab.psk");
+    let (_a, _b) = (testbed.start_a(), testbed.start_b());
+    let logged = (0..200).any(|_| {
+        std::thread::sleep(Duration::from_millis(100));
+        let is_logged = |file: &PathBuf| {
+            let log = fs::read_to_string(log_of(file)).unwrap();
+            log.contains("wrong-response") && log.contains("`preshared_key_file`")
+        };
+        [a, b].into_iter().any(is_logged)
+    });
+    assert!(logged, "neither node names the cause");
+}
+
+#[test]
+fn a_private_key_is_refused_as_a_preshared_one() {
+    let files = Files::new();
+    edit(&files.a, "[peer]", "[peer]\npreshared_key_file = \"a.key\"");
+    let output = polypath().arg("check").arg(&files.a).output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(output.status.code(), Some(2), "{text}");
+    assert!(
+        text.contains("own private key") && text.contains("polypath key --preshared"),
+        "{text}"
+    );
+}
