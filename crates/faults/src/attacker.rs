@@ -5,7 +5,7 @@
 //! peer until the peer's next datagram, as with `WireGuard`: the seal authenticates the sender of a
 //! datagram, not its source address.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use bytes::Bytes;
 use polypath_core::frame::PathId;
@@ -14,7 +14,7 @@ use polypath_core::rng::{Seed, Stream};
 use polypath_core::time::{Duration, Time};
 use polypath_session::datagram::{COOKIE_REPLY_LEN, INITIATION_LEN, RESPONSE_LEN};
 use polypath_session::key::{PrivateKey, PublicKey};
-use polypath_session::session::{Limits, Output, Session, SessionConfig};
+use polypath_session::session::{Input, Limits, Output, Session, SessionConfig};
 
 use crate::datagram::{Host, TestDatagram};
 use crate::network::{extend, flip, truncate};
@@ -25,11 +25,12 @@ use crate::schedule::{Attack, AttackKind, Schedule};
 const MEMORY: usize = 128;
 /// The type of an initiation.
 const INITIATION: u8 = 1;
+/// Different own initiations to a receiver; the last one may get a cookie.
+const INITIATIONS: usize = 8;
 /// Attempts to find a suitable datagram among those remembered.
 const TRIES: u32 = 8;
 
 /// The attacker.
-#[derive(Debug)]
 pub struct Attacker {
     seed: Seed,
     stream: Stream,
@@ -40,7 +41,16 @@ pub struct Attacker {
     accepted: [VecDeque<(PathId, Bytes)>; 3],
     /// Initiations accepted by each before its start.
     replayable: [VecDeque<(PathId, Bytes)>; 3],
+    /// For each receiver, the session of the last own initiation to it.
+    sessions: BTreeMap<Receiver, Session>,
+    /// For each receiver, an own initiation with its cookie.
+    with_cookie: BTreeMap<Receiver, Bytes>,
+    /// For each receiver, own initiations, which are sent again and again.
+    initiations: BTreeMap<Receiver, Vec<Bytes>>,
 }
+
+/// The receiver of an attack: a host, of relays that of a path.
+type Receiver = (Host, PathId);
 
 impl Attacker {
     /// An attacker that has observed nothing yet.
@@ -57,6 +67,31 @@ impl Attacker {
             sent: Default::default(),
             accepted: Default::default(),
             replayable: Default::default(),
+            sessions: BTreeMap::new(),
+            with_cookie: BTreeMap::new(),
+            initiations: BTreeMap::new(),
+        }
+    }
+
+    /// Receives a datagram, which may be a cookie.
+    pub fn receive(&mut self, now: Time, datagram: &TestDatagram) {
+        let receiver = (datagram.source.host, datagram.source.path);
+        let Some(session) = self.sessions.get_mut(&receiver) else {
+            return;
+        };
+        let input = Input::Datagram {
+            path: PathId(0),
+            source: datagram.source.into(),
+            datagram: datagram.bytes.clone(),
+        };
+        let mut sent = None;
+        step(session, now, Wake::Input(input), &mut |output| {
+            if let Output::Send { datagram, .. } = output {
+                sent = Some(datagram);
+            }
+        });
+        if let Some(initiation) = sent {
+            self.with_cookie.insert(receiver, initiation);
         }
     }
 
@@ -105,6 +140,7 @@ impl Attacker {
             let peer = if is_relayed { Host::Relay } else { peer };
             (Host::Node(target), peer, public_key(self.seed, target))
         };
+        let receiver = (own, path);
         let (own, peers) = (host_index(own), host_index(peers));
         let on_path = |of: PathId| of == path;
         let found = match attack.kind {
@@ -125,8 +161,12 @@ impl Attacker {
                 let found = find(&mut self.stream, &self.sent[peers], on_path);
                 found.map(|bytes| extend(&mut self.stream, &bytes))
             }
-            AttackKind::WrongKey => self.handshake(attack.at, key),
-            AttackKind::WrongTarget => self.handshake(attack.at, self.key.public()),
+            AttackKind::WrongKey => self.initiation(attack.at, key, receiver),
+            AttackKind::WithCookie => {
+                let held = self.with_cookie.get(&receiver).cloned();
+                held.or_else(|| self.initiation(attack.at, key, receiver))
+            }
+            AttackKind::WrongTarget => self.handshake(attack.at, self.key.public(), None),
         };
         match found {
             Some(bytes) => (attack.kind, bytes),
@@ -134,8 +174,29 @@ impl Attacker {
         }
     }
 
-    /// An initiation with the attacker's own key.
-    fn handshake(&mut self, at: Time, peer: PublicKey) -> Option<Bytes> {
+    /// One of a few initiations with the attacker's own key: a receiver decrypts each copy that it
+    /// admits.
+    fn initiation(&mut self, at: Time, key: PublicKey, receiver: Receiver) -> Option<Bytes> {
+        let known = self.initiations.entry(receiver).or_default();
+        if known.len() == INITIATIONS {
+            let index = self.stream.below(known.len() as u64);
+            return known.get(usize::try_from(index).ok()?).cloned();
+        }
+        let new = self.handshake(at, key, Some(receiver))?;
+        self.initiations
+            .entry(receiver)
+            .or_default()
+            .push(new.clone());
+        Some(new)
+    }
+
+    /// An initiation with the attacker's own key, whose `receiver` may answer with a cookie.
+    fn handshake(
+        &mut self,
+        at: Time,
+        peer: PublicKey,
+        receiver: Option<Receiver>,
+    ) -> Option<Bytes> {
         let config = SessionConfig {
             reachable: vec![true],
             max_datagram: INITIATION_LEN,
@@ -159,6 +220,9 @@ impl Attacker {
                 }
             },
         );
+        if let Some(receiver) = receiver {
+            self.sessions.insert(receiver, session);
+        }
         initiation
     }
 

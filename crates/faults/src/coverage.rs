@@ -9,7 +9,7 @@ use polypath_session::address::Source;
 use polypath_session::event::{Counters, Reject};
 use polypath_session::relay::{Relay, Side, Undelivered};
 
-use crate::schedule::AttackKind;
+use crate::schedule::{AttackKind, ReactionKind};
 
 /// Sums over one or more schedules.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -50,6 +50,10 @@ pub struct Coverage {
     pub learned: u64,
     /// Datagrams of attackers by kind.
     pub attacks: BTreeMap<AttackKind, u64>,
+    /// Initiations to which attackers reacted, by the reaction.
+    pub reactions: BTreeMap<ReactionKind, u64>,
+    /// Starts with a kept timestamp of the peer.
+    pub kept_timestamps: u64,
     /// Completed handshakes between nodes, counted at both.
     pub handshakes: u64,
     /// Rejected datagrams by reason.
@@ -169,6 +173,7 @@ impl Coverage {
             *mine += *theirs;
         }
         add_counts(&mut self.attacks, &other.attacks);
+        add_counts(&mut self.reactions, &other.reactions);
         add_counts(&mut self.rejected, &other.rejected);
         add_counts(&mut self.not_forwarded, &other.not_forwarded);
         add_counts(&mut self.rejected_by_relays, &other.rejected_by_relays);
@@ -180,7 +185,7 @@ impl Coverage {
         }
     }
 
-    fn sums(&mut self) -> [&mut u64; 21] {
+    fn sums(&mut self) -> [&mut u64; 22] {
         [
             &mut self.schedules,
             &mut self.sent,
@@ -199,6 +204,7 @@ impl Coverage {
             &mut self.impostors,
             &mut self.moves,
             &mut self.learned,
+            &mut self.kept_timestamps,
             &mut self.handshakes,
             &mut self.relay_restarts,
             &mut self.forwarded,
@@ -253,11 +259,12 @@ impl fmt::Display for Coverage {
         )?;
         writeln!(
             f,
-            "nodes: {} restarts ({} with the clock behind, {} as an impostor), {} moves \
-             ({} learned), {} handshakes",
+            "nodes: {} restarts ({} with the clock behind, {} as an impostor, {} with a kept timestamp), \
+             {} moves ({} learned), {} handshakes",
             self.restarts,
             self.clocks_behind,
             self.impostors,
+            self.kept_timestamps,
             self.moves,
             self.learned,
             self.handshakes
@@ -276,7 +283,14 @@ impl fmt::Display for Coverage {
             paths.stalls
         )?;
         let attacks = self.attacks.iter().map(|(kind, n)| format!("{kind:?} {n}"));
-        writeln!(f, "attackers: {}", attacks.collect::<Vec<_>>().join(", "))?;
+        let reactions = self.reactions.iter();
+        let reactions = reactions.map(|(kind, n)| format!("{kind:?} {n}"));
+        writeln!(
+            f,
+            "attackers: {}; reactions to initiations: {}",
+            attacks.collect::<Vec<_>>().join(", "),
+            reactions.collect::<Vec<_>>().join(", ")
+        )?;
         writeln!(
             f,
             "rejected: {}",

@@ -3,9 +3,14 @@
 //! The defects are in the harness around a node, not in the node; each stands for a possible defect
 //! of the product.
 
+use bytes::Bytes;
 use polypath_core::liveness::LivenessConfig;
 use polypath_core::rng::Stream;
+use polypath_session::address::Source;
+use polypath_session::datagram::{INITIATION, INITIATION_LEN, SESSION_MAC_OFFSET};
 use polypath_session::entropy::{BoxedEntropy, Entropy, EntropyError};
+
+use crate::datagram::{Address, Host, TestDatagram};
 
 /// A deliberate defect.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -31,6 +36,12 @@ pub enum Mutant {
     LearnsFromInitiation,
     /// A restarted node uses its previous instance number.
     ReusesInstance,
+    /// A restarted node does not know the timestamp that it kept.
+    ForgetsTimestamp,
+    /// A node admits the initiations of its peer like those of strangers.
+    IgnoresEvidence,
+    /// A node initiates a handshake with a relay 45 s after its start or later.
+    RejoinsRelayLate,
     /// Address changes of nodes are not learned.
     NeverFollows,
     /// A relay forwards datagrams that it could not open.
@@ -60,6 +71,34 @@ impl Mutant {
         } else {
             Box::new(stream)
         }
+    }
+
+    /// The source of a datagram as a node sees it.
+    #[must_use]
+    pub fn source(self, datagram: &TestDatagram) -> Source {
+        let is_initiation = datagram.bytes.first() == Some(&INITIATION);
+        if self == Self::IgnoresEvidence && is_initiation {
+            let host = Host::Attacker;
+            return Address {
+                host,
+                ..datagram.source
+            }
+            .into();
+        }
+        datagram.source.into()
+    }
+
+    /// A datagram as a node or relay receives it.
+    #[must_use]
+    pub fn received(self, datagram: &Bytes) -> Bytes {
+        let is_initiation =
+            datagram.first() == Some(&INITIATION) && datagram.len() == INITIATION_LEN;
+        if self != Self::IgnoresEvidence || !is_initiation {
+            return datagram.clone();
+        }
+        let mut bytes = datagram.to_vec();
+        bytes[SESSION_MAC_OFFSET..].fill(0);
+        bytes.into()
     }
 
     /// The number of items that a node with `buffered` items reports.

@@ -7,7 +7,7 @@ use polypath_core::machine::{Machine, Wake, step};
 use polypath_core::rng::Seed;
 use polypath_core::time::{Duration, Time};
 use polypath_session::address::PeerAddress;
-use polypath_session::key::{PrivateKey, PublicKey};
+use polypath_session::key::{PresharedKey, PrivateKey, PublicKey};
 use polypath_session::session::SessionConfig;
 use polypath_session::tunnel::{Input, Output, Tunnel};
 
@@ -47,6 +47,8 @@ pub struct Start {
     pub number: u32,
     /// The settings in its configuration file.
     pub settings: Settings,
+    /// The timestamp of the peer that its last run kept; 0 if it kept none.
+    pub peer_timestamp: u64,
 }
 
 /// The deadline of a node did not advance, for this reason.
@@ -71,6 +73,13 @@ impl Node {
             max_datagram: MAX_DATAGRAM,
             wall_clock: start.wall_clock,
             limits: schedule.nodes.limits,
+            preshared_key: (schedule.nodes.state.has_preshared_key)
+                .then(|| preshared_key(schedule.seed)),
+            peer_timestamp: if mutant == Mutant::ForgetsTimestamp {
+                0
+            } else {
+                start.peer_timestamp
+            },
             ..SessionConfig::new(
                 key(
                     schedule.seed,
@@ -218,6 +227,12 @@ pub fn key(seed: Seed, end: End, is_impostor: bool) -> PrivateKey {
     let whose = if is_impostor { "impostor" } else { end.name() };
     let stream = &mut seed.stream(&format!("faults/key/{whose}"));
     PrivateKey::generate(stream).expect("a stream never fails")
+}
+
+/// The key that both nodes have in common.
+fn preshared_key(seed: Seed) -> PresharedKey {
+    let stream = &mut seed.stream("faults/key/preshared");
+    PresharedKey::generate(stream).expect("a stream never fails")
 }
 
 /// The static key of the relay of a path.

@@ -8,6 +8,7 @@ mod node_slot;
 mod outputs;
 mod relay_slot;
 
+use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use polypath_core::machine::Wake;
@@ -23,7 +24,7 @@ use crate::mutants::Mutant;
 use crate::network::{Network, NetworkError, NetworkOutput};
 use crate::node::StuckDeadline;
 use crate::packet;
-use crate::schedule::{Incident, Schedule};
+use crate::schedule::{Attack, Incident, Schedule};
 use crate::trace::{Trace, TraceEvent};
 use crate::violation::Violation;
 use node_slot::NodeSlot;
@@ -138,6 +139,8 @@ struct Run<'a> {
 struct Progress {
     incidents: usize,
     attacks: usize,
+    /// The attacks that react to initiations, in the order of time.
+    reactions: VecDeque<Attack>,
     datagrams: u64,
     deliveries: u64,
 }
@@ -161,6 +164,7 @@ impl<'a> Run<'a> {
             progress: Progress {
                 incidents: 0,
                 attacks: 0,
+                reactions: VecDeque::new(),
                 datagrams: 0,
                 deliveries: 0,
             },
@@ -195,12 +199,14 @@ impl<'a> Run<'a> {
     fn deadline(&self) -> Option<Time> {
         let incident = self.schedule.incidents.get(self.progress.incidents);
         let attack = self.schedule.attacks.get(self.progress.attacks);
+        let reaction = self.progress.reactions.front();
         let nodes = self.slots.iter().filter_map(NodeSlot::deadline);
         let relays = self.relays.iter().filter_map(RelaySlot::deadline);
         let apps = self.slots.iter().map(|slot| slot.next_packet);
         let rest = [
             incident.map(|(at, _)| *at),
             attack.map(|attack| attack.at),
+            reaction.map(|attack| attack.at),
             self.network.deadline(),
         ];
         let machines = nodes.chain(relays);
@@ -228,7 +234,7 @@ impl<'a> Run<'a> {
                 }
                 Incident::Reload(end, settings) => self.reload(end, settings)?,
                 Incident::Stall(end, until) => self.slots[end.index()].stall_until(until),
-                Incident::Stop(end) => self.slots[end.index()].stop(&mut self.coverage),
+                Incident::Stop(end) => self.stop_node(end),
                 Incident::Move(end, path) => {
                     self.slots[end.index()].change_address(path);
                     self.coverage.moves += 1;
@@ -238,6 +244,11 @@ impl<'a> Run<'a> {
             }
         }
         Ok(())
+    }
+
+    fn stop_node(&mut self, end: End) {
+        let keeps_timestamp = self.schedule.nodes.state.keeps_timestamp[end.index()];
+        self.slots[end.index()].stop(keeps_timestamp, &mut self.coverage);
     }
 
     fn deliver_datagrams(&mut self) -> Result<(), Violation> {
@@ -262,7 +273,10 @@ impl<'a> Run<'a> {
         let end = match datagram.to.host {
             Host::Node(end) => end,
             Host::Relay => return self.deliver_to_relay(datagram),
-            Host::Attacker => return Ok(()),
+            Host::Attacker => {
+                self.attacker.receive(self.now, datagram);
+                return Ok(());
+            }
         };
         if !self.slot(end).is_at(datagram.to) {
             self.coverage.unreachable += 1;
@@ -289,8 +303,8 @@ impl<'a> Run<'a> {
     ) -> Result<(), Violation> {
         let input = Input::Datagram {
             path: datagram.to.path,
-            source: datagram.source.into(),
-            datagram: datagram.bytes.clone(),
+            source: self.mutant.source(datagram),
+            datagram: self.mutant.received(&datagram.bytes),
         };
         self.wake_at(end, at, Wake::Input(input), Some(datagram))
     }
@@ -360,8 +374,8 @@ impl<'a> Run<'a> {
     /// Completes the counts, and checks that all required packets arrived.
     fn finish(&mut self) -> Result<(), Violation> {
         self.check_discovered_mtus()?;
-        for slot in &mut self.slots {
-            slot.stop(&mut self.coverage);
+        for end in End::ALL {
+            self.stop_node(end);
         }
         for slot in &mut self.relays {
             slot.stop(&mut self.coverage);

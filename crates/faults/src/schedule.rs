@@ -98,6 +98,17 @@ pub struct NodesPlan {
     pub limits: Limits,
     /// The applications of both nodes.
     pub apps: [App; 2],
+    /// The options of handshakes.
+    pub state: StatePlan,
+}
+
+/// The options of the nodes that concern handshakes.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct StatePlan {
+    /// Whether both have a pre-shared key.
+    pub has_preshared_key: bool,
+    /// Whether each keeps the timestamp of its peer over a restart.
+    pub keeps_timestamp: [bool; 2],
 }
 
 /// The settings that a reload may change.
@@ -197,13 +208,15 @@ pub enum AttackKind {
     Extended,
     /// An initiation with an unknown static key and a valid MAC.
     WrongKey,
+    /// The same, with a cookie once the attacker has got one.
+    WithCookie,
     /// An initiation for another node, with an invalid MAC.
     WrongTarget,
 }
 
 impl AttackKind {
     /// All kinds.
-    pub const ALL: [AttackKind; 10] = [
+    pub const ALL: [AttackKind; 11] = [
         AttackKind::Junk,
         AttackKind::Replay,
         AttackKind::OldHandshake,
@@ -213,6 +226,7 @@ impl AttackKind {
         AttackKind::Flipped,
         AttackKind::Extended,
         AttackKind::WrongKey,
+        AttackKind::WithCookie,
         AttackKind::WrongTarget,
     ];
 }
@@ -232,6 +246,26 @@ pub struct Attack {
     pub kind: AttackKind,
     /// Whether its source address is spoofed to be the peer's.
     pub is_spoofed: bool,
+}
+
+/// An attacker who answers each initiation of a node at once, faster than its peer.
+#[derive(Clone, Copy, Debug)]
+pub struct Reaction {
+    /// The node that initiates.
+    pub to: End,
+    /// The interval.
+    pub span: Span,
+    /// The reaction.
+    pub kind: ReactionKind,
+}
+
+/// The reaction to an initiation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ReactionKind {
+    /// Replays an older initiation of the peer to the node, as if the peer initiated as well.
+    Replay,
+    /// Sends the receiver of the initiation more others than it admits, before that arrives.
+    Exhaust,
 }
 
 /// An interval in which no delivery is required, on one path or on all.
@@ -260,6 +294,8 @@ pub struct Schedule {
     pub fault_intervals: Vec<FaultInterval>,
     /// The datagrams of attackers.
     pub attacks: Vec<Attack>,
+    /// The reactions of attackers to initiations.
+    pub reactions: Vec<Reaction>,
     /// The intervals in which no delivery is required.
     pub disturbances: Vec<Disturbance>,
     /// The start of the calm: no more incidents, and a path that carries data works.
@@ -276,6 +312,7 @@ impl Schedule {
     pub fn draw(seed: u64) -> Self {
         let seed = Seed(seed);
         let mut schedule = Self::without_faults(seed, &mut seed.stream("faults/nodes"));
+        schedule.nodes.state = draw_state(&mut seed.stream("faults/state"));
         let faults = &mut seed.stream("faults/faults");
         let eventful = Duration::from_millis(8_000 + faults.below(32_000));
         let calm_from = liveness_windows::draw(&mut schedule, Time::ZERO + eventful);
@@ -303,6 +340,7 @@ impl Schedule {
             incidents: Vec::new(),
             fault_intervals: Vec::new(),
             attacks: Vec::new(),
+            reactions: Vec::new(),
             disturbances: Vec::new(),
             calm_from: Time::ZERO,
             last_packet_at: Time::ZERO,
@@ -374,6 +412,7 @@ fn draw_nodes(stream: &mut Stream, paths: u64) -> NodesPlan {
         window: pick(stream, &[256, 1024, 8192]),
         limits: draw_limits(stream),
         apps: [draw_app(stream), draw_app(stream)],
+        state: StatePlan::default(),
     }
 }
 
@@ -406,6 +445,13 @@ fn draw_round_robin(schedule: &mut Schedule) {
         if let Some(weights) = Weights::new(&weights).filter(|_| is_replaced) {
             settings.policy = PolicyConfig::RoundRobin { weights };
         }
+    }
+}
+
+fn draw_state(stream: &mut Stream) -> StatePlan {
+    StatePlan {
+        has_preshared_key: stream.chance(0.5),
+        keeps_timestamp: [(); 2].map(|()| stream.chance(0.5)),
     }
 }
 

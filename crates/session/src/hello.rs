@@ -22,6 +22,9 @@ pub(crate) fn backoff(attempts: u32) -> Duration {
 /// The time without an authentic datagram of the peer, from the first unanswered frame, until a
 /// handshake begins.
 pub const SILENCE_TIMEOUT: Duration = Duration::from_secs(10);
+/// The same for a relay, which loses its keys when it restarts, and all packets until it has new
+/// ones.
+pub const RELAY_SILENCE_TIMEOUT: Duration = Duration::from_millis(1500);
 
 /// The times without an authentic datagram, from the first unanswered frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,10 +41,10 @@ impl SilenceTimeouts {
         hello: Duration::from_secs(5),
         handshake: SILENCE_TIMEOUT,
     };
-    /// For a relay, which loses its keys when it restarts, and all packets until it has new ones.
+    /// For a relay.
     pub(crate) const RELAY: Self = Self {
         hello: Duration::from_millis(500),
-        handshake: Duration::from_millis(1500),
+        handshake: RELAY_SILENCE_TIMEOUT,
     };
 }
 

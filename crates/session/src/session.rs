@@ -55,12 +55,12 @@ use crate::entropy::BoxedEntropy;
 use crate::event::{Counters, Reject, SessionEvent};
 use crate::handshake::{CompletedHandshake, FEATURES};
 use crate::hello::{Hellos, SilenceTimeouts};
-pub use crate::hello::{MAX_RETRY_INTERVAL, SILENCE_TIMEOUT};
+pub use crate::hello::{MAX_RETRY_INTERVAL, RELAY_SILENCE_TIMEOUT, SILENCE_TIMEOUT};
 use crate::keypair::KeyPair;
 use crate::keyring::Keyring;
 use attempts::Attempts;
 pub(crate) use attempts::{InitiationError, Origin};
-pub use io::{Input, Output, SessionConfig};
+pub use io::{Input, Output, SessionConfig, usable_timestamp};
 pub use limits::Limits;
 
 mod admission;

@@ -1,14 +1,26 @@
 //! The attacks of a run.
 
+use polypath_core::time::Duration;
+use polypath_session::datagram::INITIATION;
+
 use super::Run;
 use super::relay_slot::RelaySlot;
-use crate::datagram::{Address, Host, Provenance};
-use crate::schedule::{Attack, AttackKind};
+use crate::datagram::{Address, Host, Provenance, TestDatagram};
+use crate::schedule::{Attack, AttackKind, ReactionKind};
 use crate::trace::TraceEvent;
 use crate::violation::Violation;
 
+/// The time after which an attacker reacts to an initiation: before any peer receives it.
+const REACTION_TIME: Duration = Duration::from_micros(100);
+/// The initiations of a reaction that exhausts a rate limit: more than any burst.
+const EXHAUSTING: usize = 30;
+
 impl Run<'_> {
     pub(super) fn attack(&mut self) -> Result<(), Violation> {
+        let now = self.now;
+        while let Some(attack) = self.progress.reactions.pop_front_if(|next| next.at <= now) {
+            self.send_attack(&attack)?;
+        }
         while let Some(attack) = self.schedule.attacks.get(self.progress.attacks)
             && attack.at <= self.now
         {
@@ -18,9 +30,47 @@ impl Run<'_> {
         Ok(())
     }
 
+    /// Schedules the reactions of attackers to a datagram that a host sends.
+    pub(super) fn react(&mut self, datagram: &TestDatagram) {
+        let Host::Node(end) = datagram.source.host else {
+            return;
+        };
+        if datagram.bytes.first() != Some(&INITIATION) {
+            return;
+        }
+        let (now, schedule) = (self.now, self.schedule);
+        let reactions = schedule.reactions.iter();
+        for reaction in reactions.filter(|of| of.to == end && of.span.contains(now)) {
+            *self.coverage.reactions.entry(reaction.kind).or_default() += 1;
+            let at_relay = datagram.to.host == Host::Relay;
+            let attack = Attack {
+                at: now + REACTION_TIME,
+                target: end,
+                at_relay: false,
+                path: datagram.to.path,
+                kind: AttackKind::OldHandshake,
+                is_spoofed: true,
+            };
+            match reaction.kind {
+                ReactionKind::Replay => self.progress.reactions.push_back(attack),
+                ReactionKind::Exhaust => {
+                    let attack = Attack {
+                        target: if at_relay { end } else { end.other() },
+                        at_relay,
+                        kind: AttackKind::WrongKey,
+                        ..attack
+                    };
+                    let flood = std::iter::repeat_n(attack, EXHAUSTING);
+                    self.progress.reactions.extend(flood);
+                }
+            }
+        }
+    }
+
     fn send_attack(&mut self, attack: &Attack) -> Result<(), Violation> {
         let (kind, bytes) = self.attacker.forge(attack, self.schedule);
-        let provenance = if kind == AttackKind::OldHandshake {
+        let is_known = !attack.at_relay && self.slot(attack.target).recognises_replays;
+        let provenance = if kind == AttackKind::OldHandshake && !is_known {
             Provenance::PreviousInstance
         } else {
             Provenance::Forged

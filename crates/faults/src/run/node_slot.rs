@@ -7,6 +7,7 @@ use polypath_core::frame::PathId;
 use polypath_core::rng::Stream;
 use polypath_core::time::Time;
 use polypath_session::address::PeerAddress;
+use polypath_session::session::usable_timestamp;
 
 use crate::coverage::Coverage;
 use crate::datagram::{Address, End, Host, TestDatagram};
@@ -22,6 +23,11 @@ pub(super) struct NodeSlot {
     /// The number of its current address on each path.
     numbers: Vec<u32>,
     starts: u32,
+    /// The newest timestamp of the peer, if the node keeps it; 0 if it knows none.
+    kept_timestamp: u64,
+    /// Whether this instance started with a kept timestamp, so that it has to recognise replays
+    /// from before its start.
+    pub(super) recognises_replays: bool,
     /// The genuine datagrams that this instance accepted.
     pub(super) accepted: BTreeSet<u64>,
     /// The sources of these datagrams, and the configured addresses.
@@ -51,6 +57,8 @@ impl NodeSlot {
             node: None,
             numbers: vec![0; schedule.paths.len()],
             starts: 0,
+            kept_timestamp: 0,
+            recognises_replays: false,
             accepted: BTreeSet::new(),
             proven: BTreeSet::new(),
             packets: schedule.seed.stream(&name),
@@ -123,12 +131,16 @@ impl NodeSlot {
             .iter()
             .filter_map(|peer: &PeerAddress<_>| peer.get())
             .collect();
+        let kept = usable_timestamp(self.kept_timestamp, wall_clock).unwrap_or(0);
+        self.recognises_replays = kept > 0;
+        coverage.kept_timestamps += u64::from(kept > 0);
         let start = Start {
             at,
             wall_clock,
             is_impostor,
             number,
             settings: schedule.settings(self.end, at),
+            peer_timestamp: kept,
         };
         self.node = Some(Node::start(self.end, start, schedule, peer, mutant));
     }
@@ -146,8 +158,13 @@ impl NodeSlot {
         PeerAddress::configured((!learns).then_some(address))
     }
 
-    pub(super) fn stop(&mut self, coverage: &mut Coverage) {
+    /// Stops the instance, if it runs; a node that `keeps_timestamp` knows its peer's at the next
+    /// start.
+    pub(super) fn stop(&mut self, keeps_timestamp: bool, coverage: &mut Coverage) {
         if let Some(node) = self.node.take() {
+            if keeps_timestamp && !node.is_impostor {
+                self.kept_timestamp = node.tunnel().peer_timestamp();
+            }
             coverage.add_session(node.tunnel().counters());
             for path in (0..).map(PathId).take(self.numbers.len()) {
                 if let Some(session) = node.tunnel().relay(path) {

@@ -1,6 +1,7 @@
 //! The outputs of a node: performed in the simulation, and checked.
 
 use bytes::Bytes;
+use polypath_session::datagram::INITIATION;
 use polypath_session::tunnel::Output;
 
 use super::Run;
@@ -117,6 +118,15 @@ impl Run<'_> {
     }
 
     fn send_from_node(&mut self, end: End, to: Address, bytes: Bytes) {
+        let now = self.now;
+        let is_initiation = bytes.first() == Some(&INITIATION);
+        if self.mutant == Mutant::RejoinsRelayLate
+            && is_initiation
+            && to.host == Host::Relay
+            && !self.relay(to.path).is_some_and(|slot| slot.is_old(now))
+        {
+            return;
+        }
         let slot = self.slot(end);
         let source = slot.address(to.path);
         let is_impostor = slot.node.as_ref().is_some_and(|node| node.is_impostor);
@@ -138,6 +148,7 @@ impl Run<'_> {
         let datagram = self.new_datagram(source, to, provenance, bytes);
         self.coverage.datagrams += 1;
         self.attacker.observe_sent(source.host, &datagram);
+        self.react(&datagram);
         self.trace.record(self.now, &TraceEvent::Sent(&datagram));
         self.network.send(self.now, datagram, &mut self.coverage);
     }

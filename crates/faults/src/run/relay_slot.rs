@@ -75,6 +75,11 @@ impl RelaySlot {
         coverage.relay_restarts += u64::from(number > 0);
     }
 
+    /// Whether it has run for at least 45 s.
+    pub(super) fn is_old(&self, now: Time) -> bool {
+        now >= self.started + Duration::from_secs(45)
+    }
+
     pub(super) fn stop(&mut self, coverage: &mut Coverage) {
         if let Some(relay) = self.relay.take() {
             coverage.add_relay(&relay);
@@ -94,7 +99,7 @@ impl RelaySlot {
 }
 
 impl Run<'_> {
-    fn relay(&mut self, path: PathId) -> Option<&mut RelaySlot> {
+    pub(super) fn relay(&mut self, path: PathId) -> Option<&mut RelaySlot> {
         self.relays.iter_mut().find(|slot| slot.path == path)
     }
 
@@ -135,7 +140,7 @@ impl Run<'_> {
         self.trace.record(self.now, &TraceEvent::Arrived(datagram));
         let input = Input {
             source: datagram.source,
-            datagram: datagram.bytes.clone(),
+            datagram: self.mutant.received(&datagram.bytes),
         };
         self.wake_relay(path, Wake::Input(input), Some(datagram))
     }

@@ -10,7 +10,7 @@ use polypath_core::liveness::{LivenessConfig, MAX_MISSES};
 use polypath_core::packet::Kind;
 use polypath_core::pmtu;
 use polypath_core::time::{Duration, Time};
-use polypath_session::session::{MAX_RETRY_INTERVAL, SILENCE_TIMEOUT};
+use polypath_session::session::{MAX_RETRY_INTERVAL, RELAY_SILENCE_TIMEOUT, SILENCE_TIMEOUT};
 
 use super::{Disturbance, INTERFACE_MTU, Impairment, Incident, Schedule, Settings, Span};
 use crate::datagram::End;
@@ -30,10 +30,11 @@ pub fn settling_time(paths: usize) -> Duration {
 
 /// The additional time on a relayed path.
 ///
-/// A node whose keys the relay has lost detects that sooner than at a peer, after 1.5 s, and
-/// establishes a new session with its next attempt: the relay initiates no handshakes, and its response has only one path.
-/// Until then the node sends nothing to the peer.
-pub const RELAY_SETTLING_TIME: Duration = Duration(SILENCE_TIMEOUT.0 + MAX_RETRY_INTERVAL.0);
+/// A node whose keys the relay has lost detects that 1.5 s after an unanswered frame
+/// ([`RELAY_SILENCE_TIMEOUT`]), and establishes a new session with its next attempt: the relay
+/// initiates no handshakes, and its response has only one path. Until then the node sends nothing to
+/// the peer.
+pub const RELAY_SETTLING_TIME: Duration = Duration(RELAY_SILENCE_TIMEOUT.0 + MAX_RETRY_INTERVAL.0);
 
 /// The time until a packet is delivered on a working path: longer than any drawn delay, including
 /// queues.

@@ -7,6 +7,8 @@ use super::delivery_oracle::MAX_REORDERING;
 use super::{Disturbance, FaultInterval, Impairment, Schedule, Span, pick};
 use crate::datagram::End;
 
+/// The largest difference between the starts of a correlated outage on two paths.
+const MAX_SKEW: Duration = Duration::from_millis(200);
 /// The maximum number of fault intervals before the calm.
 const MAX_INTERVALS: u64 = 12;
 
@@ -18,7 +20,33 @@ pub(super) fn draw(schedule: &mut Schedule) {
         let interval = draw_interval(schedule, &mut stream);
         add(schedule, interval);
     }
+    draw_correlated_outages(schedule);
     draw_calm_faults(schedule, &mut stream);
+}
+
+/// Draws outages of all paths at nearly the same time, as of the one modem or mast behind them.
+fn draw_correlated_outages(schedule: &mut Schedule) {
+    let mut stream = schedule.seed.stream("faults/correlated");
+    if !stream.chance(0.3) {
+        return;
+    }
+    let from = Time(stream.below(schedule.calm_from.0));
+    let most_ms = pick(&mut stream, &[100, 1_000, 20_000]);
+    let length = Duration::from_millis(1 + stream.below(most_ms));
+    for path in schedule.path_ids() {
+        let from = from + Duration(stream.below(MAX_SKEW.0));
+        let span = Span {
+            from: from.min(schedule.calm_from),
+            until: (from + length).min(schedule.calm_from),
+        };
+        let interval = FaultInterval {
+            path,
+            from: None,
+            span,
+            impairment: Impairment::Down,
+        };
+        add(schedule, interval);
+    }
 }
 
 /// Draws relays whose rate limit is below the traffic; no delivery is required on their paths.

@@ -12,6 +12,8 @@ use crate::datagram::End;
 const START_WALL_CLOCK: u64 = 1_790_000_000_000_000_000;
 /// The minimum advance of a clock beyond the latest timestamp, unless it is behind.
 const MIN_ADVANCE: Duration = Duration::from_millis(1);
+/// The time within which a relay may stop again: its path is then about to return.
+const RETURN_TIME: Duration = Duration::from_secs(3);
 
 /// Draws the incidents at nodes and relays; returns the time after `until` from which there are
 /// none.
@@ -169,6 +171,7 @@ impl<'a> NodeLifetimes<'a> {
 /// Draws starts and restarts of the relays; returns the time of the last one.
 fn draw_relays(schedule: &mut Schedule, until: Time) -> Time {
     let mut stream = schedule.seed.stream("faults/relays");
+    let mut again = schedule.seed.stream("faults/relays/again");
     let mut last = Time::ZERO;
     for path in schedule.relayed_paths().collect::<Vec<_>>() {
         let restarts = pick(&mut stream, &[0, 0, 1, 1, 2]);
@@ -176,9 +179,15 @@ fn draw_relays(schedule: &mut Schedule, until: Time) -> Time {
         stops.sort();
         let mut started = start_relay(schedule, &mut stream, path, Time::ZERO);
         for stop in stops {
-            let stop = stop.max(started + Duration(1));
-            schedule.incidents.push((stop, Incident::StopRelay(path)));
-            started = start_relay(schedule, &mut stream, path, stop);
+            let mut next = Some(stop.max(started + Duration(1)));
+            while let Some(stop) = next {
+                schedule.incidents.push((stop, Incident::StopRelay(path)));
+                started = start_relay(schedule, &mut stream, path, stop);
+                next = again.chance(0.4).then(|| {
+                    let after = Duration(1 + again.below(RETURN_TIME.0));
+                    started + after
+                });
+            }
         }
         last = last.max(started);
     }

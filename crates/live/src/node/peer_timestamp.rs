@@ -9,6 +9,7 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use polypath_session::key::PublicKey;
+use polypath_session::session::usable_timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::stats::{SnapshotWriter, Snapshots, StatsFile};
@@ -17,9 +18,6 @@ use crate::stats::{SnapshotWriter, Snapshots, StatsFile};
 const VERSION: u32 = 1;
 /// The most bytes that are read.
 const MAX_LEN: u64 = 4096;
-/// A kept timestamp that is further ahead of this node's clock is not used, in nanoseconds: the
-/// clock of one of the nodes was wrong, and the peer's initiations must not be rejected for longer.
-const MAX_AHEAD: u64 = 86_400_000_000_000;
 
 const SNAPSHOTS: Snapshots = Snapshots {
     option: "--state",
@@ -137,10 +135,7 @@ fn read(path: &Path, peer: PublicKey, wall_clock: u64) -> Result<u64, StateError
     if state.peer != peer.to_string() {
         return Err(StateError::OtherPeer);
     }
-    if state.timestamp > wall_clock.saturating_add(MAX_AHEAD) {
-        return Err(StateError::Ahead);
-    }
-    Ok(state.timestamp)
+    usable_timestamp(state.timestamp, wall_clock).ok_or(StateError::Ahead)
 }
 
 #[cfg(test)]
@@ -182,8 +177,9 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("state.json");
         let open = || PeerTimestampFile::open(&path, peer("b"), WALL);
-        for (ahead, used) in [(0, true), (1, false)] {
-            let timestamp = WALL + MAX_AHEAD + ahead;
+        let day = 86_400_000_000_000;
+        for (ahead, used) in [(day, true), (day + 1, false)] {
+            let timestamp = WALL + ahead;
             PeerTimestampFile::open(&path, peer("b"), u64::MAX).finish(timestamp);
             assert_eq!(open().timestamp(), if used { timestamp } else { 0 });
         }

@@ -8,6 +8,8 @@ use crate::event::SessionEvent;
 use crate::key::{PresharedKey, PrivateKey, PublicKey};
 use crate::session::Limits;
 
+/// A kept timestamp that is further ahead of this node's clock is not used, in nanoseconds.
+const MAX_AHEAD: u64 = 86_400_000_000_000;
 /// The longest accepted datagram unless it is configured, in bytes: a full Ethernet frame.
 const DEFAULT_MAX_DATAGRAM: usize = 1500;
 
@@ -36,6 +38,16 @@ pub struct SessionConfig {
     pub wall_clock: u64,
     /// The limits at which keys are renewed and dropped.
     pub limits: Limits,
+}
+
+/// The timestamp `kept` by an earlier run, if it can be used where the wall clock shows
+/// `wall_clock`, both in nanoseconds since 1970.
+///
+/// One that is more than a day ahead cannot: the clock of one of the nodes was wrong, and the peer's
+/// initiations must not be rejected for longer.
+#[must_use]
+pub fn usable_timestamp(kept: u64, wall_clock: u64) -> Option<u64> {
+    (kept <= wall_clock.saturating_add(MAX_AHEAD)).then_some(kept)
 }
 
 impl SessionConfig {
