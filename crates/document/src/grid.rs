@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::locator::Source;
 use crate::overrides::{Override, by_index};
-use crate::problem::{Errors, Problem};
+use crate::problem::{Errors, Found, Problem};
 use crate::tree::{self, Node, Origin, Value};
 
 /// The key of the table at the top level of a file.
@@ -38,7 +38,7 @@ pub fn grid(
     }
     // The parser returns tables in alphabetical order.
     axes.sort_by_key(|axis| axis.origin);
-    let mut problems = Vec::new();
+    let mut problems = Found::default();
     check_axes(&root, &axes, &source, &mut problems);
     check_overrides(&root, &axes, overrides, &source, &mut problems);
     let points = axes.iter().try_fold(1_usize, |product, axis| {
@@ -48,7 +48,7 @@ pub fn grid(
         let origin = root.entry(KEY).map_or(root.origin, |sweep| sweep.origin);
         let message = format!("the sweep has more than {MAX_POINTS} combinations");
         let location = source.location(origin);
-        problems.push(Problem::new(location, message, "shorten its lists"));
+        problems.push(|| Problem::new(location, message, "shorten its lists"));
     }
     if problems.is_empty() {
         return Ok(combinations(&axes));
@@ -102,9 +102,9 @@ fn collect<'a>(key: String, node: &'a Node, axes: &mut Vec<Axis<'a>>) -> Result<
 }
 
 /// Reports keys that cannot be swept or are swept twice, and values that are listed twice.
-fn check_axes(root: &Node, axes: &[Axis<'_>], source: &Source, problems: &mut Vec<Problem>) {
+fn check_axes(root: &Node, axes: &[Axis<'_>], source: &Source, problems: &mut Found) {
     let mut report = |origin, message: String, remedy| {
-        problems.push(Problem::new(source.location(origin), message, remedy));
+        problems.push(|| Problem::new(source.location(origin), message, remedy));
     };
     let mut before: Vec<SweptKey<'_>> = Vec::new();
     for axis in axes {
@@ -156,7 +156,7 @@ fn check_overrides(
     axes: &[Axis<'_>],
     overrides: &[Override],
     source: &Source,
-    problems: &mut Vec<Problem>,
+    problems: &mut Found,
 ) {
     for (number, each) in overrides.iter().enumerate() {
         let location = source.location(Origin::Override(number));
@@ -171,12 +171,12 @@ fn check_overrides(
                 other.value(),
                 other.argument()
             );
-            problems.push(Problem::new(location, message, "remove one of them"));
+            problems.push(|| Problem::new(location, message, "remove one of them"));
             continue;
         }
         if is_within(&set, KEY) {
             let message = "a sweep is part of the file";
-            problems.push(Problem::new(location, message, "change it there"));
+            problems.push(|| Problem::new(location, message, "change it there"));
             continue;
         }
         let swept = |axis: &&Axis<'_>| {
@@ -187,7 +187,7 @@ fn check_overrides(
             let at = source.location(axis.origin);
             let message = format!("`{}` is swept at {at}", axis.key);
             let remedy = "remove it from one of the two";
-            problems.push(Problem::new(location, message, remedy));
+            problems.push(|| Problem::new(location, message, remedy));
         }
     }
 }

@@ -6,7 +6,7 @@
 use serde_json::Value as Json;
 
 use crate::locator::Source;
-use crate::problem::{Problem, mistyped, nearest, one_of, suggestion};
+use crate::problem::{Found, Problem, mistyped, nearest, one_of, suggestion};
 use crate::schema::{Schemas, Tag, greatest, text_of, toml_type};
 use crate::tree::{Entry, Node, Origin, Value};
 
@@ -15,7 +15,7 @@ pub(crate) fn inspect(
     schemas: Schemas<'_>,
     root: &Node,
     source: &Source,
-    problems: &mut Vec<Problem>,
+    problems: &mut Found,
 ) -> Node {
     let mut inspector = Inspector {
         schemas,
@@ -31,7 +31,7 @@ const DOCUMENT: &str = "the document";
 struct Inspector<'a> {
     schemas: Schemas<'a>,
     source: &'a Source,
-    problems: &'a mut Vec<Problem>,
+    problems: &'a mut Found,
 }
 
 /// The reason why a value is not admitted, with the remedy.
@@ -59,14 +59,12 @@ impl<'a> Inspector<'a> {
     fn visit(&mut self, name: &str, schema: &'a Json, node: &Node) -> Node {
         self.examine(name, schema, node).unwrap_or_else(|refusal| {
             let origin = refusal.origin.unwrap_or(node.origin);
-            self.report(origin, refusal.message, refusal.remedy);
+            self.problems.push(|| {
+                let location = self.source.location(origin);
+                Problem::new(location, refusal.message, refusal.remedy)
+            });
             self.schemas.stand_in(schema)
         })
-    }
-
-    fn report(&mut self, origin: Origin, message: String, remedy: String) {
-        let location = self.source.location(origin);
-        self.problems.push(Problem::new(location, message, remedy));
     }
 
     fn examine(&mut self, name: &str, schema: &'a Json, node: &Node) -> Result<Node, Refusal> {
@@ -182,7 +180,10 @@ impl<'a> Inspector<'a> {
     ) -> Node {
         let mut kept: Vec<Entry> = Vec::with_capacity(entries.len());
         let mut unknown = Vec::new();
-        for entry in entries {
+        // The parser returns tables in alphabetical order, and the first problems are kept.
+        let mut in_order: Vec<&Entry> = entries.iter().collect();
+        in_order.sort_by_key(|entry| entry.origin);
+        for entry in in_order {
             if let Some((key, inner)) = self.property(schema, entry, entries) {
                 let visited = self.visit(key, inner, &entry.node);
                 kept.push(Entry::new(key, entry.origin, visited));
@@ -197,16 +198,20 @@ impl<'a> Inspector<'a> {
                 continue;
             }
             let inner = &schema["properties"][key];
-            let mistyped = mistyped(key, unknown.iter().copied());
-            let remedy = mistyped.map_or_else(
-                || sentence(inner).unwrap_or_default(),
-                |word| format!("is `{word}` meant to be it?"),
-            );
-            self.report(node.origin, missing(key, name), remedy);
-            // An unknown key next to a missing one may be the missing one, badly misspelt.
-            if let Some(problem) = self.problems.last_mut().filter(|_| !unknown.is_empty()) {
-                problem.follows = true;
-            }
+            self.problems.push(|| {
+                let mistyped = mistyped(key, unknown.iter().copied());
+                let remedy = mistyped.map_or_else(
+                    || sentence(inner).unwrap_or_default(),
+                    |word| format!("is `{word}` meant to be it?"),
+                );
+                let location = self.source.location(node.origin);
+                // An unknown key next to a missing one may be the missing one, badly misspelt.
+                let follows = !unknown.is_empty();
+                Problem {
+                    follows,
+                    ..Problem::new(location, missing(key, name), remedy)
+                }
+            });
             let stand_in = self.schemas.stand_in(inner);
             kept.push(Entry::new(key, stand_in.origin, stand_in));
         }
@@ -238,10 +243,15 @@ impl<'a> Inspector<'a> {
         }
         let known = properties.into_iter().flatten();
         let names = known.clone().map(|(key, _)| key.as_str());
-        let location = self.source.location(entry.origin);
-        let message = format!("unknown key `{}`", entry.key);
-        let remedy = suggestion(&entry.key, names.clone());
-        self.problems.push(Problem::new(location, message, remedy));
+        let is_counted_only = self.problems.is_full();
+        self.problems.push(|| {
+            let location = self.source.location(entry.origin);
+            let message = format!("unknown key `{}`", entry.key);
+            Problem::new(location, message, suggestion(&entry.key, names.clone()))
+        });
+        if is_counted_only {
+            return None;
+        }
         let meant = nearest(&entry.key, names)?;
         let taken = entries.iter().any(|other| other.key == meant);
         let (key, inner) = known.into_iter().find(|(key, _)| *key == meant)?;

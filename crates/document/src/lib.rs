@@ -106,7 +106,7 @@ pub fn read_completed<T: Document>(
     complete: impl FnOnce(&mut T, &mut Problems),
 ) -> Result<(T, Locator), Errors> {
     let source = locator::Source::new(file_name, overrides);
-    let mut found = Vec::new();
+    let mut found = problem::Found::default();
     let mut root = tree::parse(text, &source)?;
     overrides::apply(&mut root, &source, overrides, &mut found);
     let schemas = schema::Schemas::new(schema_of::<T>(), T::NOTATIONS);
@@ -133,7 +133,7 @@ pub fn check_argument(argument: Override, check: impl FnOnce(&mut Problems)) -> 
     let arguments = [argument];
     let source = locator::Source::new("", &arguments);
     let mut root = tree::Node::empty();
-    let mut found = Vec::new();
+    let mut found = problem::Found::default();
     overrides::apply(&mut root, &source, &arguments, &mut found);
     let mut problems = Problems::new(Locator::new(source, &root), found);
     check(&mut problems);

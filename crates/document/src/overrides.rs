@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::locator::Source;
-use crate::problem::{Problem, suggestion};
+use crate::problem::{Found, Problem, suggestion};
 use crate::tree::{Entry, Node, Origin, Value, parse_override};
 
 /// A value that replaces that of the file: `transfer.count=5`, `path.path1.background=light`.
@@ -126,7 +126,7 @@ pub(crate) fn apply(
     root: &mut Node,
     source: &Source,
     overrides: &[Override],
-    problems: &mut Vec<Problem>,
+    problems: &mut Found,
 ) {
     for (number, each) in overrides.iter().enumerate() {
         let value = match &each.value {
@@ -143,7 +143,7 @@ pub(crate) fn apply(
         });
         if let Err(refusal) = value.and_then(|value| put(root, &each.key, value)) {
             let location = source.location(origin);
-            problems.push(Problem::new(location, refusal.message, refusal.remedy));
+            problems.push(|| Problem::new(location, refusal.message, refusal.remedy));
         }
     }
 }

@@ -59,15 +59,23 @@ pub struct Problem {
     pub remedy: String,
 }
 
-/// All problems of a document; never empty.
+/// The problems of a document; never empty. Of more than 100 the later ones are only counted.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Errors(Vec<Problem>);
+pub struct Errors(Found);
+
+/// The problems found so far: the first [`MAX_KEPT`], and the number of the others, so that a file
+/// of mistakes takes neither memory nor time for messages that nobody reads.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Found {
+    kept: Vec<Problem>,
+    more: usize,
+}
 
 /// The problems found so far, and the locations of the document's keys.
 #[derive(Debug)]
 pub struct Problems {
     locator: Locator,
-    found: Vec<Problem>,
+    found: Found,
 }
 
 /// The minimum Jaro-Winkler similarity (0 to 1) at which an unknown key may be a misspelt missing
@@ -75,18 +83,24 @@ pub struct Problems {
 const MIN_SIMILARITY: f64 = 0.7;
 /// The number of problems that are printed; a file of another kind has thousands.
 const MAX_PRINTED: usize = 20;
+/// The number of problems that are kept.
+const MAX_KEPT: usize = 100;
 
 /// The candidate nearest to `word`, if one is near enough to be a likely misspelling.
 #[must_use]
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let word = word.to_lowercase();
+    let len = word.chars().count();
+    let tolerable = |name: &str| (len.max(name.chars().count()) / 3).max(1);
     let distance = |name: &str| strsim::damerau_levenshtein(&word, &name.to_lowercase());
     let (best, far) = candidates
         .into_iter()
+        // The distance is at least the difference of the lengths, and takes time and memory in
+        // proportion to their product.
+        .filter(|name| len.abs_diff(name.chars().count()) <= tolerable(name))
         .map(|name| (name, distance(name)))
         .min_by_key(|(_, distance)| *distance)?;
-    let tolerable = (word.chars().count().max(best.chars().count()) / 3).max(1);
-    (far <= tolerable).then_some(best)
+    (far <= tolerable(best)).then_some(best)
 }
 
 impl Problem {
@@ -104,8 +118,28 @@ impl Problem {
     }
 }
 
+impl Found {
+    /// Adds a problem; computes it only if it is kept.
+    pub(crate) fn push(&mut self, problem: impl FnOnce() -> Problem) {
+        if self.is_full() {
+            self.more += 1;
+        } else {
+            self.kept.push(problem());
+        }
+    }
+
+    /// Whether further problems are only counted.
+    pub(crate) fn is_full(&self) -> bool {
+        self.kept.len() >= MAX_KEPT
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.kept.is_empty()
+    }
+}
+
 impl Problems {
-    pub(crate) fn new(locator: Locator, found: Vec<Problem>) -> Self {
+    pub(crate) fn new(locator: Locator, found: Found) -> Self {
         Self { locator, found }
     }
 
@@ -113,8 +147,9 @@ impl Problems {
     ///
     /// It is dropped where the value is a stand-in for a refused one.
     pub fn report(&mut self, key: &str, message: impl Into<String>, remedy: impl Into<String>) {
-        if !self.locator.is_stand_in(key) {
-            self.found.push(self.locator.problem(key, message, remedy));
+        let Self { locator, found } = self;
+        if !locator.is_stand_in(key) {
+            found.push(|| locator.problem(key, message, remedy));
         }
     }
 
@@ -139,7 +174,7 @@ impl Problems {
             "{remedy} (the file is named at {})",
             self.locator.location(file.key)
         );
-        self.found.push(Problem::new(location, message, remedy));
+        self.found.push(|| Problem::new(location, message, remedy));
     }
 
     /// Reports that the values at `keys` are inconsistent, at the first that an override sets, or
@@ -159,7 +194,8 @@ impl Problems {
         let written = || keys.iter().find(|key| self.locator.has(key));
         let key = overridden.or_else(written).or(keys.first());
         let key = key.copied().unwrap_or_default();
-        self.found.push(self.locator.problem(key, message, remedy));
+        let Self { locator, found } = self;
+        found.push(|| locator.problem(key, message, remedy));
     }
 
     /// Reports, like [`Self::report_among`], a `name` that is not one of `known`; the remedy
@@ -190,7 +226,7 @@ impl Problems {
         }
         let origin = origin.unwrap_or(Origin::File { line: 1, column: 1 });
         let location = self.locator.source().location(origin);
-        self.found.push(Problem::new(location, message, ""));
+        self.found.push(|| Problem::new(location, message, ""));
     }
 
     pub(crate) fn finish(self) -> Result<Locator, Errors> {
@@ -239,23 +275,33 @@ pub(crate) fn one_of<'a>(known: impl IntoIterator<Item = &'a str>) -> String {
 }
 
 impl Errors {
-    pub(crate) fn new(mut problems: Vec<Problem>) -> Self {
-        problems.sort();
-        problems.dedup();
-        Self(problems)
+    pub(crate) fn new(mut found: Found) -> Self {
+        found.kept.sort();
+        found.kept.dedup();
+        Self(found)
     }
 
-    /// The problems: those of overrides, those of the file in the order of its lines, then those
-    /// that may be consequences of others.
+    /// The first 100 problems: those of overrides, those of the file in the order of its lines,
+    /// then those that may be consequences of others.
     #[must_use]
     pub fn problems(&self) -> &[Problem] {
-        &self.0
+        &self.0.kept
+    }
+}
+
+impl FromIterator<Problem> for Found {
+    fn from_iter<I: IntoIterator<Item = Problem>>(problems: I) -> Self {
+        let mut found = Self::default();
+        for problem in problems {
+            found.push(|| problem);
+        }
+        found
     }
 }
 
 impl From<Problem> for Errors {
     fn from(problem: Problem) -> Self {
-        Self::new(vec![problem])
+        Self::new(Found::from_iter([problem]))
     }
 }
 
@@ -281,13 +327,14 @@ impl fmt::Display for Problem {
 
 impl fmt::Display for Errors {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, problem) in self.0.iter().take(MAX_PRINTED).enumerate() {
+        let Found { kept, more } = &self.0;
+        for (index, problem) in kept.iter().take(MAX_PRINTED).enumerate() {
             if index > 0 {
                 writeln!(f)?;
             }
             write!(f, "{problem}")?;
         }
-        match self.0.len().saturating_sub(MAX_PRINTED) {
+        match more + kept.len().saturating_sub(MAX_PRINTED) {
             0 => Ok(()),
             more => write!(f, "\nand {more} more"),
         }

@@ -253,6 +253,28 @@ fn at_most_twenty_problems_are_printed() {
 }
 
 #[test]
+fn the_first_hundred_problems_are_kept_and_the_others_counted() {
+    let keys: Vec<usize> = (100_000..400_000).collect();
+    let descending: Vec<usize> = keys.iter().rev().copied().collect();
+    for keys in [keys, descending] {
+        let lines: Vec<String> = keys.iter().map(|n| format!("zzz{n} = 1\n")).collect();
+        let errors = read::<Garden>(&lines.concat(), "g.toml", &[]).unwrap_err();
+        assert_eq!(errors.problems().len(), 100);
+        for (index, problem) in errors.problems().iter().enumerate() {
+            let start = format!("g.toml:{}:1: unknown key `zzz{}`", index + 1, keys[index]);
+            assert!(problem.to_string().starts_with(&start), "{problem}");
+        }
+        // The required key is missing as well.
+        let more = format!("\nand {} more", 300_000 + 1 - 20);
+        assert!(errors.to_string().ends_with(&more), "{errors}");
+    }
+    // Its distance to a known name would take gigabytes.
+    let long = format!("{} = 1\n{GOOD}", "z".repeat(10_000_000));
+    let errors = read::<Garden>(&long, "g.toml", &[]).unwrap_err();
+    assert_eq!(errors.problems().len(), 1);
+}
+
+#[test]
 fn deep_nesting_is_refused() {
     let deep = format!("name = {}", "[".repeat(100_000));
     assert!(!problems(&deep, &[]).is_empty());

@@ -7,7 +7,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::locator::Source;
-use crate::problem::{Errors, Problem};
+use crate::problem::{Errors, Found, Problem};
 
 /// The origin of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -55,7 +55,7 @@ pub(crate) struct Entry {
 pub(crate) fn parse(text: &str, source: &Source) -> Result<Node, Errors> {
     let lines = Lines::new(text);
     let (table, errors) = DeTable::parse_recoverable(text);
-    let mut problems: Vec<Problem> = errors
+    let mut problems: Found = errors
         .iter()
         .map(|error| {
             let origin = lines.origin(&error.span().unwrap_or(0..0));
@@ -64,7 +64,7 @@ pub(crate) fn parse(text: &str, source: &Source) -> Result<Node, Errors> {
         .collect();
     let mut locate = |span: Range<usize>| lines.origin(&span);
     let mut refuse = |origin, message: String| {
-        problems.push(Problem::new(source.location(origin), message, ""));
+        problems.push(|| Problem::new(source.location(origin), message, ""));
     };
     let root = Node {
         origin: Origin::File { line: 1, column: 1 },
