@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use polypath_core::time::Duration;
-use polypath_document::{FileKind, Override, WrongKind, create_draft, file, grid};
+use polypath_document::{FileKind, Override, PUBLIC_MODE, WrongKind, create_draft, file, grid};
 use polypath_report::legend;
 use polypath_scenario::{Experiment, Scenario};
 
@@ -257,7 +257,7 @@ impl OutputFolder {
             created: created.map(Path::to_owned).collect(),
         };
         let writable = fs::create_dir_all(path)
-            .and_then(|()| create_draft(&path.join(".writable")))
+            .and_then(|()| create_draft(&path.join(".writable"), PUBLIC_MODE))
             .and_then(|(probe, _)| fs::remove_file(&probe));
         if writable.is_err() {
             folder.discard();

@@ -38,7 +38,7 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
 
-pub use draft::create_draft;
+pub use draft::{PUBLIC_MODE, create_draft};
 pub use grid::grid;
 pub use kind::{FileKind, WrongKind, check_kind, kinds_of};
 pub use limits::{MAX_DURATION, MAX_RATE, MAX_SIZE, at_least, at_most, at_most_a_day, last_part};

@@ -20,6 +20,7 @@ pub mod udp;
 mod buffer;
 mod deadline_stream;
 mod interfaces;
+mod output_file;
 #[cfg(test)]
 mod test_lock;
 mod writer_thread;

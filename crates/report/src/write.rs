@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use polypath_document::create_draft;
+use polypath_document::{PUBLIC_MODE, create_draft};
 
 use crate::figures::Figures;
 use crate::record::ExperimentRecord;
@@ -72,7 +72,7 @@ pub fn replace_file(path: &Path, content: &[u8]) -> io::Result<()> {
     if fs::metadata(path).is_ok_and(|of| !of.is_file()) {
         return fs::write(path, content);
     }
-    let (draft, mut file) = create_draft(path)?;
+    let (draft, mut file) = create_draft(path, PUBLIC_MODE)?;
     let moved = file
         .write_all(content)
         .and_then(|()| fs::rename(&draft, path));

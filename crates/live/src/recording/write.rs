@@ -1,8 +1,7 @@
 //! Writes recordings on a thread of its own: a busy disk must not delay the node.
 
-use std::fs::{File, OpenOptions, Permissions};
+use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Write};
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,6 +12,7 @@ use polypath_session::record::{Entry, Recorder};
 
 use super::{End, Line, RecordingHeader};
 use crate::clock::Clock;
+use crate::output_file::{self, Readers};
 use crate::stats::{Kind, kind_of};
 use crate::writer_thread::{PATIENCE, WriterThread};
 
@@ -20,8 +20,8 @@ use crate::writer_thread::{PATIENCE, WriterThread};
 const QUEUE: usize = 1 << 16;
 /// The interval at which buffered lines are written to the file.
 const FLUSH: Duration = Duration::from_secs(1);
-/// Readable for its owner alone: a recording has the times and lengths of all packets.
-const MODE: u32 = 0o600;
+/// A recording has the times and lengths of all packets.
+const READERS: Readers = Readers::Owner;
 
 /// A recorder to the file `path`, which is replaced; fails if it cannot be written.
 ///
@@ -37,17 +37,9 @@ pub(crate) fn start(path: &Path, header: &RecordingHeader) -> io::Result<Recorde
 }
 
 fn open(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.write(true);
     match kind_of(path)? {
-        Kind::File => {
-            let file = options.create(true).mode(MODE).open(path)?;
-            // An existing file may be readable for others; that ends before the first line.
-            file.set_permissions(Permissions::from_mode(MODE))?;
-            file.set_len(0)?;
-            Ok(file)
-        }
-        Kind::Device => options.open(path),
+        Kind::File => output_file::create(path, READERS),
+        Kind::Device => OpenOptions::new().write(true).open(path),
         Kind::Fifo => Err(io::Error::new(
             io::ErrorKind::InvalidInput,
             "this is a FIFO, whose reader could delay the node",

@@ -9,6 +9,10 @@ use nix::libc::O_NONBLOCK;
 use polypath_document::create_draft;
 use serde::Serialize;
 
+use crate::output_file::Readers;
+
+/// Statistics name peers and their traffic.
+const READERS: Readers = Readers::Group;
 /// Most symbolic links followed, as in the kernel.
 const MAX_LINKS: u32 = 40;
 
@@ -93,7 +97,7 @@ impl StatsFile {
         text.push(b'\n');
         match &self.target {
             Target::Replaced(file) => {
-                let (draft, mut new) = create_draft(file)?;
+                let (draft, mut new) = create_draft(file, READERS.mode_of(file))?;
                 let written = new.write_all(&text);
                 let moved = written.and_then(|()| fs::rename(&draft, file));
                 if moved.is_err() {
@@ -110,7 +114,7 @@ impl StatsFile {
 impl Target {
     fn replacing(path: &Path) -> io::Result<Self> {
         let file = follow_links(path)?;
-        let (draft, _) = create_draft(&file)?;
+        let (draft, _) = create_draft(&file, READERS.mode_of(&file))?;
         fs::remove_file(&draft)?;
         Ok(Self::Replaced(file))
     }
@@ -151,7 +155,7 @@ mod tests {
     use polypath_core::time::Time;
     use polypath_session::event::Counters;
     use serde_json::Value;
-    use std::os::unix::fs::symlink;
+    use std::os::unix::fs::{PermissionsExt, symlink};
 
     fn stats() -> Stats {
         Stats {
@@ -187,6 +191,21 @@ mod tests {
         assert_eq!(read["dropped"]["behind-window"], 3);
         assert!(read["paths"][0]["last_received_s"].is_null());
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn others_cannot_read_the_file() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("stats.json");
+        let file = StatsFile::new(&path).unwrap();
+        file.write(&stats()).unwrap();
+        let mode = || fs::metadata(&path).unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode() & !0o640, 0);
+        for (existing, narrowed) in [(0o666, 0o660), (0o600, 0o600)] {
+            fs::set_permissions(&path, PermissionsExt::from_mode(existing)).unwrap();
+            file.write(&stats()).unwrap();
+            assert_eq!(mode() & !narrowed, 0, "{existing:o} becomes {:o}", mode());
+        }
     }
 
     #[test]

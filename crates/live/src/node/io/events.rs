@@ -10,8 +10,11 @@ use polypath_core::event::{Event, Stamped, VERSION};
 use polypath_core::time::Time;
 
 use crate::node::error::NodeError;
+use crate::output_file::{self, Readers};
 use crate::stats::{Kind, kind_of};
 
+/// Events have the times, lengths and paths of all packets.
+const READERS: Readers = Readers::Group;
 /// The option of the command line that names the file.
 const OPTION: &str = "--events";
 
@@ -86,7 +89,7 @@ fn open(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.write(true);
     match kind_of(path)? {
-        Kind::File => File::create(path),
+        Kind::File => output_file::create(path, READERS),
         Kind::Device => options.open(path),
         Kind::Fifo => {
             // An ordinary open would block until there is a reader.
@@ -110,7 +113,19 @@ mod tests {
     use nix::unistd::mkfifo;
     use polypath_core::frame::PathId;
     use std::io::Read;
-    use std::os::unix::fs::FileTypeExt;
+    use std::os::unix::fs::{FileTypeExt, PermissionsExt};
+
+    #[test]
+    fn others_cannot_read_the_file() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("events");
+        let mode = || std::fs::metadata(&path).unwrap().permissions().mode() & 0o777;
+        EventFile::create(&path).unwrap();
+        assert_eq!(mode() & !0o640, 0);
+        std::fs::set_permissions(&path, PermissionsExt::from_mode(0o664)).unwrap();
+        EventFile::create(&path).unwrap();
+        assert_eq!(mode(), 0o660);
+    }
 
     #[test]
     fn a_fifo_without_a_reader_is_refused() {
