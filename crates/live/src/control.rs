@@ -4,10 +4,12 @@
 //! None of it runs on the packet thread. The control thread (`thread`) waits for clients of the
 //! control socket (`socket`), for a request to reload (`reload`) and for changes of the network's
 //! interfaces (`interfaces`). The HTTP server (`http`) serves the `metrics`. Both ask the packet
-//! thread for counters and for changes through a queue of `commands`.
+//! thread for counters and for changes through a queue of `commands`. Both limit their clients by
+//! source (`connections`).
 
 pub(crate) mod change;
 pub(crate) mod commands;
+mod connections;
 mod http;
 pub(crate) mod listeners;
 mod metrics;

@@ -8,45 +8,60 @@ mod page;
 
 use std::sync::Arc;
 
+use axum::Router;
 use axum::extract::State;
-use axum::http::header::{ACCEPT, CONTENT_TYPE};
+use axum::http::header::{ACCEPT, CONTENT_TYPE, RETRY_AFTER};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use axum::{Extension, Router};
+use tokio::sync::Semaphore;
 
-use super::commands::ControlHandle;
-use super::http::ConnectionPermit;
+use super::commands::{ControlHandle, Unanswered};
+use super::http::BLOCKING_THREADS;
+use crate::stats::Stats;
 use page::{Format, page};
+
+/// Counts for requests, a bounded number at a time, also of those whose clients have disconnected.
+#[derive(Clone)]
+struct BoundedCounts {
+    handle: Arc<ControlHandle>,
+    permits: Arc<Semaphore>,
+}
 
 /// The routes of the metrics.
 pub(crate) fn router(handle: Arc<ControlHandle>) -> Router {
+    let permits = Arc::new(Semaphore::new(BLOCKING_THREADS));
     Router::new()
         .route("/metrics", get(metrics))
         .fallback(not_found)
-        .with_state(handle)
+        .with_state(BoundedCounts { handle, permits })
 }
 
-async fn metrics(
-    State(handle): State<Arc<ControlHandle>>,
-    Extension(permit): Extension<ConnectionPermit>,
-    headers: HeaderMap,
-) -> Response {
+impl BoundedCounts {
+    /// The node's counters; a count waits for the packet thread.
+    async fn count(self) -> Option<Result<Arc<Stats>, Unanswered>> {
+        let permit = self.permits.acquire_owned().await.ok()?;
+        let count = move || {
+            let _permit = permit;
+            self.handle.count()
+        };
+        tokio::task::spawn_blocking(count).await.ok()
+    }
+}
+
+async fn metrics(State(counts): State<BoundedCounts>, headers: HeaderMap) -> Response {
     let accept = headers.get(ACCEPT).and_then(|value| value.to_str().ok());
     let format = Format::accepted_by(accept.unwrap_or_default());
-    // A count waits for the packet thread.
-    let count = move || {
-        let _permit = permit;
-        handle.count()
-    };
-    let counted = tokio::task::spawn_blocking(count).await;
+    let counted = counts.count().await;
     let page = counted.map(|counted| counted.map(|stats| page(&stats, format)));
     match page {
-        Ok(Ok(Ok(page))) => ([(CONTENT_TYPE, format.content_type())], page).into_response(),
-        Ok(Err(unanswered)) => {
-            (StatusCode::SERVICE_UNAVAILABLE, format!("{unanswered}\n")).into_response()
+        Some(Ok(Ok(page))) => ([(CONTENT_TYPE, format.content_type())], page).into_response(),
+        Some(Err(unanswered)) => {
+            let retry_after = [(RETRY_AFTER, "1")];
+            let message = format!("{unanswered}\n");
+            (StatusCode::SERVICE_UNAVAILABLE, retry_after, message).into_response()
         }
-        Ok(Ok(Err(_))) | Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
+        Some(Ok(Err(_))) | None => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
     }
 }
 

@@ -13,9 +13,9 @@
 //! `status` is [`Stats`](crate::stats::Stats) as `node --stats` writes it, with a version of its
 //! own. Error reasons: `malformed`, `unknown-version`, `unknown-request`, `too-long` (the
 //! connection is closed) and `busy` (the packet thread did not answer within 2 s, or there are too
-//! many clients; in the latter case the connection is closed). A connection is also closed after 10
-//! s without a complete request. The version changes when a field changes its meaning, not when one
-//! is added; clients ignore unknown fields.
+//! many clients: then the oldest connection of the process that has the most is closed). A
+//! connection is also closed after 10 s without a complete request. The version changes when a
+//! field changes its meaning, not when one is added; clients ignore unknown fields.
 //!
 //! The socket has mode 0660: the node's user and group may connect.
 

@@ -2,20 +2,22 @@
 //!
 //! One thread waits for clients of the control socket, for reload requests, and for the kernel's
 //! notifications that interfaces change. Each client is served on a thread of its own; their number
-//! and lifetime are limited. Files are read and checked, and sockets opened, here; the packet
-//! thread only counts and applies changes that are ready ([`super::commands`]). Clients of the
-//! metrics are served by [`super::http`].
+//! ([`Connections`]) and lifetime are limited. Files are read and checked, and sockets opened,
+//! here; the packet thread only counts and applies changes that are ready ([`super::commands`]).
+//! Clients of the metrics are served by [`super::http`].
 
 use std::io;
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Weak};
 use std::thread::{self, JoinHandle};
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::socket::{UnixCredentials, getsockopt, sockopt};
 
 use super::commands::ControlHandle;
+use super::connections::{Connection, Connections};
 use super::listeners::{Listeners, Servers};
 use super::reload::{self, ReloadHandle, ReloadRequests, Reloader};
 use super::socket;
@@ -24,6 +26,9 @@ use crate::notify::Notifier;
 
 /// Most clients of the control socket at a time.
 const MAX_CLIENTS: usize = 16;
+/// Most threads of clients at a time. Those of clients whose connections are ended can wait for the
+/// packet thread, at most 2 s.
+const MAX_THREADS: usize = 4 * MAX_CLIENTS;
 /// Stack size of a client's thread, in bytes.
 const STACK: usize = 256 << 10;
 /// Pause after a failed `accept`, as for want of file descriptors.
@@ -40,6 +45,7 @@ pub(crate) struct ControlThread {
 struct ControlLoop {
     servers: Servers,
     handle: Arc<ControlHandle>,
+    clients: Connections<UnixCredentials, Weak<UnixStream>>,
     permits: Arc<AtomicUsize>,
     reloader: Option<Reloader>,
     monitor: Option<InterfaceMonitor>,
@@ -77,6 +83,7 @@ impl ControlThread {
         let mut control_loop = ControlLoop {
             servers: listeners.serve(&handle)?,
             handle,
+            clients: Connections::new(MAX_CLIENTS),
             permits: Arc::default(),
             reloader,
             monitor,
@@ -182,37 +189,47 @@ impl ControlLoop {
         }
     }
 
-    fn accept(&self) {
+    fn accept(&mut self) {
         let Some(socket) = &self.servers.control else {
             return;
         };
         match socket.accept() {
-            Ok(stream) => self.serve(stream),
+            Ok(stream) => {
+                if let Err(error) = self.serve(stream) {
+                    tracing::debug!(%error, "a client cannot be served");
+                }
+            }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
             Err(error) => {
                 tracing::debug!(%error, "cannot accept a client");
+                // Its file descriptor may be what is wanting.
+                self.clients.evict();
                 thread::sleep(ACCEPT_PAUSE);
             }
         }
     }
 
     /// Serves a client on a thread of its own, or refuses it where no permit is left.
-    fn serve(&self, stream: UnixStream) {
+    fn serve(&mut self, stream: UnixStream) -> io::Result<()> {
         let Some(permit) = ClientPermit::acquire(&self.permits) else {
             socket::refuse_client(&stream);
-            return;
+            return Ok(());
         };
+        let process = getsockopt(&stream, sockopt::PeerCredentials)?;
+        let stream = Arc::new(stream);
+        let client = Arc::downgrade(&stream);
         let handle = self.handle.clone();
         let serve = move || {
             let _permit = permit;
-            if let Err(error) = socket::serve(stream, &handle) {
+            let served = stream.try_clone().and_then(|s| socket::serve(s, &handle));
+            if let Err(error) = served {
                 tracing::debug!(%error, "the connection of a client failed");
             }
         };
         let thread = thread::Builder::new().name("client".to_owned());
-        if let Err(error) = thread.stack_size(STACK).spawn(serve) {
-            tracing::debug!(%error, "cannot start a thread for a client");
-        }
+        thread.stack_size(STACK).spawn(serve)?;
+        self.clients.add(process, client);
+        Ok(())
     }
 
     fn reload(&mut self) {
@@ -234,14 +251,28 @@ impl ControlLoop {
     }
 }
 
-/// The permission to serve one of [`MAX_CLIENTS`] clients; dropping it releases it.
+impl Connection for Weak<UnixStream> {
+    fn is_ended(&self) -> bool {
+        self.strong_count() == 0
+    }
+
+    fn end(&self) {
+        if let Some(stream) = self.upgrade() {
+            socket::refuse_client(&stream);
+            // An error means that it is closed already.
+            let _ = stream.shutdown(std::net::Shutdown::Both);
+        }
+    }
+}
+
+/// The permission to run one of [`MAX_THREADS`] threads; dropping it releases it.
 struct ClientPermit(Arc<AtomicUsize>);
 
 impl ClientPermit {
     fn acquire(permits: &Arc<AtomicUsize>) -> Option<Self> {
         let taken = permits.fetch_add(1, Ordering::Relaxed);
         let permit = Self(permits.clone());
-        (taken < MAX_CLIENTS).then_some(permit)
+        (taken < MAX_THREADS).then_some(permit)
     }
 }
 

@@ -3,7 +3,7 @@ use std::net::{TcpListener, TcpStream};
 
 use super::*;
 use crate::control::commands::{self, Command};
-use crate::control::http::{HttpServer, LIMITS, Limits};
+use crate::control::http::{HttpServer, LIMITS};
 use crate::stats::Stats;
 
 #[test]
@@ -44,36 +44,27 @@ fn metrics_are_served_in_the_format_that_the_client_accepts() {
 
 /// Clients that disconnect do not queue further counts behind a packet thread that does not answer.
 #[test]
-fn a_client_that_disconnects_keeps_its_permit_until_the_count_ends() {
+fn a_count_keeps_its_permit_until_it_ends_without_its_client() {
     let (handle, mut queue) = commands::channel().unwrap();
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
-    let limits = Limits {
-        clients: 1,
-        ..LIMITS
+    let counts = BoundedCounts {
+        handle: Arc::new(handle),
+        permits: Arc::new(Semaphore::new(1)),
     };
-    let _server = HttpServer::start(listener, router(Arc::new(handle)), limits).unwrap();
-    let request = |path: &str| {
-        let mut client = TcpStream::connect(address).unwrap();
-        let _ = client.write_all(format!("GET {path} HTTP/1.1\r\n\r\n").as_bytes());
-        client
-    };
-    let response = || {
-        let mut text = String::new();
-        let _ = request("/").read_to_string(&mut text);
-        text
-    };
-    drop(request("/metrics"));
-    let count = std::iter::repeat_with(|| queue.next()).find_map(|command| command);
-    let Some(Command::Count(answer)) = count else {
-        panic!("the first command is a count");
-    };
-    for _ in 0..5 {
-        assert_eq!(response(), "", "the permit is in use");
-        std::thread::sleep(std::time::Duration::from_millis(10));
-    }
-    answer.send(Stats::default()).unwrap();
-    while response().is_empty() {}
+    let runtime = tokio::runtime::Builder::new_current_thread().build();
+    runtime.unwrap().block_on(async {
+        let request = tokio::spawn(counts.clone().count());
+        let answer = loop {
+            tokio::task::yield_now().await;
+            if let Some(Command::Count(answer)) = queue.next() {
+                break answer;
+            }
+        };
+        request.abort();
+        assert!(request.await.unwrap_err().is_cancelled());
+        assert_eq!(counts.permits.available_permits(), 0);
+        answer.send(Stats::default()).unwrap();
+        drop(counts.permits.acquire().await.unwrap());
+    });
 }
 
 #[test]
@@ -91,5 +82,6 @@ fn an_ended_node_is_unavailable_and_other_paths_name_the_right_one() {
         client.read_to_string(&mut text).unwrap();
         assert!(text.starts_with(&format!("HTTP/1.1 {status}")), "{text}");
         assert_eq!(text.contains("are at /metrics"), path == "/", "{text}");
+        assert_eq!(text.contains("retry-after: 1\r\n"), path != "/", "{text}");
     }
 }

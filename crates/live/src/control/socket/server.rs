@@ -1,10 +1,12 @@
 //! The server side of a control connection.
 
-use std::io::{self, Write};
+use std::io;
 use std::os::unix::net::UnixStream;
 
+use nix::libc::MSG_DONTWAIT;
 use polypath_core::time::Duration;
 use serde_json::{Value, json};
+use socket2::SockRef;
 
 use super::{MAX_REQUEST, REQUESTS, VERSION};
 use crate::control::commands::ControlHandle;
@@ -36,11 +38,12 @@ pub(crate) fn serve(stream: UnixStream, handle: &ControlHandle) -> io::Result<()
     }
 }
 
-/// Refuses a client for which no permit is left.
-pub(crate) fn refuse_client(mut stream: &UnixStream) {
+/// Refuses a client for which there is no room, without waiting for it.
+pub(crate) fn refuse_client(stream: &UnixStream) {
     let answer = refusal("busy", "too many clients; try again in a moment");
-    // The answer fits the buffer of a new connection; a client that has closed it needs none.
-    let _ = stream.write_all(format!("{answer}\n").as_bytes());
+    let line = format!("{answer}\n");
+    // The answer fits the buffer of a client that reads; one that has closed it needs none.
+    let _ = SockRef::from(stream).send_with_flags(line.as_bytes(), MSG_DONTWAIT);
 }
 
 fn answer(request: &[u8], handle: &ControlHandle) -> Value {
@@ -81,7 +84,7 @@ mod tests {
     use super::*;
     use crate::control::commands::{self, Command};
     use crate::stats::Stats;
-    use std::io::{BufRead, BufReader};
+    use std::io::{BufRead, BufReader, Write};
     use std::thread;
 
     /// The answers to `lines` of a node that counts `counts` times.

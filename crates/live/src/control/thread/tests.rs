@@ -1,12 +1,14 @@
-use std::io::{Read, Write};
+use std::env;
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
 use std::sync::atomic::AtomicBool;
 
 use tempfile::TempDir;
 
 use super::*;
-use crate::control::commands::{self, Command};
+use crate::control::commands;
 use crate::control::socket::{ControlSocket, StatusError, status};
 use crate::stats::Stats;
 
@@ -38,7 +40,7 @@ impl Testbed {
         let packets = thread::spawn(move || {
             let mut counts = 0;
             while !is_over.load(Ordering::Relaxed) {
-                if let Some(Command::Count(answer)) = queue.next() {
+                if let Some(commands::Command::Count(answer)) = queue.next() {
                     counts += 1;
                     let _ = answer.try_send(Stats {
                         version: crate::stats::VERSION,
@@ -70,28 +72,6 @@ impl Testbed {
     }
 }
 
-fn is_busy(socket: &Path) -> bool {
-    match status(socket) {
-        Ok(status) => {
-            assert_eq!(status["version"], crate::stats::VERSION);
-            false
-        }
-        Err(StatusError::Refused { message, .. }) if message.contains("too many clients") => true,
-        Err(error) => panic!("{error}"),
-    }
-}
-
-/// Repeats the request until a permit is free, at most 5 s.
-fn await_permit(socket: &Path) {
-    for _ in 0..500 {
-        if !is_busy(socket) {
-            return;
-        }
-        thread::sleep(std::time::Duration::from_millis(10));
-    }
-    panic!("no permit becomes free");
-}
-
 /// The page that a scraper receives; empty where the connection is dropped.
 fn scrape(testbed: &Testbed) -> String {
     let mut scraper = TcpStream::connect(testbed.metrics).unwrap();
@@ -101,25 +81,58 @@ fn scrape(testbed: &Testbed) -> String {
     page
 }
 
+/// Set to the control socket in the child process of the test that holds connections.
+const CHILD: &str = "POLYPATH_TEST_HOLD_CONNECTIONS";
+/// The connections that the child process holds.
+const HELD: usize = 64;
+
 #[test]
-fn clients_beyond_the_limit_are_refused() {
-    let testbed = Testbed::new();
-    assert!(!is_busy(&testbed.socket));
-    // Idle clients: each holds a permit for ten seconds, if it acquired one.
-    let mut idle = Vec::new();
-    let connect_idle = |idle: &mut Vec<UnixStream>| {
-        idle.push(UnixStream::connect(&testbed.socket).unwrap());
-    };
-    (0..MAX_CLIENTS / 2).for_each(|_| connect_idle(&mut idle));
-    await_permit(&testbed.socket);
-    while !(0..5).all(|_| is_busy(&testbed.socket)) {
-        connect_idle(&mut idle);
-        assert!(idle.len() < 20 * MAX_CLIENTS, "there is no limit");
+fn the_connections_of_another_process_keep_out_nobody() {
+    if let Some(socket) = env::var_os(CHILD) {
+        let connect = |_| UnixStream::connect(&socket).unwrap();
+        let held: Vec<UnixStream> = (0..HELD).map(connect).collect();
+        println!("\nheld");
+        let _ = io::stdin().read(&mut [0; 1]);
+        drop(held);
+        return;
     }
-    // Scrapers have permits of their own.
+    let testbed = Testbed::new();
+    let mut quiet = UnixStream::connect(&testbed.socket).unwrap();
+    let name = "control::thread::tests::the_connections_of_another_process_keep_out_nobody";
+    let mut child = Command::new(env::current_exe().unwrap())
+        .args(["--exact", name, "--nocapture"])
+        .env(CHILD, &testbed.socket)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    assert!(lines.any(|line| line.unwrap() == "held"));
+    for _ in 0..10 {
+        status(&testbed.socket).unwrap();
+    }
+    // A client with one connection is not ended for those of the other process.
+    quiet
+        .write_all(b"{\"version\":1,\"request\":\"status\"}\n")
+        .unwrap();
+    let mut answer = String::new();
+    BufReader::new(&quiet).read_line(&mut answer).unwrap();
+    assert!(answer.contains("\"status\":{"), "{answer}");
+    // Scrapers have connections of their own.
     assert!(scrape(&testbed).contains("\npolypath_session_established 0\n"));
-    drop(idle);
-    await_permit(&testbed.socket);
+    drop(child.stdin.take());
+    assert!(child.wait().unwrap().success());
+    testbed.finish();
+}
+
+#[test]
+fn a_client_that_makes_room_is_given_the_reason() {
+    let testbed = Testbed::new();
+    let connect = |_| UnixStream::connect(&testbed.socket).unwrap();
+    let mut clients: Vec<UnixStream> = (0..=MAX_CLIENTS).map(connect).collect();
+    let mut answer = String::new();
+    clients[0].read_to_string(&mut answer).unwrap();
+    assert!(answer.contains("\"reason\":\"busy\""), "{answer}");
     testbed.finish();
 }
 
