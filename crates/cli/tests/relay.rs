@@ -6,6 +6,7 @@ mod service;
 
 use std::fs::{self, File};
 use std::net::UdpSocket;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
@@ -27,6 +28,9 @@ impl Files {
     /// Creates the files of a relay at the address `local`.
     fn new(local: &str) -> Self {
         let directory = tempfile::tempdir().unwrap();
+        // Statistics are written by the user to whom a relay of root drops its privileges.
+        let everybody = PermissionsExt::from_mode(0o777);
+        fs::set_permissions(directory.path(), everybody).unwrap();
         let key = |name: &str| {
             let file = directory.path().join(name);
             let key = printed(&polypath().arg("key").arg(file).output().unwrap());

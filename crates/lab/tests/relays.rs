@@ -89,7 +89,7 @@ impl Testbed {
         let path = self.directory.path().join("relay.toml");
         fs::write(&path, text).unwrap();
         let file = RelayFile::load(&path).unwrap();
-        let open = || RelayServer::open(&file, None).map_err(io::Error::other);
+        let open = || RelayServer::open(&file).map_err(io::Error::other);
         let mut relay = self.relay.run(open).unwrap();
         Running {
             stop: relay.stop_handle(),

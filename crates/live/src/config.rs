@@ -272,7 +272,7 @@ impl NodeConfig {
         let name = path.display().to_string();
         let check = |config: &Self, problems: &mut Problems| {
             check::check(config, problems);
-            check::check_user(config, problems);
+            check::check_user("node.user", config.node.user.as_deref(), problems);
             check::check_key(config, &directory.join(&config.node.key_file), problems);
             check::check_preshared_key(config, directory, problems);
         };

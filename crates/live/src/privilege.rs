@@ -7,20 +7,26 @@ use nix::errno::Errno;
 use nix::libc;
 use nix::unistd::{Uid, User, chown, setgroups, setresgid, setresuid};
 
+/// The users for a process that root starts without naming one, best first.
+const DEFAULT_USERS: [&str; 2] = ["polypath", "nobody"];
+
 /// An error in dropping privileges.
 #[derive(Debug, thiserror::Error)]
 pub enum PrivilegeError {
     /// The user does not exist.
-    #[error(
-        "node.user: there is no user `{0}`; create one (`useradd --system {0}`) or name another"
-    )]
+    #[error("user: there is no user `{0}`; create one (`useradd --system {0}`) or name another")]
     NoUser(String),
     /// Only root can change its user.
-    #[error("node.user: only root can become `{0}`; start the node as root, or leave `user` out")]
+    #[error("user: only root can become `{0}`; start it as root, or leave `user` out")]
     NotRoot(String),
     /// The system refused.
-    #[error("node.user: privileges cannot be dropped: {0}")]
+    #[error("user: privileges cannot be dropped: {0}; `user = \"root\"` keeps them")]
     Refused(#[from] io::Error),
+    /// The system lets the process become root again.
+    #[error(
+        "user: the process could become root again; start it without the securebits of capabilities(7)"
+    )]
+    Regained,
 }
 
 impl From<Errno> for PrivilegeError {
@@ -32,13 +38,33 @@ impl From<Errno> for PrivilegeError {
 /// Changes the user of the process to `user`, if given, and drops the capabilities of the calling
 /// thread, and of threads that it starts later, unless the user is then root.
 pub fn drop_privileges(user: Option<&str>) -> Result<(), PrivilegeError> {
+    let was_root = Uid::effective().is_root();
     if let Some(name) = user {
         become_user(name)?;
     }
-    if !Uid::effective().is_root() {
-        drop_capabilities()?;
+    if Uid::effective().is_root() {
+        if user.is_some() {
+            tracing::warn!("the process keeps the privileges of root, as its file demands");
+        }
+        return Ok(());
+    }
+    drop_capabilities()?;
+    if was_root {
+        let root = Uid::from_raw(0);
+        if setresuid(root, root, root).is_ok() {
+            return Err(PrivilegeError::Regained);
+        }
+        tracing::info!(user, "the privileges of root are dropped");
     }
     Ok(())
+}
+
+/// The user for a process that root starts without naming one: that of the package, or else
+/// `nobody`. `None` if the process is not root's.
+pub(crate) fn default_user() -> Option<&'static str> {
+    let [package, last] = DEFAULT_USERS;
+    let user = if is_missing(package) { last } else { package };
+    Uid::effective().is_root().then_some(user)
 }
 
 /// Keeps the process out of core dumps and from being traced by other processes of its user, which

@@ -65,10 +65,17 @@ pub struct RelayServer {
 /// file `stats` each second.
 pub fn run(file: &RelayFile, stats: Option<&Path>) -> Result<Stats, RelayError> {
     privilege::forbid_dumps();
-    let mut relay = RelayServer::open(file, stats)?;
-    privilege::drop_privileges(None)?;
+    // Connected before the drop, as the manager's socket may be root's.
+    let notifier = Notifier::from_env();
+    let mut relay = RelayServer::open(file)?;
+    let default = privilege::default_user();
+    privilege::drop_privileges(file.relay.user.as_deref().or(default))?;
     privilege::forbid_dumps();
-    relay.report_to(Notifier::from_env());
+    if let Some(path) = stats {
+        // The user without privileges replaces the file each second, so it has to be able to.
+        relay.handler.stats = Some(stats_writer(path)?);
+    }
+    relay.report_to(notifier);
     let stop = relay.stop_handle();
     // `SIGHUP`, which reloads a node, does not end a relay.
     signal_hook::flag::register(SIGHUP, relay.handler.hangup.clone())?;
@@ -78,11 +85,10 @@ pub fn run(file: &RelayFile, stats: Option<&Path>) -> Result<Stats, RelayError> 
 }
 
 impl RelayServer {
-    /// Opens the sockets and files of `file`, in the network namespace of the calling thread.
-    pub fn open(file: &RelayFile, stats: Option<&Path>) -> Result<Self, RelayError> {
+    /// Opens the sockets and the key of `file`, in the network namespace of the calling thread.
+    pub fn open(file: &RelayFile) -> Result<Self, RelayError> {
         let clock = Clock::starting_now();
         let private_key = keys::load(&file.relay.key_file)?;
-        let stats = stats.map(stats_writer).transpose()?;
         let driver = Driver::new(clock)?;
         let mut paths = Vec::new();
         for (index, path) in (0..).zip(&file.paths) {
@@ -104,7 +110,7 @@ impl RelayServer {
             let relay = Relay::new(&config, [entropy(), entropy()]);
             paths.push(RelayPath::new(path, socket, relay, clock));
         }
-        let handler = RelayEventHandler::new(paths, stats, clock.now());
+        let handler = RelayEventHandler::new(paths, clock.now());
         Ok(Self { handler, driver })
     }
 

@@ -356,4 +356,13 @@ fn privileges_are_dropped_after_startup_and_a_reload_works_without_them() {
     send_hangup(&a);
     let status = await_status(file, |status| status["reloads"]["applied"] == 1);
     assert_eq!(status["paths"][0]["local"], "10.1.1.1:7101");
+    // A file that its user may not read changes nothing, and the reason is reported.
+    fs::set_permissions(file, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
+    send_hangup(&a);
+    let status = await_status(file, |status| status["reloads"]["refused"] == 1);
+    let reason = status["reloads"]["last_error"].as_str().unwrap();
+    assert!(
+        reason.contains("cannot read") && reason.contains("ermission denied"),
+        "{reason}"
+    );
 }

@@ -70,13 +70,13 @@ pub(super) fn check_preshared_key(config: &NodeConfig, directory: &Path, problem
     }
 }
 
-/// Checks that the user exists on this machine.
-pub(super) fn check_user(config: &NodeConfig, problems: &mut Problems) {
-    if let Some(name) = &config.node.user
+/// Checks that the user that `key` names exists on this machine.
+pub(super) fn check_user(key: &str, user: Option<&str>, problems: &mut Problems) {
+    if let Some(name) = user
         && privilege::is_missing(name)
     {
         let remedy = format!("add the user (`useradd --system {name}`) or name another");
-        problems.report("node.user", format!("there is no user `{name}`"), remedy);
+        problems.report(key, format!("there is no user `{name}`"), remedy);
     }
 }
 

@@ -11,7 +11,7 @@ use polypath_session::key::PublicKey;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::check::{check_interface, check_sockets};
+use super::check::{check_interface, check_sockets, check_user};
 use super::{LoadError, PathConfig, address, public_key};
 use crate::keys;
 
@@ -35,6 +35,10 @@ pub struct RelayFile {
 pub struct RelaySettings {
     /// The file of the relay's private key, relative to the configuration file.
     pub key_file: PathBuf,
+    /// The user to whom the relay, started as root, drops its privileges once all sockets are open:
+    /// by default `polypath` if there is this user, else `nobody`. `"root"` keeps them.
+    #[serde(default)]
+    pub user: Option<String>,
 }
 
 /// A path that the relay forwards.
@@ -89,6 +93,7 @@ impl RelayFile {
         let name = path.display().to_string();
         let check_all = |file: &Self, problems: &mut Problems| {
             check(file, problems);
+            check_user("relay.user", file.relay.user.as_deref(), problems);
             check_key(file, &directory.join(&file.relay.key_file), problems);
         };
         let (mut file, _) = document::read_checked(text, &name, &[], check_all)?;

@@ -18,7 +18,8 @@ use crate::stats::SnapshotWriter;
 /// The paths of a relay.
 pub(super) struct RelayEventHandler {
     paths: Vec<RelayPath>,
-    stats: Option<SnapshotWriter<Stats>>,
+    /// The writer of the statistics file, if there is one.
+    pub(super) stats: Option<SnapshotWriter<Stats>>,
     /// The status for the service manager.
     pub(super) supervision: Supervision,
     /// The start of the next second, when floods are counted and statistics written.
@@ -29,14 +30,10 @@ pub(super) struct RelayEventHandler {
 
 impl RelayEventHandler {
     /// A handler that starts at `now`.
-    pub(super) fn new(
-        paths: Vec<RelayPath>,
-        stats: Option<SnapshotWriter<Stats>>,
-        now: Time,
-    ) -> Self {
+    pub(super) fn new(paths: Vec<RelayPath>, now: Time) -> Self {
         Self {
             paths,
-            stats,
+            stats: None,
             supervision: Supervision::default(),
             second_at: now,
             hangup: Arc::default(),
