@@ -21,10 +21,12 @@ INPUT ?=
 # when first needed.
 BUILT = $(shell cargo metadata --no-deps --format-version 1 | jq -r .target_directory)
 POLYPATH = $(BUILT)/release/polypath
+# cargo for release builds, whose bytes then do not depend on the folder.
+RELEASE = scripts/release.sh
 
 DEB ?= out/deb
 
-.PHONY: demo test check reproduce bench race tunnel-race failover soak faults fuzz fuzz-build deb deploy-check instructions golden structure setup build fmt clippy doc wasm licences clean
+.PHONY: demo test check reproduce bench race tunnel-race failover soak faults fuzz fuzz-build deb deploy-check reproducible instructions golden structure setup build fmt clippy doc wasm licences clean
 
 demo: setup ## carry a media file over two bad paths by four schemes, and report the gain
 	cargo build --profile demo --bin polypath
@@ -42,28 +44,28 @@ reproduce: setup build ## reduced reproduction of the papers' claims; fails if o
 	@scripts/reproduce.sh "$(POLYPATH)" "$(REPRODUCTION)"
 
 bench: setup build ## the figures of docs/BENCHMARKS.md
-	cargo bench --workspace --benches
-	cargo run --release --quiet -p polypath-lab --example link_accuracy
+	$(RELEASE) bench --workspace --benches
+	$(RELEASE) run --release --quiet -p polypath-lab --example link_accuracy
 
 failover: setup ## outages of a flow over COUNT silences of its path: two nodes against kernel MPTCP (15 min)
-	@cargo build --release --quiet -p polypath-lab --example failover
+	@$(RELEASE) build --release --quiet -p polypath-lab --example failover
 	@"$(BUILT)/release/examples/failover" --count $(COUNT) --seed $(or $(SEED),1) $(if $(FORMAT),--format $(FORMAT))
 
 race: setup ## speed of the simulator against ns-2 (from Debian)
 	@scripts/setup.sh ns:ns2 bc:bc /usr/bin/time:time
-	cargo build --release --quiet -p polypath-sim --example race
+	$(RELEASE) build --release --quiet -p polypath-sim --example race
 	@scripts/race.sh "$(BUILT)/release/examples/race"
 
 tunnel-race: setup ## throughput of the tunnel against wireguard-go (from Debian), alternating (10 min)
 	@scripts/setup.sh wireguard-go:wireguard-go
-	cargo run --release --quiet -p polypath-lab --example tunnel_race
+	$(RELEASE) run --release --quiet -p polypath-lab --example tunnel_race
 
 soak: setup build ## two nodes for MINUTES at half load: every packet must arrive, and memory must not grow
-	cargo build --release --quiet -p polypath-lab --example soak
+	$(RELEASE) build --release --quiet -p polypath-lab --example soak
 	@"$(BUILT)/release/examples/soak" "$(POLYPATH)" $(MINUTES)
 
 instructions: setup ## instructions of the simulator's hot path (callgrind) against the bounds of scripts/instructions.txt
-	cargo build --release --quiet -p polypath-sim --example race
+	$(RELEASE) build --release --quiet -p polypath-sim --example race
 	@scripts/instructions.sh "$(BUILT)/release/examples/race" $(RENEW)
 
 structure: setup ## counts of files, import circles, unnamed tuples and words, against their bounds; LIST=circles for the places
@@ -92,11 +94,14 @@ deploy-check: setup build ## run every command of docs/deploy.md in namespaces: 
 deb: setup build ## build a Debian package of the program in DEB
 	@scripts/deb.sh "$(POLYPATH)" "$(DEB)"
 
+reproducible: setup ## build the package of HEAD twice, in different folders and environments, and compare the bytes
+	@scripts/reproducible.sh
+
 setup: ## install missing packages
 	@scripts/setup.sh
 
 build:
-	cargo build --release --bin polypath
+	$(RELEASE) build --release --bin polypath
 
 fmt:
 	cargo fmt --all --check

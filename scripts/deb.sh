@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Builds a Debian package of the program BINARY in the directory OUT, with manual pages and
-# completions. Only this file states where the package installs each of its files.
+# completions. Only this file states where the package installs each of its files. The same program
+# and revision yield the same bytes (docs/dependencies.md).
 # usage: deb.sh BINARY OUT
 set -euo pipefail
 
@@ -12,6 +13,10 @@ architecture=$(dpkg --print-architecture)
 stage=$(mktemp -d)
 trap 'rm -rf "$stage"' EXIT
 root=$stage/root
+# Neither the time, the user's umask nor the locale may reach the package.
+SOURCE_DATE_EPOCH=$("$top/scripts/source-date.sh")
+export SOURCE_DATE_EPOCH LC_ALL=C TZ=UTC
+umask 022
 
 install -Dm 755 --strip "$binary" "$root/usr/bin/polypath"
 install -dm 755 "$root/lib/systemd/system"
@@ -61,13 +66,18 @@ EOF
 
 # The version of the C library that the program's symbols need.
 libc=$(objdump -T "$root/usr/bin/polypath" | grep -o 'GLIBC_[0-9.]*' | sort -uV | tail -1 | cut -d _ -f 2)
+# Kilobytes, as dpkg-gencontrol counts them: those that du reports depend on the file system.
+installed_size() {
+  find "$root" -path "$root/DEBIAN" -prune -o -type f -printf '%s\n' -o -printf '1024\n' \
+    | awk '{ size += int(($1 + 1023) / 1024) } END { print size }'
+}
 install -dm 755 "$root/DEBIAN"
 cat >"$root/DEBIAN/control" <<EOF
 Package: polypath
 Version: $version
 Architecture: $architecture
 Maintainer: polypath developers <polypath@users.noreply.github.com>
-Installed-Size: $(du -sk --exclude DEBIAN "$root" | cut -f 1)
+Installed-Size: $(installed_size)
 Depends: libc6 (>= $libc), libgcc-s1
 Recommends: systemd
 Section: net
