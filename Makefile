@@ -25,8 +25,9 @@ POLYPATH = $(BUILT)/release/polypath
 RELEASE = scripts/release.sh
 
 DEB ?= out/deb
+SBOM ?= out/polypath.cdx.json
 
-.PHONY: demo test check reproduce bench race tunnel-race failover soak faults fuzz fuzz-build deb deploy-check reproducible instructions golden structure setup build fmt clippy doc wasm licences clean
+.PHONY: demo test check reproduce bench race tunnel-race failover soak faults fuzz fuzz-build deb deploy-check reproducible sbom instructions golden structure setup build fmt clippy doc wasm licences clean
 
 demo: setup ## carry a media file over two bad paths by four schemes, and report the gain
 	cargo build --profile demo --bin polypath
@@ -92,10 +93,17 @@ deploy-check: setup build ## run every command of docs/deploy.md in namespaces: 
 	@scripts/deploy-check.sh "$(POLYPATH)"
 
 deb: setup build ## build a Debian package of the program in DEB
+	@scripts/setup.sh python3:python3 objcopy:binutils
 	@scripts/deb.sh "$(POLYPATH)" "$(DEB)"
+	@scripts/release-check.sh "$(POLYPATH)" "$(DEB)"
 
 reproducible: setup ## build the package of HEAD twice, in different folders and environments, and compare the bytes
 	@scripts/reproducible.sh
+
+sbom: setup build ## write the bill of materials (CycloneDX) of the program to SBOM
+	@scripts/setup.sh python3:python3
+	@mkdir -p "$(dir $(SBOM))"
+	@SOURCE_DATE_EPOCH=$$(scripts/source-date.sh) scripts/sbom.py "$(POLYPATH)" >"$(SBOM)"
 
 setup: ## install missing packages
 	@scripts/setup.sh

@@ -50,6 +50,7 @@ for link in $("$top/scripts/links.sh" "$doc"/*.md | sort -u); do
   fi
   sed -i "s|](${link//./\\.}\([#)]\)|]($repository/blob/main/docs/$link\1|g" "$doc"/*.md
 done
+"$top/scripts/sbom.py" "$root/usr/bin/polypath" >"$doc/polypath.cdx.json"
 install -m 644 "$top/CHANGELOG.md" "$doc/changelog"
 gzip -9n "$doc/changelog"
 cat >"$doc/copyright" <<EOF
