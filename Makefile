@@ -27,7 +27,7 @@ RELEASE = scripts/release.sh
 DEB ?= out/deb
 SBOM ?= out/polypath.cdx.json
 
-.PHONY: demo test check reproduce bench race tunnel-race failover soak faults fuzz fuzz-build deb deploy-check reproducible sbom instructions golden structure setup build fmt clippy doc wasm licences clean
+.PHONY: demo test check reproduce bench race tunnel-race failover soak faults fuzz fuzz-build deb deploy-check reproducible sbom instructions golden structure setup build fmt clippy doc wasm licences dependencies clean
 
 demo: setup ## carry a media file over two bad paths by four schemes, and report the gain
 	cargo build --profile demo --bin polypath
@@ -126,6 +126,10 @@ wasm: ## build the pure crates for wasm32, without an operating system
 
 licences:
 	@scripts/licences.sh
+
+dependencies: setup ## compare docs/dependencies.md with the workspace; RENEW=--renew writes what follows from the sources
+	@scripts/setup.sh python3:python3
+	@scripts/dependencies.py $(RENEW)
 
 clean:
 	cargo clean

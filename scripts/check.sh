@@ -66,7 +66,7 @@ else
   start_background 0 soak MINUTES="$1"
 fi
 step structure STRUCTURE=--check || exit 1
-step clippy doc wasm licences golden instructions || exit 1
+step clippy doc wasm licences dependencies golden instructions || exit 1
 start_background 19 reproduce
 start_background 19 fuzz-build
 for target in test deploy-check deb; do
