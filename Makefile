@@ -27,7 +27,7 @@ RELEASE = scripts/release.sh
 DEB ?= out/deb
 SBOM ?= out/polypath.cdx.json
 
-.PHONY: demo test check reproduce bench race tunnel-race failover soak faults fuzz fuzz-build deb deploy-check reproducible sbom instructions golden structure setup build fmt clippy doc wasm licences dependencies clean
+.PHONY: demo test check reproduce bench race tunnel-race failover soak faults fuzz fuzz-build deb deploy-check reproducible sbom instructions golden structure setup build fmt clippy doc wasm licences dependencies advisories clean
 
 demo: setup ## carry a media file over two bad paths by four schemes, and report the gain
 	cargo build --profile demo --bin polypath
@@ -130,6 +130,9 @@ licences:
 dependencies: setup ## compare docs/dependencies.md with the workspace; RENEW=--renew writes what follows from the sources
 	@scripts/setup.sh python3:python3
 	@scripts/dependencies.py $(RENEW)
+
+advisories: setup ## yanked versions and known vulnerabilities of the dependencies, where the databases can be reached
+	@scripts/advisories.sh "$(BUILT)"
 
 clean:
 	cargo clean

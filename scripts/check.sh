@@ -68,13 +68,14 @@ fi
 step structure STRUCTURE=--check || exit 1
 step clippy doc wasm licences dependencies golden instructions || exit 1
 start_background 19 reproduce
+start_background 19 advisories
 start_background 19 fuzz-build
 for target in test deploy-check deb; do
   step "$target" || failed+=("$target")
 done
 finish fuzz-build
 start_background 0 fuzz
-for target in fuzz reproduce soak; do
+for target in fuzz advisories reproduce soak; do
   finish "$target"
 done
 [ ${#failed[@]} -eq 0 ] || { echo "check: failed: ${failed[*]}" >&2; exit 1; }
