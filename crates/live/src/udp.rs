@@ -28,6 +28,7 @@ pub mod filter;
 mod dont_fragment;
 pub(crate) mod flood;
 mod interface;
+mod send_buffer;
 
 /// The receive buffer in bytes: 30 ms at 1 Gbit/s.
 const RECEIVE_BUFFER: usize = 4 << 20;
