@@ -26,8 +26,10 @@ RELEASE = scripts/release.sh
 
 DEB ?= out/deb
 SBOM ?= out/polypath.cdx.json
+# The last revision before the mends of what `make attack` shows.
+BEFORE_MENDS = ee456c2
 
-.PHONY: demo test check reproduce bench race tunnel-race failover soak faults fuzz fuzz-build deb deploy-check reproducible sbom instructions golden structure setup build fmt clippy doc wasm licences dependencies advisories clean
+.PHONY: demo test check reproduce bench race tunnel-race failover attack soak faults fuzz fuzz-build deb deploy-check reproducible sbom instructions golden structure setup build fmt clippy doc wasm licences dependencies advisories clean
 
 demo: setup ## carry a media file over two bad paths by four schemes, and report the gain
 	cargo build --profile demo --bin polypath
@@ -60,6 +62,11 @@ race: setup ## speed of the simulator against ns-2 (from Debian)
 tunnel-race: setup ## throughput of the tunnel against wireguard-go (from Debian), alternating (10 min)
 	@scripts/setup.sh wireguard-go:wireguard-go
 	$(RELEASE) run --release --quiet -p polypath-lab --example tunnel_race
+
+attack: setup build ## attack two nodes with floods, replays and slow clients, beside the program of BASE and wireguard-go (10 min)
+	@scripts/setup.sh wireguard-go:wireguard-go
+	$(RELEASE) build --release --quiet -p polypath-lab --example attack
+	@scripts/attack.sh "$(BUILT)/release/examples/attack" "$(POLYPATH)" "$(or $(BASE),$(BEFORE_MENDS))" $(if $(FORMAT),--format $(FORMAT))
 
 soak: setup build ## two nodes for MINUTES at half load: every packet must arrive, and memory must not grow
 	$(RELEASE) build --release --quiet -p polypath-lab --example soak
