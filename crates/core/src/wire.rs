@@ -98,7 +98,7 @@ pub fn decode(bytes: &[u8]) -> Result<Frame<&[u8]>, WireError> {
         1 => Body::Probe {
             data_len: u16::from_be_bytes(exactly(bytes, rest)?),
         },
-        2 => decode_pair(rest).ok_or_else(short)??,
+        2 => decode_pair(bytes, rest)?,
         3 => Body::Switch {
             to: PathId(behind_zero(bytes, rest)?),
         },
@@ -145,134 +145,17 @@ fn decode_purpose(bytes: &[u8], rest: &[u8]) -> Result<Purpose, WireError> {
     }
 }
 
-fn decode_pair(rest: &[u8]) -> Option<Result<Body<&[u8]>, WireError>> {
-    let (&which, _) = rest.split_first()?;
-    let len = u16::try_from(rest.len()).unwrap_or(u16::MAX);
-    Some(match which {
-        0 | 1 => Ok(Body::Pair {
+fn decode_pair<'a>(bytes: &[u8], rest: &[u8]) -> Result<Body<&'a [u8]>, WireError> {
+    let len = u16::try_from(rest.len()).map_err(|_| WireError::Long(bytes.len()))?;
+    match rest.first() {
+        None => Err(WireError::Short(bytes.len())),
+        Some(&which @ (0 | 1)) => Ok(Body::Pair {
             trailing: which == 1,
             len,
         }),
-        _ => Err(WireError::Field(which)),
-    })
+        Some(&which) => Err(WireError::Field(which)),
+    }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    fn bodies() -> impl Strategy<Value = Body<Vec<u8>>> {
-        prop_oneof![
-            prop::collection::vec(any::<u8>(), 1..200).prop_map(Body::Data),
-            any::<u16>().prop_map(|data_len| Body::Probe { data_len }),
-            (any::<bool>(), PAIR_MIN..2000)
-                .prop_map(|(trailing, len)| Body::Pair { trailing, len }),
-            any::<u8>().prop_map(|to| Body::Switch { to: PathId(to) }),
-            purposes().prop_map(Body::Heartbeat),
-            purposes().prop_map(Body::HeartbeatReply),
-        ]
-    }
-
-    fn purposes() -> impl Strategy<Value = Purpose> {
-        prop_oneof![
-            Just(Purpose::Liveness),
-            Just(Purpose::Policy),
-            (frame::HEARTBEAT_LEN..2000).prop_map(|len| Purpose::Size { len }),
-        ]
-    }
-
-    fn frames() -> impl Strategy<Value = Frame<Vec<u8>>> {
-        (
-            any::<u8>(),
-            any::<u32>(),
-            any::<u64>(),
-            any::<u64>(),
-            bodies(),
-        )
-            .prop_map(|(path, epoch, sequence, sent, body)| Frame {
-                path: PathId(path),
-                epoch: Epoch(epoch),
-                sequence,
-                sent: Time(sent),
-                body,
-            })
-    }
-
-    fn owned(body: Body<&[u8]>) -> Body<Vec<u8>> {
-        match body {
-            Body::Data(packet) => Body::Data(packet.to_vec()),
-            Body::Probe { data_len } => Body::Probe { data_len },
-            Body::Pair { trailing, len } => Body::Pair { trailing, len },
-            Body::Switch { to } => Body::Switch { to },
-            Body::Heartbeat(purpose) => Body::Heartbeat(purpose),
-            Body::HeartbeatReply(purpose) => Body::HeartbeatReply(purpose),
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn what_is_written_is_read_again(frame in frames()) {
-            use crate::frame::{Encapsulation, OVER_IPV4, SEAL_LEN};
-            let mut bytes = Vec::new();
-            encode(&frame, &mut bytes);
-            prop_assert_eq!(bytes.len(), HEADER_LEN + frame.body.len());
-            let sealed = u32::try_from(bytes.len()).unwrap() + SEAL_LEN + OVER_IPV4;
-            let leading = matches!(frame.body, Body::Pair { trailing: false, .. });
-            if !leading {
-                prop_assert_eq!(Encapsulation::deployed(OVER_IPV4).size(&frame.body), sealed);
-            }
-            let read = decode(&bytes).unwrap();
-            prop_assert_eq!(owned(read.body), frame.body.clone());
-            prop_assert_eq!(
-                (read.path, read.epoch, read.sequence, read.sent),
-                (frame.path, frame.epoch, frame.sequence, frame.sent)
-            );
-        }
-
-        #[test]
-        fn no_bytes_make_it_panic(bytes in prop::collection::vec(any::<u8>(), 0..64)) {
-            if let Ok(frame) = decode(&bytes) {
-                let mut again = Vec::new();
-                encode(&frame.carrying(frame.path, owned(frame.body)), &mut again);
-                prop_assert_eq!(again.len(), bytes.len());
-            }
-        }
-
-        #[test]
-        fn a_truncated_frame_is_refused_or_shorter(frame in frames(), keep in 0..HEADER_LEN) {
-            let mut bytes = Vec::new();
-            encode(&frame, &mut bytes);
-            prop_assert_eq!(decode(&bytes[..keep]), Err(WireError::Short(keep)));
-        }
-    }
-
-    #[test]
-    fn nonsense_is_refused_by_name() {
-        let header = |kind: u8, rest: &[u8]| {
-            let mut bytes = alloc::vec![0; HEADER_LEN];
-            bytes[0] = kind;
-            bytes.extend_from_slice(rest);
-            bytes
-        };
-        assert_eq!(decode(&header(9, &[1])), Err(WireError::Kind(9)));
-        assert_eq!(decode(&header(0, &[])), Err(WireError::Short(HEADER_LEN)));
-        assert_eq!(
-            decode(&header(1, &[1, 2, 3])),
-            Err(WireError::Long(HEADER_LEN + 3))
-        );
-        assert_eq!(decode(&header(2, &[7, 0])), Err(WireError::Field(7)));
-        assert_eq!(decode(&header(3, &[])), Err(WireError::Short(HEADER_LEN)));
-        assert_eq!(decode(&header(3, &[9, 1])), Err(WireError::Field(9)));
-        for kind in [4, 5] {
-            let short = Err(WireError::Short(HEADER_LEN + 1));
-            assert_eq!(decode(&header(kind, &[0])), short);
-            assert_eq!(decode(&header(kind, &[1, 0])), Err(WireError::Field(1)));
-            assert_eq!(decode(&header(kind, &[0, 3])), Err(WireError::Field(3)));
-            // Only what asks for a size is padded.
-            let long = Err(WireError::Long(HEADER_LEN + 3));
-            assert_eq!(decode(&header(kind, &[0, 0, 0])), long);
-            assert_eq!(decode(&header(kind, &[0, 1, 0])), long);
-        }
-    }
-}
+mod tests;

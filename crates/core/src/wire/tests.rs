@@ -1,0 +1,210 @@
+use super::*;
+use proptest::prelude::*;
+
+fn bodies() -> impl Strategy<Value = Body<Vec<u8>>> {
+    prop_oneof![
+        prop::collection::vec(any::<u8>(), 1..200).prop_map(Body::Data),
+        any::<u16>().prop_map(|data_len| Body::Probe { data_len }),
+        (any::<bool>(), PAIR_MIN..2000).prop_map(|(trailing, len)| Body::Pair { trailing, len }),
+        any::<u8>().prop_map(|to| Body::Switch { to: PathId(to) }),
+        purposes().prop_map(Body::Heartbeat),
+        purposes().prop_map(Body::HeartbeatReply),
+    ]
+}
+
+fn purposes() -> impl Strategy<Value = Purpose> {
+    prop_oneof![
+        Just(Purpose::Liveness),
+        Just(Purpose::Policy),
+        (frame::HEARTBEAT_LEN..2000).prop_map(|len| Purpose::Size { len }),
+    ]
+}
+
+fn frames() -> impl Strategy<Value = Frame<Vec<u8>>> {
+    (
+        any::<u8>(),
+        any::<u32>(),
+        any::<u64>(),
+        any::<u64>(),
+        bodies(),
+    )
+        .prop_map(|(path, epoch, sequence, sent, body)| Frame {
+            path: PathId(path),
+            epoch: Epoch(epoch),
+            sequence,
+            sent: Time(sent),
+            body,
+        })
+}
+
+fn owned(body: Body<&[u8]>) -> Body<Vec<u8>> {
+    match body {
+        Body::Data(packet) => Body::Data(packet.to_vec()),
+        Body::Probe { data_len } => Body::Probe { data_len },
+        Body::Pair { trailing, len } => Body::Pair { trailing, len },
+        Body::Switch { to } => Body::Switch { to },
+        Body::Heartbeat(purpose) => Body::Heartbeat(purpose),
+        Body::HeartbeatReply(purpose) => Body::HeartbeatReply(purpose),
+    }
+}
+
+proptest! {
+    #[test]
+    fn what_is_written_is_read_again(frame in frames()) {
+        use crate::frame::{Encapsulation, OVER_IPV4, SEAL_LEN};
+        let mut bytes = Vec::new();
+        encode(&frame, &mut bytes);
+        prop_assert_eq!(bytes.len(), HEADER_LEN + frame.body.len());
+        let sealed = u32::try_from(bytes.len()).unwrap() + SEAL_LEN + OVER_IPV4;
+        let leading = matches!(frame.body, Body::Pair { trailing: false, .. });
+        if !leading {
+            prop_assert_eq!(Encapsulation::deployed(OVER_IPV4).size(&frame.body), sealed);
+        }
+        let read = decode(&bytes).unwrap();
+        prop_assert_eq!(owned(read.body), frame.body.clone());
+        prop_assert_eq!(
+            (read.path, read.epoch, read.sequence, read.sent),
+            (frame.path, frame.epoch, frame.sequence, frame.sent)
+        );
+    }
+
+    #[test]
+    fn no_bytes_make_it_panic(bytes in prop::collection::vec(any::<u8>(), 0..64)) {
+        if let Ok(frame) = decode(&bytes) {
+            let mut again = Vec::new();
+            encode(&frame.carrying(frame.path, owned(frame.body)), &mut again);
+            prop_assert_eq!(again.len(), bytes.len());
+        }
+    }
+
+    #[test]
+    fn a_truncated_frame_is_refused_or_shorter(frame in frames(), keep in 0..HEADER_LEN) {
+        let mut bytes = Vec::new();
+        encode(&frame, &mut bytes);
+        prop_assert_eq!(decode(&bytes[..keep]), Err(WireError::Short(keep)));
+    }
+}
+
+#[test]
+fn nonsense_is_refused_by_name() {
+    let header = |kind: u8, rest: &[u8]| {
+        let mut bytes = alloc::vec![0; HEADER_LEN];
+        bytes[0] = kind;
+        bytes.extend_from_slice(rest);
+        bytes
+    };
+    assert_eq!(decode(&header(9, &[1])), Err(WireError::Kind(9)));
+    assert_eq!(decode(&header(0, &[])), Err(WireError::Short(HEADER_LEN)));
+    assert_eq!(
+        decode(&header(1, &[1, 2, 3])),
+        Err(WireError::Long(HEADER_LEN + 3))
+    );
+    assert_eq!(decode(&header(2, &[7, 0])), Err(WireError::Field(7)));
+    assert_eq!(decode(&header(3, &[])), Err(WireError::Short(HEADER_LEN)));
+    assert_eq!(decode(&header(3, &[9, 1])), Err(WireError::Field(9)));
+    for kind in [4, 5] {
+        let short = Err(WireError::Short(HEADER_LEN + 1));
+        assert_eq!(decode(&header(kind, &[0])), short);
+        assert_eq!(decode(&header(kind, &[1, 0])), Err(WireError::Field(1)));
+        assert_eq!(decode(&header(kind, &[0, 3])), Err(WireError::Field(3)));
+        // Only what asks for a size is padded.
+        let long = Err(WireError::Long(HEADER_LEN + 3));
+        assert_eq!(decode(&header(kind, &[0, 0, 0])), long);
+        assert_eq!(decode(&header(kind, &[0, 1, 0])), long);
+    }
+}
+
+/// The specification of a body of the kind `kind` by the table above: whether it is valid.
+fn is_valid(kind: u8, body: &[u8]) -> bool {
+    matches!(
+        (kind, body),
+        (0, [_, ..])
+            | (1, [_, _])
+            | (2, [0 | 1, ..])
+            | (3, [0, _])
+            | (4 | 5, [0, 0 | 1] | [0, 2, ..])
+    )
+}
+
+/// The part of a body of the kind `kind` behind which all bytes are padding, which is written as
+/// zeros.
+fn meaningful(kind: u8, body: &[u8]) -> usize {
+    match (kind, body) {
+        (2, _) => 1,
+        (4 | 5, _) => 2,
+        _ => body.len(),
+    }
+}
+
+/// Decodes `bytes`: they are accepted as the specification says, are written as they were but for
+/// padding, and then decoded to the same frame.
+fn check(bytes: &[u8]) {
+    let decoded = decode(bytes);
+    let Some((header, body)) = bytes.split_first_chunk::<HEADER_LEN>() else {
+        return assert_eq!(decoded, Err(WireError::Short(bytes.len())));
+    };
+    assert_eq!(decoded.is_ok(), is_valid(header[0], body), "{bytes:?}");
+    let Ok(frame) = decoded else { return };
+    let mut canonical = bytes.to_vec();
+    canonical[HEADER_LEN + meaningful(header[0], body)..].fill(0);
+    let mut written = Vec::new();
+    encode(&frame, &mut written);
+    assert_eq!(written, canonical);
+    assert_eq!(decode(&written), Ok(frame));
+}
+
+#[test]
+fn every_short_body_of_every_kind_is_exact() {
+    let mut bytes = [0xa5; HEADER_LEN + 3];
+    for kind in 0..=u8::MAX {
+        bytes[0] = kind;
+        for len in 0..=HEADER_LEN {
+            check(&bytes[..len]);
+        }
+        for first in 0..=u8::MAX {
+            bytes[HEADER_LEN] = first;
+            check(&bytes[..=HEADER_LEN]);
+            // Kinds that do not exist are refused before their body is read.
+            let others = if kind <= 6 { 0..=u8::MAX } else { 0..=2 };
+            for second in others {
+                bytes[HEADER_LEN + 1] = second;
+                check(&bytes[..HEADER_LEN + 2]);
+                for third in [0, 1, 2, u8::MAX] {
+                    bytes[HEADER_LEN + 2] = third;
+                    check(&bytes);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn every_value_of_every_byte_of_a_header_is_exact() {
+    for kind in 0..=5 {
+        for at in 1..HEADER_LEN {
+            for value in 0..=u8::MAX {
+                let mut bytes = [0; HEADER_LEN + 2];
+                bytes[0] = kind;
+                bytes[at] = value;
+                check(&bytes);
+            }
+        }
+    }
+}
+
+/// A body has at most as many bytes as its length has bits for.
+#[test]
+fn bodies_of_every_length_are_exact_or_too_long() {
+    let mut bytes = alloc::vec![0; HEADER_LEN + 0x1_0001];
+    for (kind, second) in [(2, 0), (4, 2), (5, 2)] {
+        bytes[0] = kind;
+        bytes[HEADER_LEN + 1] = second;
+        for len in (2..300).chain(0xff00..=0xffff) {
+            check(&bytes[..HEADER_LEN + len]);
+        }
+        for len in [0x1_0000, 0x1_0001] {
+            let long = &bytes[..HEADER_LEN + len];
+            assert_eq!(decode(long), Err(WireError::Long(long.len())));
+        }
+    }
+}
