@@ -85,7 +85,7 @@ pub const RECEIVER_OFFSET: usize = 1;
 
 const COUNTER_BITS: u32 = 56;
 /// The maximum counter of a path; one more would be counter zero of the next path.
-pub(crate) const COUNTER_MAX: u64 = (1 << COUNTER_BITS) - 1;
+pub(crate) const COUNTER_MAX: u64 = counter_max(COUNTER_BITS);
 
 /// A MAC, and the bytes before it, which it covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -156,15 +156,29 @@ pub(crate) struct Nonce {
 
 impl Nonce {
     pub(crate) fn to_bits(self) -> u64 {
-        u64::from(self.path.0) << COUNTER_BITS | self.counter & COUNTER_MAX
+        self.pack::<COUNTER_BITS>()
     }
 
     fn from_bits(bits: u64) -> Self {
+        Self::unpack::<COUNTER_BITS>(bits)
+    }
+
+    /// The path above a counter of `BITS` bits.
+    fn pack<const BITS: u32>(self) -> u64 {
+        u64::from(self.path.0) << BITS | self.counter & counter_max(BITS)
+    }
+
+    fn unpack<const BITS: u32>(bits: u64) -> Self {
         Self {
-            path: PathId((bits >> COUNTER_BITS) as u8),
-            counter: bits & COUNTER_MAX,
+            // The path has the eight bits above the counter.
+            path: PathId((bits >> BITS & 0xff) as u8),
+            counter: bits & counter_max(BITS),
         }
     }
+}
+
+const fn counter_max(bits: u32) -> u64 {
+    (1 << bits) - 1
 }
 
 /// A datagram by its type and length, not yet authenticated.
@@ -270,6 +284,90 @@ mod tests {
         assert_eq!(parse(&[INITIATION; 169]), Err(Reject::Truncated));
         assert_eq!(parse(&[RESPONSE; 103]), Err(Reject::Oversized));
         assert_eq!(parse(&[COOKIE_REPLY; 32]), Err(Reject::Truncated));
+    }
+
+    /// Nonces with counters of `BITS` bits are the numbers below 2^(8 + `BITS`), each once.
+    fn check_all_nonces<const BITS: u32>() {
+        for bits in 0..256 << BITS {
+            let nonce = Nonce::unpack::<BITS>(bits);
+            assert_eq!(nonce.pack::<BITS>(), bits);
+        }
+        for path in 0..=u8::MAX {
+            for counter in 0..1 << BITS {
+                let path = PathId(path);
+                let nonce = Nonce { path, counter };
+                assert_eq!(Nonce::unpack::<BITS>(nonce.pack::<BITS>()), nonce);
+            }
+        }
+    }
+
+    #[test]
+    fn no_two_nonces_of_short_counters_are_equal() {
+        check_all_nonces::<0>();
+        check_all_nonces::<1>();
+        check_all_nonces::<5>();
+        check_all_nonces::<8>();
+    }
+
+    /// The specification: the reason for which a datagram of this type and length is rejected.
+    fn expected(kind: Option<u8>, len: usize) -> Option<Reject> {
+        let (least, most) = match kind {
+            None => return Some(Reject::Truncated),
+            Some(INITIATION) => (INITIATION_LEN, INITIATION_LEN),
+            Some(RESPONSE) => (RESPONSE_LEN, RESPONSE_LEN),
+            Some(TRANSPORT) => (OVERHEAD, usize::MAX),
+            Some(COOKIE_REPLY) => (COOKIE_REPLY_LEN, COOKIE_REPLY_LEN),
+            Some(_) => return Some(Reject::UnknownType),
+        };
+        match len {
+            len if len < least => Some(Reject::Truncated),
+            len if len > most => Some(Reject::Oversized),
+            _ => None,
+        }
+    }
+
+    /// The bytes behind the type of a parsed datagram, in their order.
+    fn fields(datagram: &Datagram<'_>) -> Vec<u8> {
+        match datagram {
+            Datagram::Initiation(message) => {
+                let macs = [message.session_mac.mac, message.cookie_mac.mac];
+                [
+                    message.handshake.noise,
+                    message.handshake.mac.mac,
+                    macs[0],
+                    macs[1],
+                ]
+                .concat()
+            }
+            Datagram::Response { receiver, message } => {
+                [&receiver.to_be_bytes(), message.noise, message.mac.mac].concat()
+            }
+            Datagram::Transport(transport) => {
+                let mut header = [0; TRANSPORT_HEADER];
+                write_transport_header(&mut header, transport.receiver, transport.nonce);
+                [&header[1..], transport.sealed].concat()
+            }
+            Datagram::Cookie(reply) => [reply.cookie, reply.mac].concat(),
+        }
+    }
+
+    #[test]
+    fn every_type_and_length_is_parsed_without_losing_a_byte() {
+        let bytes: Vec<u8> = (0..INITIATION_LEN + 3)
+            .map(|at| (at * 7 + 3).to_le_bytes()[0])
+            .collect();
+        for len in 0..bytes.len() {
+            let mut bytes = bytes[..len].to_vec();
+            for kind in 0..=u8::MAX {
+                if let Some(first) = bytes.first_mut() {
+                    *first = kind;
+                }
+                match (parse(&bytes), expected(bytes.first().copied(), len)) {
+                    (Ok(datagram), None) => assert_eq!(fields(&datagram), bytes[1..]),
+                    (parsed, reason) => assert_eq!(parsed.err(), reason, "{kind}, {len} B"),
+                }
+            }
+        }
     }
 
     proptest! {

@@ -123,3 +123,76 @@ fn check_replay(verdict: Verdict) -> Result<(), Reject> {
         Verdict::Behind => Err(Reject::BehindWindow),
     }
 }
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::datagram::{self, Datagram};
+    use crate::handshake::{HandshakeInfo, Initiation, ReceivedInitiation};
+    use crate::key::PrivateKey;
+    use crate::noise::StaticKeys;
+    use polypath_core::rng::Seed;
+
+    /// The keys of the initiator and of the responder after a complete handshake, in which both
+    /// describe themselves by this instance and index.
+    pub(crate) fn connected(instance: u64, index: u32, paths: u8) -> [KeyPair; 2] {
+        let key = |name| PrivateKey::generate(&mut Seed(1).stream(name)).unwrap();
+        let (a, b) = (key("a"), key("b"));
+        let initiator = StaticKeys::new(a.clone(), b.public(), None);
+        let responder = StaticKeys::new(b, a.public(), None);
+        let own = HandshakeInfo {
+            index,
+            instance,
+            features: 0,
+            paths,
+        };
+        let mac = &MacKey::of_handshakes_to(&initiator.peer);
+        let mut initiation = Initiation::write(&initiator, mac, None, [7; 32], 1, own).unwrap();
+        let Ok(Datagram::Initiation(message)) = datagram::parse(&initiation.datagram) else {
+            panic!("no initiation");
+        };
+        let received = ReceivedInitiation::read(&responder, [8; 32], &message.handshake);
+        let received = received.unwrap_or_else(|reason| panic!("{reason:?}"));
+        let (response, completed) = received
+            .respond(&MacKey::of_handshakes_to(&initiator.public), own, &[9; 16])
+            .unwrap();
+        let Ok(Datagram::Response { message, .. }) = datagram::parse(&response) else {
+            panic!("no response");
+        };
+        let response = initiation.read_response(&message);
+        let response = response.unwrap_or_else(|reason| panic!("{reason:?}"));
+        let own = initiation.complete(&response).unwrap();
+        [own, completed].map(|completed| KeyPair::new(completed, index, Time::ZERO, paths))
+    }
+
+    /// The result of opening a datagram of `path`.
+    fn open(pair: &mut KeyPair, path: PathId, datagram: &Bytes) -> Result<Bytes, Reject> {
+        match datagram::parse(datagram) {
+            Ok(Datagram::Transport(transport)) => pair.open(path, &transport, &mut Arena::new()),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn the_last_counters_of_a_path_are_used_once_and_no_more() {
+        const PATH: PathId = PathId(1);
+        let [mut from, mut to] = connected(1, 7, 2);
+        let mut seal = |path: PathId, frame: &[u8]| from.seal(path, frame, &mut Arena::new());
+        let first = seal(PATH, b"first").unwrap();
+        from.paths[PATH.index()].sent = COUNTER_MAX - 2;
+        let mut seal = |path: PathId, frame: &[u8]| from.seal(path, frame, &mut Arena::new());
+        let last = [b"one", b"two"].map(|frame| seal(PATH, frame).unwrap());
+        for _ in 0..3 {
+            assert_eq!(seal(PATH, b"more"), None);
+        }
+        let other = seal(PathId(0), b"other").unwrap();
+        assert_eq!(open(&mut to, PATH, &last[1]).unwrap(), "two");
+        assert_eq!(open(&mut to, PATH, &last[0]).unwrap(), "one");
+        for again in &last {
+            assert_eq!(open(&mut to, PATH, again), Err(Reject::Replayed));
+        }
+        assert_eq!(open(&mut to, PATH, &first), Err(Reject::BehindWindow));
+        assert_eq!(open(&mut to, PathId(0), &last[0]), Err(Reject::WrongPath));
+        assert_eq!(open(&mut to, PathId(0), &other).unwrap(), "other");
+    }
+}

@@ -175,11 +175,7 @@ impl Keyring {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::datagram::{self, Datagram};
-    use crate::handshake::{HandshakeInfo, Initiation, ReceivedInitiation};
-    use crate::key::PrivateKey;
-    use crate::noise::StaticKeys;
-    use polypath_core::rng::Seed;
+    use crate::keypair::tests::connected;
 
     /// Keys with this index, from a complete handshake.
     fn pair(index: u32) -> KeyPair {
@@ -188,27 +184,8 @@ mod tests {
 
     /// Keys of an instance of the peer.
     fn pair_of(instance: u64, index: u32) -> KeyPair {
-        let key = |name| PrivateKey::generate(&mut Seed(1).stream(name)).unwrap();
-        let (a, b) = (key("a"), key("b"));
-        let initiator = StaticKeys::new(a.clone(), b.public(), None);
-        let responder = StaticKeys::new(b, a.public(), None);
-        let own = HandshakeInfo {
-            index,
-            instance,
-            features: 0,
-            paths: 1,
-        };
-        let mac = &MacKey::of_handshakes_to(&initiator.peer);
-        let initiation = Initiation::write(&initiator, mac, None, [7; 32], 1, own).unwrap();
-        let Ok(Datagram::Initiation(message)) = datagram::parse(&initiation.datagram) else {
-            panic!("no initiation");
-        };
-        let received = ReceivedInitiation::read(&responder, [8; 32], &message.handshake);
-        let received = received.unwrap_or_else(|reason| panic!("{reason:?}"));
-        let (_, completed) = received
-            .respond(&MacKey::of_handshakes_to(&initiator.public), own, &[9; 16])
-            .unwrap();
-        KeyPair::new(completed, index, Time::ZERO, 1)
+        let [_, responder] = connected(instance, index, 1);
+        responder
     }
 
     /// Both nodes initiated: the peer's keys await confirmation when this node's own come into use.
