@@ -136,7 +136,11 @@ impl TunStats {
 }
 
 /// Splits a read, which starts with the kernel's header, and returns the number of packets lost.
-fn split_read(read: &mut [u8], buffer: &mut PacketBuffer, packets: &mut VecDeque<Bytes>) -> u64 {
+pub(super) fn split_read(
+    read: &mut [u8],
+    buffer: &mut PacketBuffer,
+    packets: &mut VecDeque<Bytes>,
+) -> u64 {
     let Some((header, packet)) = read.split_first_chunk_mut::<HEADER_LEN>() else {
         return 1;
     };

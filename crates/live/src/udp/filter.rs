@@ -10,7 +10,7 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::AsRawFd;
 
-use nix::libc;
+use nix::libc::{self, sock_filter};
 use polypath_session::datagram::{INITIATION, INITIATION_LEN, RECEIVER_OFFSET, TRANSPORT};
 use socket2::{SockFilter, SockRef};
 
@@ -42,7 +42,12 @@ pub struct Admitted {
 impl PathSocket {
     /// Drops all datagrams but those of `admitted` and `handshakes` in the kernel from now on.
     pub fn attach_filter(&self, admitted: &Admitted, handshakes: Handshakes) -> io::Result<()> {
-        SockRef::from(&self.socket).attach_filter(&admitted.program(handshakes))
+        let program = admitted.program(handshakes);
+        let instructions: Vec<SockFilter> = program
+            .iter()
+            .map(|step| SockFilter::new(step.code, step.jt, step.jf, step.k))
+            .collect();
+        SockRef::from(&self.socket).attach_filter(&instructions)
     }
 
     /// Passes all datagrams again.
@@ -77,7 +82,7 @@ impl PathSocket {
 }
 
 impl Admitted {
-    fn program(&self, handshakes: Handshakes) -> Vec<SockFilter> {
+    fn program(&self, handshakes: Handshakes) -> Vec<sock_filter> {
         let mut program = Vec::new();
         for peer in &self.peers {
             pass_from(*peer, &mut program);
@@ -96,7 +101,7 @@ impl Admitted {
 }
 
 /// Passes datagrams from `peer`.
-fn pass_from(peer: SocketAddr, program: &mut Vec<SockFilter>) {
+fn pass_from(peer: SocketAddr, program: &mut Vec<sock_filter>) {
     // RFC 791, section 3.1; RFC 8200, section 3.
     let (at, octets) = match peer.ip() {
         IpAddr::V4(ip) => (12, ip.octets().to_vec()),
@@ -120,7 +125,7 @@ fn pass_from(peer: SocketAddr, program: &mut Vec<SockFilter>) {
 }
 
 /// Passes handshake initiations of the right length; the message type is loaded.
-fn pass_handshake(handshakes: Handshakes, program: &mut Vec<SockFilter>) {
+fn pass_handshake(handshakes: Handshakes, program: &mut Vec<sock_filter>) {
     let len = u32::try_from(INITIATION_LEN).unwrap_or(0) + UDP;
     let load_len = instruction(libc::BPF_LD | libc::BPF_W | libc::BPF_LEN, 0, 0, 0);
     let mut checks = vec![load_len, jump_unless(len, 1), jump(1), refuse()];
@@ -137,34 +142,39 @@ fn pass_handshake(handshakes: Handshakes, program: &mut Vec<SockFilter>) {
 }
 
 /// Loads `size` at `offset`; refuses a datagram that is too short.
-fn load(size: u32, offset: u32) -> SockFilter {
+fn load(size: u32, offset: u32) -> sock_filter {
     instruction(libc::BPF_LD | size | libc::BPF_ABS, 0, 0, offset)
 }
 
 /// Passes if the loaded value is `value`.
-fn pass_if(value: u32) -> [SockFilter; 2] {
+fn pass_if(value: u32) -> [sock_filter; 2] {
     [jump_unless(value, 1), pass()]
 }
 
 /// Skips `count` instructions unless the loaded value is `value`.
-fn jump_unless(value: u32, count: u8) -> SockFilter {
+fn jump_unless(value: u32, count: u8) -> sock_filter {
     instruction(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, 0, count, value)
 }
 
-fn jump(count: u32) -> SockFilter {
+fn jump(count: u32) -> sock_filter {
     instruction(libc::BPF_JMP | libc::BPF_JA, 0, 0, count)
 }
 
-fn pass() -> SockFilter {
+fn pass() -> sock_filter {
     instruction(libc::BPF_RET | libc::BPF_K, 0, 0, u32::MAX)
 }
 
-fn refuse() -> SockFilter {
+fn refuse() -> sock_filter {
     instruction(libc::BPF_RET | libc::BPF_K, 0, 0, 0)
 }
 
-fn instruction(code: u32, then: u8, otherwise: u8, k: u32) -> SockFilter {
-    SockFilter::new(u16::try_from(code).unwrap_or(0), then, otherwise, k)
+fn instruction(code: u32, then: u8, otherwise: u8, k: u32) -> sock_filter {
+    sock_filter {
+        code: u16::try_from(code).unwrap_or(0),
+        jt: then,
+        jf: otherwise,
+        k,
+    }
 }
 
 #[cfg(test)]

@@ -222,4 +222,51 @@ mod tests {
         share.end_second(u64::MAX);
         assert_eq!(share.handshakes(), Handshakes::OneIn(1 << 16));
     }
+
+    /// Whatever is read in a second, the share of the next one is a power of two within its bounds,
+    /// and no more would be read of the same handshakes than is affordable, or the share is the
+    /// least.
+    #[test]
+    fn every_share_and_count_give_a_share_within_the_bounds() {
+        let reads = (0..64).flat_map(|bit| [(1 << bit) - 1, 1 << bit, (1 << bit) + 1]);
+        let reads: Vec<u64> = reads
+            .chain([MAX_HANDSHAKES, MAX_HANDSHAKES + 1, u64::MAX])
+            .collect();
+        for one_in in (0..=16).map(|bits| 1_u32 << bits) {
+            for calm_seconds in 0..CALM_SECONDS {
+                for &read in &reads {
+                    let mut share = HandshakeShare {
+                        one_in,
+                        calm_seconds,
+                    };
+                    share.end_second(read);
+                    let next = u64::from(share.one_in);
+                    assert!(next.is_power_of_two() && next <= MAX_SHARE);
+                    assert!(share.calm_seconds < CALM_SECONDS);
+                    let arrived = read.saturating_mul(one_in.into());
+                    assert!(arrived / next <= MAX_HANDSHAKES || next == MAX_SHARE);
+                    let is_smaller = share.one_in < one_in;
+                    assert!(!is_smaller || calm_seconds + 1 == CALM_SECONDS);
+                }
+            }
+        }
+    }
+
+    /// All sequences of seconds with many and few datagrams: a flood lasts until ten seconds in a
+    /// row had few.
+    #[test]
+    fn the_alarm_is_on_if_one_of_the_last_ten_seconds_had_many_datagrams() {
+        const SECONDS: u32 = 14;
+        let recent = (1 << CALM_SECONDS) - 1;
+        for sequence in 0..1_u32 << SECONDS {
+            let mut alarm = Alarm::default();
+            let mut history = 0;
+            for second in 0..SECONDS {
+                let is_many = sequence >> second & 1;
+                history = history << 1 | is_many;
+                alarm.end_second(MANY_PER_SECOND - 1 + u64::from(is_many));
+                assert_eq!(alarm.is_on, history & recent != 0, "{sequence:b}, {second}");
+            }
+        }
+    }
 }

@@ -5,6 +5,8 @@ use bytes::Bytes;
 use etherparse::PacketBuilder;
 use proptest::prelude::*;
 
+mod exhaustive;
+
 /// One end of a flow that sends packets.
 #[derive(Clone, Copy, Debug)]
 struct Flow {

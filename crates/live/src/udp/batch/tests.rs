@@ -3,6 +3,7 @@ use crate::clock::Clock;
 use crate::config::PathConfig;
 use nix::sys::socket::sockopt::IpRecvTos;
 use nix::sys::socket::{ControlMessageOwned, MsgFlags, recvmsg, setsockopt};
+use proptest::prelude::*;
 use socket2::SockRef;
 use std::io::IoSliceMut;
 use std::net::UdpSocket;
@@ -122,6 +123,72 @@ fn datagrams_with_any_outer_ecn_field_arrive_in_order() {
         assert_eq!(incoming.take().unwrap().1, expected);
     }
     assert!(incoming.is_empty());
+}
+
+/// The datagrams that a peer receives of `datagrams`, if the kernel cuts the bytes of each call into
+/// segments as `udp(7)` describes; each call is as the kernel accepts it.
+fn segmented(datagrams: &[Bytes]) -> Vec<Bytes> {
+    let (mut outgoing, mut incoming) = (Outgoing::default(), Incoming::default());
+    let mut flush = |outgoing: &mut Outgoing| {
+        let slices = slices(&outgoing.datagrams);
+        let bytes: Vec<u8> = slices
+            .iter()
+            .flat_map(|slice| slice.iter().copied())
+            .collect();
+        assert!(slices.len() <= MAX_DATAGRAMS && bytes.len() <= MAX_BYTES);
+        assert_eq!(bytes.len(), outgoing.len);
+        let received = Received {
+            len: bytes.len(),
+            segment: slices.first().map_or(0, |first| first.len()),
+            from: "192.0.2.1:7001".parse().unwrap(),
+            at: polypath_core::time::Time::ZERO,
+        };
+        incoming.fill(received, bytes.into());
+        outgoing.discard();
+    };
+    for datagram in datagrams {
+        if !outgoing.accepts(datagram) {
+            flush(&mut outgoing);
+        }
+        outgoing.push(datagram.clone());
+    }
+    flush(&mut outgoing);
+    let mut arrived = Vec::new();
+    while let Some((received, datagram)) = incoming.take() {
+        assert_eq!(
+            (received.len, received.segment),
+            (datagram.len(), datagram.len())
+        );
+        arrived.push(datagram);
+    }
+    arrived
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "takes minutes under Miri")]
+fn every_sequence_of_short_datagrams_survives_its_segmentation() {
+    const LONGEST: usize = 4;
+    for count in 0..=6 {
+        for number in 0..LONGEST.pow(count) {
+            let len = |place| number / LONGEST.pow(place) % LONGEST + 1;
+            let datagrams: Vec<Bytes> = (0..count)
+                .map(|place| datagram(u8::try_from(place).unwrap(), len(place)))
+                .collect();
+            assert_eq!(segmented(&datagrams), datagrams);
+        }
+    }
+}
+
+proptest! {
+    /// At full width: more datagrams, and more bytes, than one call can carry.
+    #[test]
+    fn any_sequence_of_datagrams_survives_its_segmentation(
+        runs in prop::collection::vec((1..1500_usize, 1..100_usize, any::<u8>()), 1..8)
+    ) {
+        let of_run = |(len, count, content)| (0..count).map(move |_| datagram(content, len));
+        let datagrams: Vec<Bytes> = runs.into_iter().flat_map(of_run).collect();
+        prop_assert_eq!(segmented(&datagrams), datagrams);
+    }
 }
 
 #[test]

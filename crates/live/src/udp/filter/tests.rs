@@ -5,6 +5,8 @@ use polypath_session::datagram::{RESPONSE, RESPONSE_LEN};
 use std::io::Write;
 use std::net::UdpSocket;
 
+mod program;
+
 const KEY: u32 = 0x8123_4567;
 
 /// A transport datagram for the key `index`, or a datagram of another type.
