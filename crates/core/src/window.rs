@@ -189,6 +189,7 @@ mod tests {
     /// Blocks of one, two and four bits, rings of two to eight blocks, and numbers at both ends of
     /// their range that pass each ring at least once.
     #[test]
+    #[cfg_attr(miri, ignore = "takes minutes under Miri")]
     fn every_state_of_a_small_window_is_exact() {
         for first in [0, u64::MAX - (NUMBERS - 1)] {
             let mut states = 0;

@@ -31,3 +31,36 @@ impl Arena {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Slices stay as they were written, whatever is cut after them and in whatever order they are
+    /// dropped.
+    #[test]
+    fn slices_keep_their_bytes() {
+        let mut arena = Arena::new();
+        let mut slices = Vec::new();
+        for n in 0..40_u8 {
+            let len = usize::from(n) * 100;
+            let slice = arena.cut(len + 5, |out| {
+                assert!(out.len() == len + 5 && out.iter().all(|byte| *byte == 0));
+                out.fill(n);
+                Ok::<_, ()>(len)
+            });
+            slices.push((n, slice.unwrap()));
+            let failed = arena.cut(len, |out| {
+                out.fill(u8::MAX);
+                Err::<usize, _>(n)
+            });
+            assert_eq!(failed, Err(n));
+            if n % 3 == 0 {
+                slices.swap_remove(usize::from(n) / 3);
+            }
+            for (n, slice) in &slices {
+                assert_eq!(*slice, vec![*n; usize::from(*n) * 100]);
+            }
+        }
+    }
+}

@@ -302,6 +302,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "takes minutes under Miri")]
     fn no_two_nonces_of_short_counters_are_equal() {
         check_all_nonces::<0>();
         check_all_nonces::<1>();
@@ -352,6 +353,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "takes minutes under Miri")]
     fn every_type_and_length_is_parsed_without_losing_a_byte() {
         let bytes: Vec<u8> = (0..INITIATION_LEN + 3)
             .map(|at| (at * 7 + 3).to_le_bytes()[0])

@@ -154,6 +154,7 @@ fn check(bytes: &[u8]) {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "takes minutes under Miri")]
 fn every_short_body_of_every_kind_is_exact() {
     let mut bytes = [0xa5; HEADER_LEN + 3];
     for kind in 0..=u8::MAX {
@@ -179,6 +180,7 @@ fn every_short_body_of_every_kind_is_exact() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "takes minutes under Miri")]
 fn every_value_of_every_byte_of_a_header_is_exact() {
     for kind in 0..=5 {
         for at in 1..HEADER_LEN {
@@ -194,6 +196,7 @@ fn every_value_of_every_byte_of_a_header_is_exact() {
 
 /// A body has at most as many bytes as its length has bits for.
 #[test]
+#[cfg_attr(miri, ignore = "takes minutes under Miri")]
 fn bodies_of_every_length_are_exact_or_too_long() {
     let mut bytes = alloc::vec![0; HEADER_LEN + 0x1_0001];
     for (kind, second) in [(2, 0), (4, 2), (5, 2)] {
