@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Fuzzes every parser of untrusted input: SECONDS for each target, two targets at once, from the
-# corpora of fuzz/corpus.
+# Fuzzes every parser of untrusted input, and nodes, relays and servers: SECONDS for each target, two
+# targets at once, from the corpora of fuzz/corpus.
 # usage: fuzz.sh DIRECTORY SECONDS [build | keep | TARGET INPUT]
 #   build          builds the targets and runs none
 #   keep           then stores the smallest inputs with the same coverage in fuzz/corpus
@@ -11,7 +11,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 directory=$1 seconds=$2 mode=${3:-}
-targets=(wire handshake offload node-file relay-file scenario trace recording)
+targets=(session relay http control wire offload node-file relay-file scenario trace recording)
 
 refuse() {
   echo "fuzz: $1" >&2

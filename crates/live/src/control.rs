@@ -10,6 +10,8 @@
 pub(crate) mod change;
 pub(crate) mod commands;
 mod connections;
+#[cfg(feature = "fuzzing")]
+pub mod fuzzing;
 mod http;
 pub(crate) mod listeners;
 mod metrics;

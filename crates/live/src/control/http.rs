@@ -159,7 +159,7 @@ fn source(address: IpAddr) -> IpAddr {
 }
 
 /// Serves the request of a client.
-async fn serve<S>(stream: S, router: Router, limits: Limits)
+pub(super) async fn serve<S>(stream: S, router: Router, limits: Limits)
 where
     S: AsyncRead + AsyncWrite + Unpin + 'static,
 {

@@ -1,5 +1,0 @@
-//! Two sessions over a network controlled by the fuzzer.
-
-#![no_main]
-
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| polypath_fuzz::handshake::check(bytes));

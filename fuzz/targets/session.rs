@@ -1,0 +1,5 @@
+//! Two nodes over a network controlled by the fuzzer.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| polypath_fuzz::session::check(bytes));
