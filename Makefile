@@ -29,7 +29,7 @@ SBOM ?= out/polypath.cdx.json
 # The last revision before the mends of what `make attack` shows.
 BEFORE_MENDS = ee456c2
 
-.PHONY: demo test check reproduce bench race tunnel-race failover attack soak faults fuzz fuzz-build deb deploy-check reproducible sbom instructions golden structure setup build fmt clippy doc wasm licences dependencies advisories clean
+.PHONY: demo test check reproduce bench race tunnel-race failover attack soak faults fuzz fuzz-build miri deb deploy-check reproducible sbom instructions golden structure setup build fmt clippy doc wasm licences dependencies advisories clean
 
 demo: setup ## carry a media file over two bad paths by four schemes, and report the gain
 	cargo build --profile demo --bin polypath
@@ -87,13 +87,16 @@ faults: setup ## two simulated nodes under SEEDS fault schedules, or under the o
 	cargo build --profile faults --quiet -p polypath-faults
 	@"$(BUILT)/faults/faults" $(if $(SEED),--seed $(SEED),--seeds $(SEEDS))
 
-fuzz: setup ## fuzz every parser, FUZZ seconds each, or run the file INPUT in TARGET; KEEP=keep extends the corpora
+fuzz: setup ## fuzz every parser and server, FUZZ seconds each, or run the file INPUT in TARGET; KEEP=keep extends the corpora
 	@scripts/setup.sh c++:g++
 	@scripts/fuzz.sh "$(BUILT)/fuzz" $(FUZZ) $(if $(INPUT),$(TARGET) $(INPUT),$(KEEP))
 
 fuzz-build: setup ## build the targets of `make fuzz`
 	@scripts/setup.sh c++:g++
 	@scripts/fuzz.sh "$(BUILT)/fuzz" $(FUZZ) build
+
+miri: setup ## tests of `unsafe` code, buffers and parsers under Miri, which finds undefined behaviour
+	@scripts/miri.sh "$(BUILT)/miri"
 
 deploy-check: setup build ## run every command of docs/deploy.md in namespaces: two sites, a relay, a NAT
 	@scripts/setup.sh nft:nftables python3:python3

@@ -101,8 +101,8 @@ fn every_payload_is_split_into_segments_of_every_size() {
     }
 }
 
-/// What the kernel delivers in one read, at a device with any MTU: each packet arrives whole, or is
-/// counted as lost if it exceeds the MTU.
+/// One read of the kernel, at a device with any MTU: each packet arrives whole, or is counted as lost
+/// if it exceeds the MTU.
 #[test]
 fn every_read_is_split_into_packets_or_counted() {
     for (is_v4, is_tcp) in FLOWS {
