@@ -110,6 +110,10 @@ impl<const BLOCK: u64> SlidingWindow<BLOCK> {
         self.end = sequence + 1;
     }
 
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "the low bits select the block"
+    )]
     fn slot(&self, sequence: u64) -> usize {
         (sequence / BLOCK) as usize & (self.blocks.len() - 1)
     }
