@@ -16,6 +16,7 @@ mod liveness;
 mod relayed;
 mod restart;
 mod sizes;
+mod vectors;
 
 const DELAY: Duration = Duration::from_millis(10);
 

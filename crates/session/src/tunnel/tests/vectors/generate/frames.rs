@@ -1,0 +1,145 @@
+//! Frames, and the fragments of a packet.
+
+use etherparse::PacketBuilder;
+use polypath_core::frame::{Body, Epoch, Frame, PathId, Purpose};
+use polypath_core::time::Time;
+use polypath_core::wire::{self, HEADER_LEN};
+
+use crate::tunnel::fragment;
+use crate::tunnel::tests::vectors::format::{FragmentsVector, FrameVector, RejectedFrame};
+
+/// The path of the frames of these vectors.
+const PATH: u8 = 1;
+
+/// An IPv4 packet of a UDP datagram with this payload.
+fn packet(payload: &[u8]) -> Vec<u8> {
+    let builder = PacketBuilder::ipv4([10, 77, 0, 1], [10, 77, 0, 2], 64).udp(5004, 5005);
+    let mut bytes = Vec::new();
+    builder.write(&mut bytes, payload).unwrap();
+    bytes
+}
+
+fn encode(path: u8, epoch: u32, sequence: u64, body: Body<Vec<u8>>) -> Vec<u8> {
+    let frame = Frame {
+        path: PathId(path),
+        epoch: Epoch(epoch),
+        sequence,
+        sent: Time(3_000_000_017 + sequence),
+        body,
+    };
+    let mut bytes = Vec::new();
+    wire::encode(&frame, &mut bytes);
+    bytes
+}
+
+/// A data frame for `path`.
+pub(super) fn data(path: u8) -> Vec<u8> {
+    encode(path, 0, 7, Body::Data(packet(b"polypath")))
+}
+
+fn body(name: &str) -> Body<Vec<u8>> {
+    let size = |len| Purpose::Size { len };
+    match name {
+        "data" => Body::Data(packet(b"polypath")),
+        "probe" => Body::Probe { data_len: 1200 },
+        "pair, leading" => Body::Pair {
+            trailing: false,
+            len: 2,
+        },
+        "pair, trailing" => Body::Pair {
+            trailing: true,
+            len: 100,
+        },
+        "switch" => Body::Switch { to: PathId(1) },
+        "heartbeat, liveness" => Body::Heartbeat(Purpose::Liveness),
+        "heartbeat, policy" => Body::Heartbeat(Purpose::Policy),
+        "heartbeat, size" => Body::Heartbeat(size(48)),
+        "heartbeat reply, liveness" => Body::HeartbeatReply(Purpose::Liveness),
+        "heartbeat reply, policy" => Body::HeartbeatReply(Purpose::Policy),
+        _ => Body::HeartbeatReply(size(48).answered()),
+    }
+}
+
+pub(super) fn vectors() -> Vec<FrameVector> {
+    let names = [
+        "data",
+        "probe",
+        "pair, leading",
+        "pair, trailing",
+        "switch",
+        "heartbeat, liveness",
+        "heartbeat, policy",
+        "heartbeat, size",
+        "heartbeat reply, liveness",
+        "heartbeat reply, policy",
+        "heartbeat reply, size",
+    ];
+    let vectors = (0_u8..).zip(names).map(|(number, name)| {
+        // Both paths and more than one byte of each number.
+        let (path, number) = (number % 2, u32::from(number));
+        let bytes = encode(
+            path,
+            0x0102_0300 + number,
+            0x01_0000_0000 + u64::from(number),
+            body(name),
+        );
+        FrameVector {
+            name: name.to_owned(),
+            kind: bytes[0],
+            path,
+            epoch: 0x0102_0300 + number,
+            sequence: bytes[6..14].into(),
+            sent: bytes[14..HEADER_LEN].into(),
+            body: bytes[HEADER_LEN..].into(),
+            bytes: bytes.into(),
+        }
+    });
+    vectors.collect()
+}
+
+pub(super) fn rejected() -> Vec<RejectedFrame> {
+    let cases: [(&str, u8, &[u8]); 12] = [
+        ("unknown kind", 6, &[0, 0]),
+        ("data without a packet", 0, &[]),
+        ("a short probe", 1, &[4]),
+        ("a long probe", 1, &[4, 176, 0]),
+        ("a pair without a body", 2, &[]),
+        ("a pair that is neither leading nor trailing", 2, &[2, 0]),
+        ("a switch without a zero", 3, &[1, 1]),
+        ("a long switch", 3, &[0, 1, 0]),
+        ("a heartbeat without a zero", 4, &[1, 0]),
+        ("a heartbeat for an unknown purpose", 4, &[0, 3]),
+        ("a padded heartbeat for liveness", 4, &[0, 0, 0]),
+        ("a padded reply for the policy", 5, &[0, 1, 0]),
+    ];
+    let mut header = encode(PATH, 0, 7, body("probe"));
+    header.truncate(HEADER_LEN);
+    let frames = cases.map(|(name, kind, body)| {
+        header[0] = kind;
+        let bytes = [&header[..], body].concat();
+        RejectedFrame {
+            name: name.to_owned(),
+            bytes: bytes.into(),
+        }
+    });
+    let short = RejectedFrame {
+        name: "a header without its last byte".to_owned(),
+        bytes: header[..HEADER_LEN - 1].into(),
+    };
+    frames.into_iter().chain([short]).collect()
+}
+
+pub(super) fn fragments() -> FragmentsVector {
+    let mut packet = packet(&[0xab; 100]);
+    // The builder forbids fragmentation.
+    packet[6] = 0;
+    let header = etherparse::Ipv4Header::from_slice(&packet).unwrap().0;
+    packet[10..12].copy_from_slice(&header.calc_header_checksum().to_be_bytes());
+    let limit = 70;
+    let fragments = fragment::split(&packet, limit).unwrap();
+    FragmentsVector {
+        packet: packet.into(),
+        limit,
+        fragments: fragments.into_iter().map(Into::into).collect(),
+    }
+}
