@@ -29,7 +29,7 @@ SBOM ?= out/polypath.cdx.json
 # The last revision before the mends of what `make attack` shows.
 BEFORE_MENDS = ee456c2
 
-.PHONY: demo test check reproduce bench race tunnel-race failover attack soak faults fuzz fuzz-build miri deb deploy-check reproducible sbom instructions golden structure setup build fmt clippy doc wasm licences dependencies advisories clean
+.PHONY: demo test check reproduce bench race tunnel-race failover attack soak faults fuzz fuzz-build miri deb deploy-check reproducible sbom instructions golden protocol structure setup build fmt clippy doc wasm licences dependencies advisories clean
 
 demo: setup ## carry a media file over two bad paths by four schemes, and report the gain
 	cargo build --profile demo --bin polypath
@@ -79,6 +79,13 @@ instructions: setup ## instructions of the simulator's hot path (callgrind) agai
 structure: setup ## counts of files, import circles, unnamed tuples and words, against their bounds; LIST=circles for the places
 	@scripts/setup.sh python3:python3
 	@scripts/structure.py $(if $(LIST),--list $(LIST),$(STRUCTURE))
+
+protocol: setup ## verify the test vectors of docs/protocol.md with a second implementation; RENEW=--renew writes them
+	$(if $(RENEW),RENEW_PROTOCOL_VECTORS=1 cargo test --quiet -p polypath-session --lib file_of_vectors)
+	@scripts/setup.sh python3:python3
+	@python3 -c 'import cryptography' 2>/dev/null \
+		|| scripts/setup.sh python3-cryptography:python3-cryptography
+	@python3 crates/session/vectors/check.py $(VERBOSE)
 
 golden: setup build ## compare the traces of every scenario with validation/golden.txt, or with the revision BASE
 	@scripts/golden.sh "$(POLYPATH)" $(if $(BASE),--base $(BASE),$(RENEW))

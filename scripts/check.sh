@@ -65,7 +65,7 @@ if [ "$(id -u)" -ne 0 ] || [ ! -e /dev/net/tun ]; then
 else
   start_background 0 soak MINUTES="$1"
 fi
-step structure STRUCTURE=--check || exit 1
+step protocol structure STRUCTURE=--check || exit 1
 step clippy doc wasm licences dependencies golden instructions || exit 1
 start_background 19 reproduce
 start_background 19 advisories
