@@ -1,49 +1,15 @@
 //! The wire format of a session. Integers are big-endian.
 //!
-//! | initiation | bytes | |
-//! | --- | --- | --- |
-//! | type | 1 | 1 |
-//! | ephemeral | 32 | X25519 public key (Noise `e`) |
-//! | static | 48 | the initiator's public key, encrypted (Noise `s`) |
-//! | payload | 41 | encrypted: wall clock in ns (8), and as in a response up to paths |
-//! | mac | 16 | keyed by the responder's public key |
-//! | session mac | 16 | keyed by the responder's secret of an earlier session, or zero |
-//! | cookie mac | 16 | keyed by the cookie of a cookie reply, or zero |
-//!
-//! | response | bytes | |
-//! | --- | --- | --- |
-//! | type | 1 | 2 |
-//! | receiver | 4 | the initiator's index |
-//! | ephemeral | 32 | X25519 public key (Noise `e`) |
-//! | payload | 49 | encrypted: sender's index (4), instance (8), features (4), paths (1), secret (16) |
-//! | mac | 16 | keyed by the initiator's public key |
-//!
-//! | cookie reply | bytes | |
-//! | --- | --- | --- |
-//! | type | 1 | 4 |
-//! | cookie | 16 | MAC of the initiation's source, keyed by a secret of the responder |
-//! | mac | 16 | over the `mac` of the initiation and the cookie, keyed by the sender's public key |
-//!
-//! The wall clock counts from 1970. A node draws its instance number at random once per run, so
-//! that the peer recognises a restart. Features are bits, of which none is assigned yet; a receiver
-//! ignores those that it does not know. The secret is random, and lets the responder recognise a
-//! later initiation of the same peer before it decrypts it (`session/admission.rs`).
-//!
-//! A MAC is keyed BLAKE2s of 16 bytes (RFC 7693), by default over all preceding bytes. Its key is
-//! BLAKE2s-256 of a label of 16 bytes and a public key, or a secret or cookie and 16 zero bytes. The
-//! source is an IPv6 address, to which IPv4 addresses are mapped, and a port, in 18 bytes.
-//!
-//! | transport | bytes | |
-//! | --- | --- | --- |
-//! | type | 1 | 3 |
-//! | receiver | 4 | the receiver's index, which identifies the keys |
-//! | nonce | 8 | counter in the low 56 bits, path in the high 8 |
-//! | frame | n | encrypted (ChaCha20-Poly1305), with a tag of 16 bytes at the end |
+//! docs/protocol.md specifies it (sections 3 to 5 and 8), with test vectors in `vectors`. There are
+//! four types of datagram, distinguished by the first byte: initiation, response, transport and
+//! cookie reply.
 //!
 //! Every part of a datagram is authenticated: the type determines the format of the rest, the
-//! receiver's index selects the keys, and the nonce and ephemeral key are inputs of the cipher.
-//! Each path and direction has its own counter. An empty frame is a hello, which asks whether the
-//! path works, and a frame of one byte answers it; frames of an endpoint are longer.
+//! receiver's index selects the keys, and the nonce and ephemeral key are inputs of the cipher. Two
+//! MACs of an initiation, of an earlier session and of a cookie, only select its rate limit
+//! (`session/admission.rs`). Each path and direction has its own counter. An empty frame is a hello,
+//! which asks whether the path works, and a frame of one byte answers it; frames of an endpoint are
+//! longer.
 
 use crate::event::Reject;
 use crate::mac::{MAC_LEN, Tag};
