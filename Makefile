@@ -29,7 +29,7 @@ SBOM ?= out/polypath.cdx.json
 # The last revision before the mends of what `make attack` shows.
 BEFORE_MENDS = ee456c2
 
-.PHONY: demo test check reproduce bench race tunnel-race failover attack soak faults fuzz fuzz-build miri deb deploy-check reproducible sbom instructions golden protocol structure setup build fmt clippy doc wasm licences dependencies advisories clean
+.PHONY: demo test check reproduce bench race tunnel-race failover attack soak faults models fuzz fuzz-build miri deb deploy-check reproducible sbom instructions golden protocol structure setup build fmt clippy doc wasm licences dependencies advisories clean
 
 demo: setup ## carry a media file over two bad paths by four schemes, and report the gain
 	cargo build --profile demo --bin polypath
@@ -93,6 +93,10 @@ golden: setup build ## compare the traces of every scenario with validation/gold
 faults: setup ## two simulated nodes under SEEDS fault schedules, or under the one of SEED with all events
 	cargo build --profile faults --quiet -p polypath-faults
 	@"$(BUILT)/faults/faults" $(if $(SEED),--seed $(SEED),--seeds $(SEEDS))
+
+models: setup ## check the models of the session protocol (models/README.md); MODELS=--reduced as in CI, or --deep
+	@scripts/setup.sh python3:python3
+	@scripts/models.sh "$(BUILT)" out/models $(MODELS)
 
 fuzz: setup ## fuzz every parser and server, FUZZ seconds each, or run the file INPUT in TARGET; KEEP=keep extends the corpora
 	@scripts/setup.sh c++:g++

@@ -71,13 +71,14 @@ start_background 19 reproduce
 start_background 19 advisories
 start_background 19 fuzz-build
 start_background 19 miri
+start_background 19 models MODELS=--reduced
 for target in test deploy-check deb; do
   step "$target" || failed+=("$target")
 done
 finish fuzz-build
 # CONTRIBUTING.md states this duration.
 start_background 0 fuzz FUZZ=45
-for target in fuzz miri advisories reproduce soak; do
+for target in fuzz miri models advisories reproduce soak; do
   finish "$target"
 done
 [ ${#failed[@]} -eq 0 ] || { echo "check: failed: ${failed[*]}" >&2; exit 1; }

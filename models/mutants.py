@@ -1,0 +1,213 @@
+#!/usr/bin/env python3
+"""Shows that the models can fail: each deliberate defect of the session must violate a property.
+
+usage: mutants.py DIRECTORY TARGET
+  DIRECTORY gets a copy of the sources with all defects, of which an environment variable selects
+  one; TARGET is the target directory of cargo.
+
+Exit code 1 if a defect is not found, or if its text is no longer in the sources exactly once.
+"""
+
+import os
+import pathlib
+import subprocess
+import sys
+import time
+from typing import NamedTuple
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+SESSION = pathlib.Path("crates/session/src")
+SOURCES = [
+    "Cargo.toml",
+    "crates/core",
+    "crates/session",
+    "models/Cargo.toml",
+    "models/Cargo.lock",
+    "models/src",
+]
+
+
+class Edit(NamedTuple):
+    """In `file`, `new` replaces `old`; `MUTANT` in it stands for whether the defect is selected."""
+
+    file: str
+    old: str
+    new: str
+
+
+class Mutant(NamedTuple):
+    """A defect, and the model that must find it."""
+
+    name: str
+    model: str
+    edits: list[Edit]
+
+
+MUTANTS = [
+    Mutant(
+        "the responder uses keys that are not confirmed",
+        "opening",
+        [
+            Edit(
+                "session/initiations.rs",
+                "self.keys.await_confirmation(pair);",
+                "if MUTANT { self.keys.rotate(now, pair, false, &self.limits); }"
+                " else { self.keys.await_confirmation(pair); }",
+            )
+        ],
+    ),
+    Mutant(
+        "no handshake has precedence",
+        "opening",
+        [
+            Edit(
+                "session/attempts.rs",
+                "        !self.peer_has_precedence() && (is_pending || is_late)",
+                "        !MUTANT && !self.peer_has_precedence() && (is_pending || is_late)",
+            ),
+            Edit(
+                "session.rs",
+                "let awaits = self.attempts.peer_has_precedence();",
+                "let awaits = !MUTANT && self.attempts.peer_has_precedence();",
+            ),
+        ],
+    ),
+    Mutant(
+        "the counter is not per path",
+        "nonces",
+        [
+            Edit(
+                "datagram.rs",
+                "u64::from(self.path.0) << BITS |",
+                "(u64::from(self.path.0) * u64::from(!MUTANT)) << BITS |",
+            )
+        ],
+    ),
+    Mutant(
+        "the instance is ignored",
+        "restart",
+        [
+            Edit(
+                "handshake.rs",
+                "instance: u64::from_be_bytes(instance),",
+                "instance: if MUTANT { 0 } else { u64::from_be_bytes(instance) },",
+            )
+        ],
+    ),
+    Mutant(
+        "an answer to the peer drops the handshake under way",
+        "restart",
+        [
+            Edit(
+                "session/attempts.rs",
+                "let own = self.handshake_info(is_used).ok()?;\n        let secret",
+                "if MUTANT { self.pending = None; }\n"
+                "        let own = self.handshake_info(is_used).ok()?;\n        let secret",
+            )
+        ],
+    ),
+    Mutant(
+        "the timestamp is not compared",
+        "restart",
+        [
+            Edit(
+                "session/attempts.rs",
+                "if initiation.timestamp <= self.seen.timestamp {",
+                "if !MUTANT && initiation.timestamp <= self.seen.timestamp {",
+            )
+        ],
+    ),
+    Mutant(
+        "the replay window does not advance",
+        "restart",
+        [
+            Edit(
+                "keypair.rs",
+                "state.replay_window.accept(counter);",
+                "if !MUTANT { state.replay_window.accept(counter); }",
+            )
+        ],
+    ),
+    Mutant(
+        "initiations from the peer's address have no limit",
+        "cookies",
+        [
+            Edit(
+                "session/admission.rs",
+                "RATE.admits(&mut limiters.of_peer_address, now)\n",
+                "MUTANT || RATE.admits(&mut limiters.of_peer_address, now)\n",
+            )
+        ],
+    ),
+    Mutant(
+        "cookies are not recognised",
+        "cookies",
+        [
+            Edit(
+                "session/cookie.rs",
+                "if mac.is_absent() || now",
+                "if MUTANT || mac.is_absent() || now",
+            )
+        ],
+    ),
+]
+
+
+def copy_sources(directory: pathlib.Path) -> None:
+    """Copies the sources with all defects; a file is written only if it changes."""
+    texts = {}
+    for name in SOURCES:
+        path = ROOT / name
+        for file in [path] if path.is_file() else path.rglob("*"):
+            if file.is_file():
+                texts[file.relative_to(ROOT)] = file.read_text()
+    for number, mutant in enumerate(MUTANTS):
+        for edit in mutant.edits:
+            file = SESSION / edit.file
+            count = texts[file].count(edit.old)
+            if count != 1:
+                sys.exit(f"mutants: {mutant.name}: its text is in {file} {count} times, not once")
+            new = edit.new.replace("MUTANT", f"crate::mutant({number})")
+            texts[file] = texts[file].replace(edit.old, new)
+    texts[SESSION / "lib.rs"] += f"""
+/// Whether this deliberate defect is selected.
+pub(crate) fn mutant(number: usize) -> bool {{
+    static SELECTED: std::sync::LazyLock<Option<usize>> =
+        std::sync::LazyLock::new(|| std::env::var("MUTANT").ok()?.parse().ok());
+    *SELECTED == Some(number)
+}}
+"""
+    for file, text in texts.items():
+        path = directory / file
+        if not path.exists() or path.read_text() != text:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+
+
+def is_found(program: pathlib.Path, number: int, mutant: Mutant) -> bool:
+    """Explores the model of a defect; prints what was found."""
+    start = time.monotonic()
+    command = [program, "--reduced", mutant.model]
+    environment = {**os.environ, "MUTANT": str(number)}
+    run = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    lines = run.stdout.splitlines()
+    found = [line.strip() for line in lines if line.startswith("  does not hold: ")]
+    seconds = time.monotonic() - start
+    result = found[0] if run.returncode == 1 and found else f"not found: {run.stdout}{run.stderr}"
+    print(f"{mutant.name} ({mutant.model}, {seconds:.1f} s): {result}", flush=True)
+    return run.returncode == 1 and bool(found)
+
+
+def main() -> None:
+    directory, target = (pathlib.Path(arg).resolve() for arg in sys.argv[1:])
+    copy_sources(directory)
+    manifest = directory / "models" / "Cargo.toml"
+    build = ["cargo", "build", "--quiet", "--release", "--locked", "--manifest-path", manifest]
+    subprocess.run([*build, "--target-dir", target], check=True)
+    program = target / "release" / "polypath-models"
+    results = [is_found(program, number, mutant) for number, mutant in enumerate(MUTANTS)]
+    sys.exit(0 if all(results) else 1)
+
+
+if __name__ == "__main__":
+    main()
