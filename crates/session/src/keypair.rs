@@ -11,7 +11,7 @@ use crate::datagram::{
     COUNTER_MAX, Nonce, OVERHEAD, TRANSPORT_HEADER, Transport, write_transport_header,
 };
 use crate::event::Reject;
-use crate::handshake::CompletedHandshake;
+use crate::handshake::{CompletedHandshake, HandshakeInfo};
 use crate::mac::MacKey;
 use crate::noise::TAG_LEN;
 
@@ -22,11 +22,10 @@ const REPLAY_WINDOW: u32 = 2048;
 pub(crate) struct KeyPair {
     pub(crate) local_index: u32,
     pub(crate) established: Time,
-    /// The instance of the peer that has them.
-    pub(crate) instance: u64,
+    /// The peer that has them, as the handshake described it.
+    pub(crate) remote: HandshakeInfo,
     /// The key of the session MAC in initiations that renew them.
     pub(crate) session_mac: MacKey,
-    remote_index: u32,
     transport: StatelessTransportState,
     paths: Vec<PathState>,
 }
@@ -50,8 +49,7 @@ impl KeyPair {
         Self {
             local_index,
             established: now,
-            instance: completed.remote.instance,
-            remote_index: completed.remote.index,
+            remote: completed.remote,
             session_mac: completed.session_mac,
             transport: completed.transport,
             paths: (0..paths).map(|_| fresh()).collect(),
@@ -75,7 +73,7 @@ impl KeyPair {
             counter: state.sent,
         };
         state.sent += 1;
-        let (transport, remote) = (&self.transport, self.remote_index);
+        let (transport, remote) = (&self.transport, self.remote.index);
         let sealed = arena.cut(frame.len() + OVERHEAD, |out| {
             write_transport_header(out, remote, nonce);
             let body = &mut out[TRANSPORT_HEADER..];

@@ -109,10 +109,10 @@ impl Keyring {
         peer_has_precedence: bool,
         limits: &Limits,
     ) -> bool {
-        let instance = pair.instance;
+        let instance = pair.remote.instance;
         self.session_mac = Some(pair.session_mac.clone());
         let before = self.instance.replace(instance);
-        let is_same_instance = |pair: &KeyPair| pair.instance == instance;
+        let is_same_instance = |pair: &KeyPair| pair.remote.instance == instance;
         let is_obsolete = |next: &mut KeyPair| {
             if is_same_instance(next) {
                 !peer_has_precedence

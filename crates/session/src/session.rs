@@ -97,7 +97,6 @@ pub struct Session {
     arena: Arena,
     counters: Counters,
     peer_paths: Option<u8>,
-    features: u32,
 }
 
 impl Session {
@@ -122,7 +121,6 @@ impl Session {
             arena: Arena::new(),
             counters: Counters::default(),
             peer_paths: None,
-            features: 0,
         }
     }
 
@@ -210,16 +208,19 @@ impl Session {
         self.reachable.fill(false);
     }
 
-    /// The number of paths of the peer, as of the last handshake; `None` before the first.
+    /// The number of paths of the peer, by the handshake of the keys in use or last in use; `None`
+    /// before the first.
     #[must_use]
     pub fn peer_paths(&self) -> Option<u8> {
         self.peer_paths
     }
 
-    /// The bits of the protocol's features that both nodes support, as of the last handshake.
+    /// The bits of the protocol's features that both nodes support, by the handshake of the keys in
+    /// use.
     #[must_use]
     pub fn features(&self) -> u32 {
-        self.features
+        let pair = self.keys.current.as_ref();
+        pair.map_or(0, |pair| pair.remote.features & FEATURES)
     }
 
     /// The timestamp of the newest initiation of the peer that was accepted, in nanoseconds since
@@ -304,7 +305,7 @@ impl Session {
         completed: CompletedHandshake,
         out: &mut impl FnMut(Output),
     ) {
-        let pair = self.key_pair(now, completed, index, out);
+        let pair = self.key_pair(now, completed, index);
         let awaits = self.attempts.peer_has_precedence();
         if self.keys.rotate(now, pair, awaits, &self.limits) {
             out(Output::Event(SessionEvent::PeerRestarted));
@@ -312,25 +313,30 @@ impl Session {
         self.established(now, true, out);
     }
 
-    fn key_pair(
-        &mut self,
-        now: Time,
-        completed: CompletedHandshake,
-        index: u32,
-        out: &mut impl FnMut(Output),
-    ) -> KeyPair {
-        let own = u8::try_from(self.reachable.len()).unwrap_or(u8::MAX);
-        let peer = completed.remote.paths;
-        self.features = completed.remote.features & FEATURES;
+    fn key_pair(&self, now: Time, completed: CompletedHandshake, index: u32) -> KeyPair {
+        KeyPair::new(completed, index, now, self.own_paths())
+    }
+
+    fn own_paths(&self) -> u8 {
+        u8::try_from(self.reachable.len()).unwrap_or(u8::MAX)
+    }
+
+    /// Compares the number of paths with that of the peer, which an answered initiation states only
+    /// once its keys are in use: it may be a replay.
+    fn compare_paths(&mut self, out: &mut impl FnMut(Output)) {
+        let peer = self.keys.current.as_ref().map(|pair| pair.remote.paths);
+        let (Some(peer), own) = (peer, self.own_paths()) else {
+            return;
+        };
         if self.peer_paths.replace(peer) != Some(peer) && peer != own {
             out(Output::Event(SessionEvent::PathsDiffer { own, peer }));
         }
-        KeyPair::new(completed, index, now, own)
     }
 
     /// Puts new keys to use: sends hellos and the queued frames.
     fn established(&mut self, now: Time, initiator: bool, out: &mut impl FnMut(Output)) {
         self.counters.established += 1;
+        self.compare_paths(out);
         let grace = if initiator {
             Duration::ZERO
         } else {

@@ -107,7 +107,7 @@ impl Session {
             out(Output::Event(SessionEvent::NoEntropy));
             return Ok(());
         };
-        let pair = self.key_pair(now, response.completed, response.index, out);
+        let pair = self.key_pair(now, response.completed, response.index);
         self.keys.await_confirmation(pair);
         let datagram = response.datagram;
         self.send_on_all_paths(&datagram, Some(path), out);

@@ -163,11 +163,13 @@ fn a_replayed_initiation_of_a_previous_instance_has_no_effect() {
     let mut net = Net::configured();
     net.run(seconds(1));
     net.delivery = Box::new(|_, _, _| vec![]);
-    for n in 0..20 {
-        net.run(seconds(1 + n));
-        net.offer(0, 0, "lost");
-    }
-    let (path, old) = net.last(0, INITIATION);
+    let more_paths = SessionConfig {
+        reachable: vec![true; 3],
+        ..config("a", "b", WALL)
+    };
+    net.ends[0] = end(more_paths, 5);
+    net.run(seconds(20));
+    let (_, old) = net.last(0, INITIATION);
     net.ends[0] = end(config("a", "b", 1), 9);
     net.delivery = lossless();
     for n in 0..20 {
@@ -183,8 +185,9 @@ fn a_replayed_initiation_of_a_previous_instance_has_no_effect() {
     };
     assert_eq!(restarts(&net), 1);
     let sent = net.ends[1].sent;
-    net.inject(1, path.0, old);
+    net.inject(1, 1, old);
     assert!(net.ends[1].sent > sent, "it is answered");
+    assert_eq!(net.ends[1].session.peer_paths(), Some(super::net::PATHS));
     net.run(seconds(42));
     let before = [0, 1].map(|who| net.frames(who).len());
     for n in 0..400 {
