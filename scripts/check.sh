@@ -70,7 +70,6 @@ step clippy doc wasm licences dependencies golden instructions || exit 1
 start_background 19 reproduce
 start_background 19 advisories
 start_background 19 fuzz-build
-start_background 19 miri
 start_background 19 models MODELS=--reduced
 for target in test deploy-check deb; do
   step "$target" || failed+=("$target")
@@ -78,7 +77,7 @@ done
 finish fuzz-build
 # CONTRIBUTING.md states this duration.
 start_background 0 fuzz FUZZ=45
-for target in fuzz miri models advisories reproduce soak; do
+for target in fuzz models advisories reproduce soak; do
   finish "$target"
 done
 [ ${#failed[@]} -eq 0 ] || { echo "check: failed: ${failed[*]}" >&2; exit 1; }
