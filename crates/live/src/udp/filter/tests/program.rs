@@ -127,28 +127,8 @@ fn sources(peers: &[SocketAddr]) -> Vec<SocketAddr> {
     for peer in peers {
         let ports = [peer.port(), peer.port() ^ 1, peer.port() ^ 0x100];
         let ips: Vec<IpAddr> = match peer.ip() {
-            IpAddr::V4(ip) => (0..5)
-                .map(|at| {
-                    let mut octets = ip.octets();
-                    octets
-                        .iter_mut()
-                        .skip(at)
-                        .take(1)
-                        .for_each(|byte| *byte ^= 1);
-                    octets.into()
-                })
-                .collect(),
-            IpAddr::V6(ip) => (0..17)
-                .map(|at| {
-                    let mut octets = ip.octets();
-                    octets
-                        .iter_mut()
-                        .skip(at)
-                        .take(1)
-                        .for_each(|byte| *byte ^= 1);
-                    octets.into()
-                })
-                .collect(),
+            IpAddr::V4(ip) => altered(ip.octets()).map(IpAddr::from).collect(),
+            IpAddr::V6(ip) => altered(ip.octets()).map(IpAddr::from).collect(),
         };
         let all = |ip| ports.map(|port| SocketAddr::new(ip, port));
         sources.extend(ips.into_iter().flat_map(all));
@@ -157,6 +137,17 @@ fn sources(peers: &[SocketAddr]) -> Vec<SocketAddr> {
     let is_v4 = peers.first().is_none_or(SocketAddr::is_ipv4);
     sources.retain(|source| source.is_ipv4() == is_v4);
     sources
+}
+
+/// The bytes with each of them changed in turn, and unchanged.
+fn altered<const N: usize>(octets: [u8; N]) -> impl Iterator<Item = [u8; N]> {
+    (0..=N).map(move |at| {
+        let mut other = octets;
+        if let Some(byte) = other.get_mut(at) {
+            *byte ^= 1;
+        }
+        other
+    })
 }
 
 /// Payloads of every type and of lengths around those that the filter knows; their key index is
