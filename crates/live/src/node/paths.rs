@@ -17,7 +17,7 @@ use polypath_core::event::Event;
 use polypath_core::frame::{FrameKind, PathId};
 use polypath_core::liveness::PathHealth;
 use polypath_core::time::Time;
-use polypath_session::datagram::{COOKIE_REPLY, RESPONSE};
+use polypath_session::datagram::RESPONSE;
 use polypath_session::tunnel::Input;
 
 use super::path_log;
@@ -139,8 +139,7 @@ impl Paths {
     pub(super) fn reply(&mut self, path: PathId, source: SocketAddr, datagram: Bytes) {
         if let Some(path) = self.all.get_mut(path.index()) {
             let to = path.remote.reply_to(source);
-            let is_cookie = datagram.first() == Some(&COOKIE_REPLY);
-            if is_cookie && !path.socket.has_spare_send_buffer() {
+            if !path.socket.admits(&datagram) {
                 return;
             }
             path.has_replied |= datagram.first() == Some(&RESPONSE);

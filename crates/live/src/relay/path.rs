@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 
 use polypath_core::machine::{Deadline, Machine, Wake, step};
 use polypath_core::time::{Duration, Time};
-use polypath_session::datagram::{COOKIE_REPLY, RESPONSE};
+use polypath_session::datagram::RESPONSE;
 use polypath_session::event::Reject;
 use polypath_session::relay::{Input, Output, Relay, RelayEvent, Side, Undelivered};
 
@@ -159,7 +159,7 @@ impl RelayPath {
     }
 
     fn send(&mut self, datagram: &[u8], to: SocketAddr) {
-        if datagram.first() == Some(&COOKIE_REPLY) && !self.socket.has_spare_send_buffer() {
+        if !self.socket.admits(datagram) {
             self.counters.unsent += 1;
             return;
         }

@@ -4,11 +4,18 @@ use std::io;
 use std::os::fd::AsRawFd;
 
 use nix::libc::{self, c_int};
+use polypath_session::datagram::COOKIE_REPLY;
 use socket2::SockRef;
 
 use super::PathSocket;
 
 impl PathSocket {
+    /// Whether a datagram may be sent now: a cookie, which goes to an address that nobody has proved,
+    /// only if there is [spare send buffer](Self::has_spare_send_buffer).
+    pub(crate) fn admits(&self, datagram: &[u8]) -> bool {
+        datagram.first() != Some(&COOKIE_REPLY) || self.has_spare_send_buffer()
+    }
+
     /// Whether at most half of the send buffer is in use.
     ///
     /// The kernel holds a datagram to a host of the local network until that host has answered ARP
