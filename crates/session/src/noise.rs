@@ -84,7 +84,7 @@ pub(crate) fn public_key(private: &PrivateKey) -> PublicKey {
     PublicKey(public)
 }
 
-/// Whether `public` is a point of low order, with which every key has the same result: whoever has
+/// Whether `public` is a point of low order, with which every key has the same result: a node with
 /// it as the peer's key talks to anyone (RFC 7748, section 7).
 pub(crate) fn has_low_order(public: &PublicKey) -> bool {
     let mut dh = CheckedX25519(curve25519());

@@ -13,7 +13,7 @@
 //! [`SILENCE_TIMEOUT`](crate::session::SILENCE_TIMEOUT), the frame is dropped and counted.
 //!
 //! **Abuse.** Each forwarded datagram is caused by an authentic one and no longer than that. Apart
-//! from these, the relay sends only responses to initiations, which are shorter than those, and
+//! from these, the relay sends only responses and cookies to initiations, which are longer, and
 //! hellos under agreed keys. It can therefore neither amplify traffic nor be used to send to third
 //! parties. The forwarded rate of each node is limited ([`RelayConfig::rate`]), and so are the cost
 //! of unauthenticated initiations ([`Reject::Throttled`]) and the memory ([`CAPACITY`]).

@@ -13,7 +13,11 @@
 //!    chosen by a secret.
 //! 3. An initiation from the current address of the peer has a budget of its own on each path. A
 //!    restarted peer, which has no session MAC, usually keeps its address.
-//! 4. All others share one budget on each path. If it is exhausted, the sender gets a cookie.
+//! 4. All share one budget on each path.
+//!
+//! An initiation is charged to the first budget that it qualifies for and that is not exhausted: a
+//! cookie, whose bucket an attacker in the same network can exhaust, does not take the budget of its
+//! address from a peer. If all are exhausted, a sender without session MAC and cookie gets a cookie.
 //!
 //! Replays of initiations that were found stale are rejected first, by a comparison.
 
@@ -58,17 +62,15 @@ impl RateLimit {
     }
 }
 
-/// The strongest evidence that an initiation is the peer's, before it is decrypted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Evidence {
+/// The evidence that an initiation is the peer's, before it is decrypted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Evidence {
     /// A valid session MAC.
-    SessionMac,
-    /// A valid cookie MAC; the number is the sender's bucket.
-    Cookie(u8),
+    pub(super) has_session_mac: bool,
+    /// The sender's bucket, if the cookie MAC is valid.
+    pub(super) cookie_bucket: Option<u8>,
     /// The current address of the peer.
-    PeerAddress,
-    /// None.
-    None,
+    pub(super) is_peer_address: bool,
 }
 
 /// The rate limits of initiations, and initiations that need not be decrypted again.
@@ -126,8 +128,7 @@ impl Admission {
         }
     }
 
-    /// Whether an initiation received on `path` may be decrypted; `evidence` returns what speaks for
-    /// it.
+    /// Whether an initiation received on `path` may be decrypted.
     pub(super) fn admit(
         &mut self,
         now: Time,
@@ -136,21 +137,18 @@ impl Admission {
     ) -> Result<(), Reject> {
         let limiters = self.paths.get_mut(path.index());
         let limiters = limiters.ok_or(Reject::UnknownPath)?;
-        let is_admitted = match evidence {
-            Evidence::SessionMac => RATE.admits(&mut self.with_session_mac, now),
-            Evidence::Cookie(bucket) => {
-                COOKIE_RATE.admits(&mut self.with_cookie[usize::from(bucket)], now)
-            }
-            Evidence::PeerAddress => {
-                RATE.admits(&mut limiters.of_peer_address, now)
-                    || RATE.admits(&mut limiters.shared, now)
-            }
-            Evidence::None => RATE.admits(&mut limiters.shared, now),
-        };
-        match evidence {
-            _ if is_admitted => Ok(()),
-            Evidence::PeerAddress | Evidence::None => Err(Reject::CookieRequired),
-            Evidence::SessionMac | Evidence::Cookie(_) => Err(Reject::Throttled),
+        let in_bucket =
+            |bucket| COOKIE_RATE.admits(&mut self.with_cookie[usize::from(bucket)], now);
+        if (evidence.has_session_mac && RATE.admits(&mut self.with_session_mac, now))
+            || evidence.cookie_bucket.is_some_and(in_bucket)
+            || (evidence.is_peer_address && RATE.admits(&mut limiters.of_peer_address, now))
+            || RATE.admits(&mut limiters.shared, now)
+        {
+            Ok(())
+        } else if evidence.has_session_mac || evidence.cookie_bucket.is_some() {
+            Err(Reject::Throttled)
+        } else {
+            Err(Reject::CookieRequired)
         }
     }
 
@@ -170,6 +168,26 @@ mod tests {
 
     const FLOODED: PathId = PathId(0);
     const OTHER: PathId = PathId(1);
+    const NONE: Evidence = Evidence {
+        has_session_mac: false,
+        cookie_bucket: None,
+        is_peer_address: false,
+    };
+    const SESSION_MAC: Evidence = Evidence {
+        has_session_mac: true,
+        ..NONE
+    };
+    const PEER_ADDRESS: Evidence = Evidence {
+        is_peer_address: true,
+        ..NONE
+    };
+
+    const fn cookie(bucket: u8) -> Evidence {
+        Evidence {
+            cookie_bucket: Some(bucket),
+            ..NONE
+        }
+    }
 
     fn key(n: u32) -> Ephemeral {
         let mut key = [0; 32];
@@ -194,34 +212,50 @@ mod tests {
 
     #[test]
     fn a_flood_is_limited_and_consumes_no_other_budget() {
-        let stranger = Evidence::None;
         let limit = 20 * 10..=20 * 10 + 20;
         for (peer, path) in [
-            (Evidence::SessionMac, FLOODED),
-            (Evidence::Cookie(3), FLOODED),
-            (Evidence::PeerAddress, FLOODED),
-            (Evidence::None, OTHER),
+            (SESSION_MAC, FLOODED),
+            (cookie(3), FLOODED),
+            (PEER_ADDRESS, FLOODED),
+            (NONE, OTHER),
         ] {
-            let (flood, peers) = admitted(stranger, peer, path);
+            let (flood, peers) = admitted(NONE, peer, path);
             assert!(limit.contains(&flood), "{flood}");
             assert_eq!(peers, 20, "two per second with {peer:?}, all admitted");
         }
-        // With the peer's address a flood has two budgets.
-        let (flood, peers) = admitted(Evidence::PeerAddress, Evidence::Cookie(3), FLOODED);
+        // With evidence a flood has two budgets.
+        let (flood, peers) = admitted(PEER_ADDRESS, cookie(3), FLOODED);
         assert!((400..=440).contains(&flood), "{flood}");
         assert_eq!(peers, 20);
-        let (flood, peers) = admitted(Evidence::Cookie(4), Evidence::Cookie(3), FLOODED);
-        assert!((40..=48).contains(&flood), "{flood}");
+        let (flood, peers) = admitted(cookie(4), cookie(3), FLOODED);
+        assert!((240..=268).contains(&flood), "{flood}");
+        assert_eq!(peers, 20);
+    }
+
+    #[test]
+    fn evidence_whose_budget_is_exhausted_leaves_the_other_budgets() {
+        // A host in the peer's network has exhausted the bucket of its cookie.
+        let restarted = Evidence {
+            is_peer_address: true,
+            ..cookie(3)
+        };
+        let (_, peers) = admitted(cookie(3), restarted, FLOODED);
+        assert_eq!(peers, 20);
+        let renewing = Evidence {
+            has_session_mac: true,
+            ..PEER_ADDRESS
+        };
+        let (_, peers) = admitted(SESSION_MAC, renewing, FLOODED);
         assert_eq!(peers, 20);
     }
 
     #[test]
     fn the_reason_distinguishes_senders_that_a_cookie_helps() {
         for (evidence, reason) in [
-            (Evidence::SessionMac, Reject::Throttled),
-            (Evidence::Cookie(0), Reject::Throttled),
-            (Evidence::PeerAddress, Reject::CookieRequired),
-            (Evidence::None, Reject::CookieRequired),
+            (SESSION_MAC, Reject::Throttled),
+            (cookie(0), Reject::Throttled),
+            (PEER_ADDRESS, Reject::CookieRequired),
+            (NONE, Reject::CookieRequired),
         ] {
             let mut admission = Admission::new(1);
             let mut results = (0..100).map(|_| admission.admit(Time::ZERO, FLOODED, evidence));
@@ -230,7 +264,7 @@ mod tests {
             let later = Time::ZERO + Duration::from_secs(1);
             assert_eq!(admission.admit(later, FLOODED, evidence), Ok(()));
         }
-        let unknown = Admission::new(1).admit(Time::ZERO, OTHER, Evidence::SessionMac);
+        let unknown = Admission::new(1).admit(Time::ZERO, OTHER, SESSION_MAC);
         assert_eq!(unknown, Err(Reject::UnknownPath));
     }
 

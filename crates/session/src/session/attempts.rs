@@ -370,14 +370,11 @@ impl Attempts {
         let ephemeral = message.handshake.ephemeral();
         self.admission.check_remembered(origin.path, &ephemeral)?;
         let source = &origin.source;
-        let evidence = if has_session_mac(&message.session_mac) {
-            Evidence::SessionMac
-        } else if self.secrets.verify(now, source, &message.cookie_mac) {
-            Evidence::Cookie(self.secrets.bucket(source))
-        } else if origin.is_peer_address {
-            Evidence::PeerAddress
-        } else {
-            Evidence::None
+        let has_cookie = self.secrets.verify(now, source, &message.cookie_mac);
+        let evidence = Evidence {
+            has_session_mac: has_session_mac(&message.session_mac),
+            cookie_bucket: has_cookie.then(|| self.secrets.bucket(source)),
+            is_peer_address: origin.is_peer_address,
         };
         self.admission.admit(now, origin.path, evidence)
     }

@@ -19,17 +19,21 @@ use crate::datagram::{Authenticator, COOKIE_REPLY, COOKIE_REPLY_LEN, CookieReply
 use crate::entropy::EntropyError;
 use crate::mac::{MAC_KEY_LEN, MAC_LEN, MacKey, Tag};
 
-/// The time after which a responder changes its secret, and an initiator forgets a cookie. The
-/// previous secret stays valid until the next change.
+/// The time after which a responder changes its secret, and an initiator forgets a cookie. A secret
+/// is valid for twice as long.
 pub(super) const COOKIE_LIFETIME: Duration = Duration::from_secs(120);
 
 /// The secrets of a responder.
 #[derive(Default)]
 pub(super) struct CookieSecrets {
-    current: Option<MacKey>,
-    previous: Option<MacKey>,
-    /// The time at which `current` was drawn.
-    drawn: Time,
+    current: Option<Secret>,
+    previous: Option<Secret>,
+}
+
+struct Secret {
+    key: MacKey,
+    /// The time from which it is invalid.
+    expires: Time,
 }
 
 impl CookieSecrets {
@@ -42,13 +46,17 @@ impl CookieSecrets {
         key: &MacKey,
         draw: impl FnOnce() -> Result<[u8; MAC_KEY_LEN], EntropyError>,
     ) -> Result<Bytes, EntropyError> {
-        if self.current.is_none() || now >= self.drawn + COOKIE_LIFETIME {
-            let secret = MacKey::new(draw()?);
+        // A cookie must not expire before its initiator forgets it.
+        let is_late = |secret: &Secret| now + COOKIE_LIFETIME >= secret.expires;
+        if self.current.as_ref().is_none_or(is_late) {
+            let secret = Secret {
+                key: MacKey::new(draw()?),
+                expires: now + COOKIE_LIFETIME * 2,
+            };
             self.previous = self.current.replace(secret);
-            self.drawn = now;
         }
         let secret = self.current.as_ref().ok_or(EntropyError)?;
-        let cookie = secret.tag(&[source.as_bytes()]);
+        let cookie = secret.key.tag(&[source.as_bytes()]);
         let mut reply = [0; COOKIE_REPLY_LEN];
         reply[0] = COOKIE_REPLY;
         reply[1..][..MAC_LEN].copy_from_slice(&cookie);
@@ -58,12 +66,13 @@ impl CookieSecrets {
 
     /// Whether the cookie MAC of an initiation from `source` is valid.
     pub(super) fn verify(&self, now: Time, source: &Source, mac: &Authenticator<'_>) -> bool {
-        if mac.is_absent() || now >= self.drawn + COOKIE_LIFETIME * 2 {
+        if mac.is_absent() {
             return false;
         }
-        let mut secrets = self.current.iter().chain(&self.previous);
-        secrets.any(|secret| {
-            let cookie = secret.tag(&[source.as_bytes()]);
+        let secrets = self.current.iter().chain(&self.previous);
+        let mut valid = secrets.filter(|secret| now < secret.expires);
+        valid.any(|secret| {
+            let cookie = secret.key.tag(&[source.as_bytes()]);
             MacKey::from_short(&cookie).verify(&[mac.covered], mac.mac)
         })
     }
@@ -71,7 +80,7 @@ impl CookieSecrets {
     /// A number that depends on the network of `source`, and that nobody else can predict.
     pub(super) fn bucket(&self, source: &Source) -> u8 {
         let secret = self.current.as_ref();
-        secret.map_or(0, |secret| secret.tag(&[source.network()])[0])
+        secret.map_or(0, |secret| secret.key.tag(&[source.network()])[0])
     }
 }
 
@@ -113,5 +122,74 @@ impl CookieJar {
             *slot = Some(ReceivedCookie { cookie, expires });
         }
         is_authentic
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::SocketAddr;
+
+    use super::*;
+
+    /// A source, and the responder's key of cookie replies.
+    struct Sender {
+        source: Source,
+        key: MacKey,
+    }
+
+    impl Sender {
+        fn new() -> Self {
+            Self {
+                source: SocketAddr::from(([192, 0, 2, 1], 7001)).into(),
+                key: MacKey::new([7; MAC_KEY_LEN]),
+            }
+        }
+
+        /// The cookie that `secrets` give at `seconds`; a new secret is derived from that time.
+        fn cookie(&self, secrets: &mut CookieSecrets, seconds: u64) -> Tag {
+            let covered = [1, 2, 3];
+            let initiation = Authenticator {
+                covered: &covered,
+                mac: &covered,
+            };
+            let draw = || Ok([u8::try_from(seconds / 60).unwrap(); MAC_KEY_LEN]);
+            let reply = secrets.reply(at(seconds), &self.source, &initiation, &self.key, draw);
+            reply.unwrap()[1..][..MAC_LEN].try_into().unwrap()
+        }
+
+        fn is_valid(&self, secrets: &CookieSecrets, cookie: &Tag, seconds: u64) -> bool {
+            let covered = [4, 5, 6];
+            let mac = MacKey::from_short(cookie).tag(&[&covered]);
+            let mac = Authenticator {
+                covered: &covered,
+                mac: &mac,
+            };
+            secrets.verify(at(seconds), &self.source, &mac)
+        }
+    }
+
+    fn at(seconds: u64) -> Time {
+        Time::ZERO + Duration::from_secs(seconds)
+    }
+
+    #[test]
+    fn a_cookie_is_valid_for_120_to_240_s_whenever_others_are_given() {
+        let sender = Sender::new();
+        for next in [60, 119, 120, 180, 239, 240, 3600] {
+            let mut secrets = CookieSecrets::default();
+            let first = sender.cookie(&mut secrets, 0);
+            let late = sender.cookie(&mut secrets, 119);
+            assert_eq!(first, late, "of the same secret");
+            let other = sender.cookie(&mut secrets, next);
+            assert_eq!(first == other, next < 120, "at {next} s");
+            for seconds in [next, 239, 240, 480].into_iter().filter(|&now| now >= next) {
+                let is_valid = sender.is_valid(&secrets, &first, seconds);
+                assert_eq!(is_valid, seconds < 240, "{next} s, {seconds} s");
+            }
+            for (seconds, expected) in [(next + 119, true), (next + 240, false)] {
+                let is_valid = sender.is_valid(&secrets, &other, seconds);
+                assert_eq!(is_valid, expected, "{next} s, {seconds} s");
+            }
+        }
     }
 }
