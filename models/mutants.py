@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Shows that the models can fail: each deliberate defect of the session must violate a property.
+"""Shows that the models can fail: each deliberate defect of the session must violate its property.
 
 usage: mutants.py DIRECTORY TARGET
   DIRECTORY gets a copy of the sources with all defects, of which an environment variable selects
@@ -36,10 +36,11 @@ class Edit(NamedTuple):
 
 
 class Mutant(NamedTuple):
-    """A defect, and the model that must find it."""
+    """A defect, the model that must find it, and the beginning of the property that must fail."""
 
     name: str
     model: str
+    property: str
     edits: list[Edit]
 
 
@@ -47,6 +48,7 @@ MUTANTS = [
     Mutant(
         "the responder uses keys that are not confirmed",
         "opening",
+        "a node seals only with keys that the peer has confirmed",
         [
             Edit(
                 "session/initiations.rs",
@@ -59,6 +61,7 @@ MUTANTS = [
     Mutant(
         "no handshake has precedence",
         "opening",
+        "a network that delivers leads to the same keys at both nodes",
         [
             Edit(
                 "session/attempts.rs",
@@ -75,6 +78,7 @@ MUTANTS = [
     Mutant(
         "the counter is not per path",
         "nonces",
+        "no nonce is used twice with a key",
         [
             Edit(
                 "datagram.rs",
@@ -86,6 +90,7 @@ MUTANTS = [
     Mutant(
         "the instance is ignored",
         "restart",
+        "a restart is reported before the first frame after it",
         [
             Edit(
                 "handshake.rs",
@@ -97,6 +102,7 @@ MUTANTS = [
     Mutant(
         "an answer to the peer drops the handshake under way",
         "restart",
+        "a network that delivers leads to the same keys at both nodes",
         [
             Edit(
                 "session/attempts.rs",
@@ -109,6 +115,7 @@ MUTANTS = [
     Mutant(
         "the timestamp is not compared",
         "restart",
+        "each run of a node answers an initiation once at most",
         [
             Edit(
                 "session/attempts.rs",
@@ -120,6 +127,7 @@ MUTANTS = [
     Mutant(
         "the replay window does not advance",
         "restart",
+        "no frame is opened twice",
         [
             Edit(
                 "keypair.rs",
@@ -131,22 +139,74 @@ MUTANTS = [
     Mutant(
         "initiations from the peer's address have no limit",
         "cookies",
+        "an attacker causes no more decryptions than the budgets allow",
         [
             Edit(
                 "session/admission.rs",
-                "RATE.admits(&mut limiters.of_peer_address, now)\n",
-                "MUTANT || RATE.admits(&mut limiters.of_peer_address, now)\n",
+                "RATE.admits(&mut limiters.of_peer_address, now)",
+                "(MUTANT || RATE.admits(&mut limiters.of_peer_address, now))",
             )
         ],
     ),
     Mutant(
         "cookies are not recognised",
         "cookies",
+        "during a flood a handshake takes two attempts at most",
         [
             Edit(
                 "session/cookie.rs",
-                "if mac.is_absent() || now",
-                "if MUTANT || mac.is_absent() || now",
+                "if mac.is_absent() {",
+                "if MUTANT || mac.is_absent() {",
+            )
+        ],
+    ),
+    Mutant(
+        "new keys of any instance count as a restart",
+        "opening",
+        "each restart is reported once at most, and no other",
+        [
+            Edit(
+                "keyring.rs",
+                "before.is_some_and(|before| before != instance)",
+                "MUTANT || before.is_some_and(|before| before != instance)",
+            )
+        ],
+    ),
+    Mutant(
+        "a copy of an initiation delays the own one",
+        "opening",
+        "a datagram that is rejected as a copy changes nothing",
+        [
+            Edit(
+                "session/attempts.rs",
+                "if self.is_duplicate(message) {\n",
+                "if self.is_duplicate(message) {\n"
+                "            if MUTANT { self.schedule.deadline = now + backoff(9); }\n",
+            )
+        ],
+    ),
+    Mutant(
+        "an attempt does not delay the next",
+        "opening",
+        "each deadline is later than the one before",
+        [
+            Edit(
+                "session/attempts.rs",
+                "self.deadline = now + backoff(attempts);",
+                "self.deadline = if MUTANT { now } else { now + backoff(attempts) };",
+            )
+        ],
+    ),
+    Mutant(
+        "a frame loses its first byte",
+        "nonces",
+        "a frame that opens was sent by the peer",
+        [
+            Edit(
+                "session/receive.rs",
+                "out(Output::Opened { path, frame });",
+                "let frame = frame.slice(usize::from(MUTANT)..);\n"
+                "                out(Output::Opened { path, frame });",
             )
         ],
     ),
@@ -191,11 +251,13 @@ def is_found(program: pathlib.Path, number: int, mutant: Mutant) -> bool:
     environment = {**os.environ, "MUTANT": str(number)}
     run = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     lines = run.stdout.splitlines()
-    found = [line.strip() for line in lines if line.startswith("  does not hold: ")]
+    prefix = "  does not hold: "
+    failed = [line.removeprefix(prefix) for line in lines if line.startswith(prefix)]
     seconds = time.monotonic() - start
-    result = found[0] if run.returncode == 1 and found else f"not found: {run.stdout}{run.stderr}"
+    found = run.returncode == 1 and any(line.startswith(mutant.property) for line in failed)
+    result = failed[0] if found else f"not found: {run.stdout}{run.stderr}"
     print(f"{mutant.name} ({mutant.model}, {seconds:.1f} s): {result}", flush=True)
-    return run.returncode == 1 and bool(found)
+    return found
 
 
 def main() -> None:

@@ -20,7 +20,7 @@ pub(crate) enum Size {
     Reduced,
     /// That of `make models`.
     Default,
-    /// An hour or more.
+    /// One step more than by default.
     Deep,
 }
 

@@ -163,6 +163,8 @@ type KeyId = (NodeId, u32);
 struct Run {
     /// The initiations that it has answered.
     answered: BTreeSet<Bytes>,
+    /// Those that its former runs have answered.
+    answered_before: BTreeSet<Bytes>,
     opened: BTreeSet<Frame>,
     /// The run of the peer whose frame was opened last.
     newest: Option<u8>,
@@ -201,7 +203,9 @@ impl Monitor {
     }
 
     pub(crate) fn on_restarted(&mut self, id: NodeId) {
-        self.runs[id] = Run::default();
+        let former = std::mem::take(&mut self.runs[id]);
+        self.runs[id].answered_before = former.answered_before;
+        self.runs[id].answered_before.extend(former.answered);
         self.last_receiver[id] = None;
     }
 
@@ -215,10 +219,11 @@ impl Monitor {
             self.partners.insert((id, index), peer_index);
         }
         if message.is_initiation() {
-            if message.deliveries > 1 {
+            let run = &mut self.runs[id];
+            if run.answered_before.contains(&message.bytes) {
                 self.reached.insert(Goal::OldAnswered);
             }
-            let is_first = self.runs[id].answered.insert(message.bytes.clone());
+            let is_first = run.answered.insert(message.bytes.clone());
             if !is_first {
                 self.violate(Violation::AnsweredTwice);
             }

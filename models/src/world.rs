@@ -193,6 +193,8 @@ impl World {
     /// that of independent steps of two nodes does not.
     pub(crate) fn fingerprint(&self) -> u64 {
         let mut hasher = DefaultHasher::new();
+        // What violates a property may leave both nodes as they were.
+        self.monitor.violation.is_some().hash(&mut hasher);
         (self.now.0, self.nodes[0].inputs, self.nodes[1].inputs).hash(&mut hasher);
         hasher.finish()
     }
