@@ -21,6 +21,7 @@ mod buffer;
 mod deadline_stream;
 mod interfaces;
 mod output_file;
+mod snapshot;
 #[cfg(test)]
 mod test_lock;
 mod writer_thread;

@@ -1,9 +1,11 @@
 //! Files that a run writes, which only their readers may open.
 
-use std::fs::{File, OpenOptions, Permissions};
+use std::fs::{self, File, OpenOptions, Permissions};
 use std::io;
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
-use std::path::Path;
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use polypath_document::create_draft;
 
 /// Those who may read a file, whatever the umask of the process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,11 +33,56 @@ impl Readers {
         }
     }
 
-    /// The mode of the file that replaces `path`, if that exists.
-    pub(crate) fn mode_of(self, path: &Path) -> u32 {
-        path.metadata().map_or(self.mode(), |existing| {
-            self.narrow(existing.permissions().mode())
-        })
+    /// Creates a file beside `path`, to replace it; it has the mode of an existing one, narrowed.
+    ///
+    /// # Errors
+    /// Those of [`create_draft`], or its mode cannot be set.
+    pub(crate) fn create_draft(self, path: &Path) -> io::Result<(PathBuf, File)> {
+        let existing = path.metadata().ok();
+        let kept = existing.map(|existing| self.narrow(existing.permissions().mode()));
+        let (draft, file) = create_draft(path, kept.unwrap_or(self.mode()))?;
+        // The umask applies to new files alone.
+        if let Some(error) = kept.and_then(|mode| set_mode(&file, mode).err()) {
+            let _ = fs::remove_file(&draft);
+            return Err(error);
+        }
+        Ok((draft, file))
+    }
+}
+
+/// The kind of an output file, symbolic links followed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// A regular file, or one that does not exist yet.
+    File,
+    /// A device, such as `/dev/null` or a terminal.
+    Device,
+    /// A FIFO.
+    Fifo,
+}
+
+/// The kind of the file `path`.
+///
+/// # Errors
+/// It is a directory or a socket, or cannot be read.
+pub(crate) fn kind_of(path: &Path) -> io::Result<Kind> {
+    let kind = match fs::metadata(path) {
+        Ok(metadata) => metadata.file_type(),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Kind::File),
+        Err(error) => return Err(error),
+    };
+    if kind.is_file() {
+        Ok(Kind::File)
+    } else if kind.is_char_device() {
+        Ok(Kind::Device)
+    } else if kind.is_fifo() {
+        Ok(Kind::Fifo)
+    } else if kind.is_dir() {
+        Err(io::ErrorKind::IsADirectory.into())
+    } else {
+        Err(refusal(
+            "it is neither a regular file nor a character device",
+        ))
     }
 }
 
@@ -51,16 +98,24 @@ pub(crate) fn create(path: &Path, readers: Readers) -> io::Result<File> {
     let mode = file.metadata()?.permissions().mode() & 0o7777;
     let narrow = readers.narrow(mode);
     if narrow != mode {
-        file.set_permissions(Permissions::from_mode(narrow))?;
+        set_mode(&file, narrow)?;
     }
     file.set_len(0)?;
     Ok(file)
 }
 
+/// The error of a file that cannot be used for `reason`.
+pub(crate) fn refusal(reason: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, reason)
+}
+
+fn set_mode(file: &File, mode: u32) -> io::Result<()> {
+    file.set_permissions(Permissions::from_mode(mode))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::fs;
 
     #[test]
     fn an_existing_file_keeps_its_mode_unless_others_may_read_it() {
@@ -76,7 +131,10 @@ mod tests {
         ] {
             fs::write(&path, "old").unwrap();
             fs::set_permissions(&path, Permissions::from_mode(existing)).unwrap();
-            assert_eq!(readers.mode_of(&path), narrowed);
+            let (draft, file) = readers.create_draft(&path).unwrap();
+            let created = file.metadata().unwrap().permissions().mode() & 0o7777;
+            assert_eq!(created, narrowed, "{existing:o}");
+            fs::remove_file(draft).unwrap();
             let file = create(&path, readers).unwrap();
             assert_eq!((mode(), file.metadata().unwrap().len()), (narrowed, 0));
         }

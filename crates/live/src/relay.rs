@@ -21,7 +21,8 @@ use crate::drive::{Driver, StopHandle, Token};
 use crate::keys::{self, KeyError, SystemEntropy};
 use crate::notify::{Notifier, Supervision};
 use crate::privilege::{self, PrivilegeError};
-use crate::stats::{self as counters, SnapshotWriter, Snapshots, StatsFile};
+use crate::snapshot::SnapshotWriter;
+use crate::stats as counters;
 use crate::udp::{PathSocket, UdpError};
 use event_handler::RelayEventHandler;
 use path::RelayPath;
@@ -138,9 +139,7 @@ impl RelayServer {
 }
 
 fn stats_writer(path: &Path) -> Result<SnapshotWriter<Stats>, RelayError> {
-    let opened = StatsFile::new(path);
-    let started = opened.and_then(|file| SnapshotWriter::start(file, Snapshots::STATS));
-    started.map_err(|source| RelayError::File {
+    SnapshotWriter::of_statistics(path).map_err(|source| RelayError::File {
         path: path.to_owned(),
         source,
     })

@@ -1,8 +1,6 @@
 //! The statistics of a node, as its statistics file and control socket report them.
 
-mod file;
 mod interface_status;
-mod writer;
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -16,9 +14,7 @@ use polypath_session::session::Session;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-pub use file::{Kind, StatsFile, kind_of};
 pub use interface_status::{InterfaceStatus, Missing};
-pub(crate) use writer::{SnapshotWriter, Snapshots};
 
 use crate::drive::DriveReport;
 

@@ -15,7 +15,8 @@ use super::statistics::{Statistics, status_line};
 use crate::clock::{Clock, next_second};
 use crate::control::commands::Command;
 use crate::drive::{BUDGET, EventHandler, Token, Watcher};
-use crate::stats::{SnapshotWriter, Stats};
+use crate::snapshot::SnapshotWriter;
+use crate::stats::Stats;
 
 /// The token of the TUN device; the token of a path is its number.
 pub(super) const TUN: Token = Token(u32::MAX);

@@ -12,14 +12,15 @@ use polypath_session::key::PublicKey;
 use polypath_session::session::usable_timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::stats::{SnapshotWriter, Snapshots, StatsFile};
+use crate::output_file::{Kind, kind_of};
+use crate::snapshot::{Messages, SnapshotFile, SnapshotWriter};
 
 /// The version of the file.
 const VERSION: u32 = 1;
 /// The most bytes that are read.
 const MAX_LEN: u64 = 4096;
 
-const SNAPSHOTS: Snapshots = Snapshots {
+const MESSAGES: Messages = Messages {
     option: "--state",
     content: "timestamp of the peer",
     on_failure: "the node continues, retries at the next handshake, and answers replayed handshakes after \
@@ -41,6 +42,8 @@ struct State {
 enum StateError {
     #[error(transparent)]
     Io(#[from] io::Error),
+    #[error("not a regular file")]
+    NotRegular,
     #[error("not a state file: {0}")]
     Malformed(#[from] serde_json::Error),
     #[error("it has version {0}, and this program reads {VERSION}")]
@@ -71,8 +74,8 @@ impl PeerTimestampFile {
             );
             0
         });
-        let opened = StatsFile::new(path);
-        let writer = opened.and_then(|file| SnapshotWriter::start(file, SNAPSHOTS));
+        let opened = SnapshotFile::new(path).map(SnapshotFile::durable);
+        let writer = opened.and_then(|file| SnapshotWriter::start(file, MESSAGES));
         if let Err(error) = &writer {
             tracing::warn!(
                 "--state {}: {error}; the node continues, and answers replayed handshakes after a restart",
@@ -122,6 +125,10 @@ impl PeerTimestampFile {
 
 /// The timestamp in the file; 0 if there is no file.
 fn read(path: &Path, peer: PublicKey, wall_clock: u64) -> Result<u64, StateError> {
+    // Opening a FIFO would wait for its writer.
+    if kind_of(path)? != Kind::File {
+        return Err(StateError::NotRegular);
+    }
     let file = match File::open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
         file => file?,
@@ -141,6 +148,8 @@ fn read(path: &Path, peer: PublicKey, wall_clock: u64) -> Result<u64, StateError
 #[cfg(test)]
 mod tests {
     use super::*;
+    use nix::sys::stat::Mode;
+    use nix::unistd::mkfifo;
     use polypath_core::rng::Seed;
     use polypath_session::key::PrivateKey;
     use std::fs;
@@ -206,7 +215,9 @@ mod tests {
             assert_eq!(reopened.timestamp(), 5, "{text}");
         }
         let nowhere = directory.path().join("none/state.json");
-        for path in [directory.path(), &nowhere] {
+        let fifo = directory.path().join("fifo");
+        mkfifo(&fifo, Mode::S_IRWXU).unwrap();
+        for path in [directory.path(), &nowhere, &fifo] {
             let mut file = PeerTimestampFile::open(path, peer("b"), WALL);
             file.keep(5);
             file.finish(6);

@@ -16,7 +16,8 @@ use crate::interfaces::netlink;
 use crate::interfaces::uplink::TUN_ALIAS;
 use crate::keys::SystemEntropy;
 use crate::recording::{self, RecordingHeader};
-use crate::stats::{SnapshotWriter, Snapshots, Stats, StatsFile};
+use crate::snapshot::SnapshotWriter;
+use crate::stats::Stats;
 use crate::tun::{Tun, TunConfig, TunError};
 use crate::udp::PathSocket;
 
@@ -42,9 +43,7 @@ pub(super) fn recorder(path: &Path, endpoint: &EndpointConfig) -> Result<Recorde
 
 /// A writer of statistics to the file `path`.
 pub(super) fn stats_writer(path: &Path) -> Result<SnapshotWriter<Stats>, NodeError> {
-    let opened = StatsFile::new(path);
-    let started = opened.and_then(|file| SnapshotWriter::start(file, Snapshots::STATS));
-    started.map_err(|source| NodeError::File {
+    SnapshotWriter::of_statistics(path).map_err(|source| NodeError::File {
         option: "--stats",
         path: path.to_owned(),
         source,

@@ -12,8 +12,7 @@ use polypath_session::record::{Entry, Recorder};
 
 use super::{End, Line, RecordingHeader};
 use crate::clock::Clock;
-use crate::output_file::{self, Readers};
-use crate::stats::{Kind, kind_of};
+use crate::output_file::{self, Kind, Readers, kind_of, refusal};
 use crate::writer_thread::{PATIENCE, WriterThread};
 
 /// The length of the queue in entries: more than a second of a busy node.
@@ -40,10 +39,7 @@ fn open(path: &Path) -> io::Result<File> {
     match kind_of(path)? {
         Kind::File => output_file::create(path, READERS),
         Kind::Device => OpenOptions::new().write(true).open(path),
-        Kind::Fifo => Err(io::Error::new(
-            io::ErrorKind::InvalidInput,
-            "this is a FIFO, whose reader could delay the node",
-        )),
+        Kind::Fifo => Err(refusal("this is a FIFO, whose reader could delay the node")),
     }
 }
 

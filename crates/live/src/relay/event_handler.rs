@@ -13,7 +13,7 @@ use super::stats::{PathStats, Stats, VERSION};
 use crate::clock::next_second;
 use crate::drive::{EventHandler, Token};
 use crate::notify::Supervision;
-use crate::stats::SnapshotWriter;
+use crate::snapshot::SnapshotWriter;
 
 /// The paths of a relay.
 pub(super) struct RelayEventHandler {

@@ -10,8 +10,7 @@ use polypath_core::event::{Event, Stamped, VERSION};
 use polypath_core::time::Time;
 
 use crate::node::error::NodeError;
-use crate::output_file::{self, Readers};
-use crate::stats::{Kind, kind_of};
+use crate::output_file::{self, Kind, Readers, kind_of};
 
 /// Events have the times, lengths and paths of all packets.
 const READERS: Readers = Readers::Group;

@@ -1,63 +1,27 @@
-//! The file or device to which statistics are written.
+//! The file or device to which snapshots are written.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
-use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use nix::libc::O_NONBLOCK;
-use polypath_document::create_draft;
 use serde::Serialize;
 
-use crate::output_file::Readers;
+use crate::output_file::{Kind, Readers, kind_of, refusal};
 
-/// Statistics name peers and their traffic.
+/// Snapshots name peers and their traffic.
 const READERS: Readers = Readers::Group;
 /// Most symbolic links followed, as in the kernel.
 const MAX_LINKS: u32 = 40;
 
-/// The kind of an output file, symbolic links followed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// A regular file, or one that does not exist yet.
-    File,
-    /// A device, such as `/dev/null` or a terminal.
-    Device,
-    /// A FIFO.
-    Fifo,
-}
-
-/// The kind of the file `path`.
-///
-/// # Errors
-/// It is a directory or a socket, or cannot be read.
-pub fn kind_of(path: &Path) -> io::Result<Kind> {
-    let kind = match fs::metadata(path) {
-        Ok(metadata) => metadata.file_type(),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Kind::File),
-        Err(error) => return Err(error),
-    };
-    if kind.is_file() {
-        Ok(Kind::File)
-    } else if kind.is_char_device() {
-        Ok(Kind::Device)
-    } else if kind.is_fifo() {
-        Ok(Kind::Fifo)
-    } else if kind.is_dir() {
-        Err(io::ErrorKind::IsADirectory.into())
-    } else {
-        Err(refusal(
-            "it is neither a regular file nor a character device",
-        ))
-    }
-}
-
 /// A file that is replaced atomically, so that readers never see a part of it; or a device, to
 /// which documents are appended.
 #[derive(Clone, Debug)]
-pub struct StatsFile {
+pub(crate) struct SnapshotFile {
     path: PathBuf,
     target: Target,
+    is_durable: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -67,12 +31,12 @@ enum Target {
     Device,
 }
 
-impl StatsFile {
+impl SnapshotFile {
     /// The file `path`; the target of a symbolic link is replaced.
     ///
     /// # Errors
     /// No file can be created in its directory, or it is a FIFO, whose reader could block the node.
-    pub fn new(path: &Path) -> io::Result<Self> {
+    pub(crate) fn new(path: &Path) -> io::Result<Self> {
         let target = match kind_of(path)? {
             Kind::File => Target::replacing(path)?,
             Kind::Device => {
@@ -82,23 +46,40 @@ impl StatsFile {
             Kind::Fifo => return Err(refusal("it is a FIFO, whose reader could block the node")),
         };
         let path = path.to_owned();
-        Ok(Self { path, target })
+        Ok(Self {
+            path,
+            target,
+            is_durable: false,
+        })
+    }
+
+    /// The file, of which a power failure leaves the last document or the one before. This waits for
+    /// the disk at each write.
+    #[must_use]
+    pub(crate) fn durable(self) -> Self {
+        Self {
+            is_durable: true,
+            ..self
+        }
     }
 
     /// The path of the file.
     #[must_use]
-    pub fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Writes `stats`.
-    pub fn write(&self, stats: &impl Serialize) -> io::Result<()> {
-        let mut text = serde_json::to_vec_pretty(stats)?;
+    /// Writes `snapshot`.
+    pub(crate) fn write(&self, snapshot: &impl Serialize) -> io::Result<()> {
+        let mut text = serde_json::to_vec_pretty(snapshot)?;
         text.push(b'\n');
         match &self.target {
             Target::Replaced(file) => {
-                let (draft, mut new) = create_draft(file, READERS.mode_of(file))?;
-                let written = new.write_all(&text);
+                let (draft, mut new) = READERS.create_draft(file)?;
+                let mut written = new.write_all(&text);
+                if self.is_durable {
+                    written = written.and_then(|()| new.sync_all());
+                }
                 let moved = written.and_then(|()| fs::rename(&draft, file));
                 if moved.is_err() {
                     // The first error is the cause, as a full disk.
@@ -114,7 +95,7 @@ impl StatsFile {
 impl Target {
     fn replacing(path: &Path) -> io::Result<Self> {
         let file = follow_links(path)?;
-        let (draft, _) = create_draft(&file, READERS.mode_of(&file))?;
+        let (draft, _) = READERS.create_draft(&file)?;
         fs::remove_file(&draft)?;
         Ok(Self::Replaced(file))
     }
@@ -140,10 +121,6 @@ fn open_device(path: &Path) -> io::Result<File> {
         .open(path)
 }
 
-fn refusal(why: &str) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidInput, why)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -155,7 +132,7 @@ mod tests {
     use polypath_core::time::Time;
     use polypath_session::event::Counters;
     use serde_json::Value;
-    use std::os::unix::fs::{PermissionsExt, symlink};
+    use std::os::unix::fs::{FileTypeExt, PermissionsExt, symlink};
 
     fn stats() -> Stats {
         Stats {
@@ -179,9 +156,9 @@ mod tests {
     fn the_file_is_replaced_atomically() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("stats.json");
-        assert!(StatsFile::new(directory.path()).is_err());
-        assert!(StatsFile::new(&directory.path().join("none/stats.json")).is_err());
-        let file = StatsFile::new(&path).unwrap();
+        assert!(SnapshotFile::new(directory.path()).is_err());
+        assert!(SnapshotFile::new(&directory.path().join("none/stats.json")).is_err());
+        let file = SnapshotFile::new(&path).unwrap();
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
         file.write(&stats()).unwrap();
         file.write(&stats()).unwrap();
@@ -197,14 +174,14 @@ mod tests {
     fn others_cannot_read_the_file() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("stats.json");
-        let file = StatsFile::new(&path).unwrap();
+        let file = SnapshotFile::new(&path).unwrap();
         file.write(&stats()).unwrap();
         let mode = || fs::metadata(&path).unwrap().permissions().mode() & 0o777;
         assert_eq!(mode() & !0o640, 0);
         for (existing, narrowed) in [(0o666, 0o660), (0o600, 0o600)] {
             fs::set_permissions(&path, PermissionsExt::from_mode(existing)).unwrap();
             file.write(&stats()).unwrap();
-            assert_eq!(mode() & !narrowed, 0, "{existing:o} becomes {:o}", mode());
+            assert_eq!(mode(), narrowed, "of {existing:o}");
         }
     }
 
@@ -212,7 +189,7 @@ mod tests {
     fn a_document_that_cannot_be_written_leaves_no_draft() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("stats.json");
-        let file = StatsFile::new(&path).unwrap();
+        let file = SnapshotFile::new(&path).unwrap();
         fs::create_dir(&path).unwrap();
         assert!(file.write(&stats()).is_err());
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
@@ -225,7 +202,7 @@ mod tests {
         fs::create_dir(&elsewhere).unwrap();
         let link = directory.path().join("link");
         symlink("elsewhere/stats.json", &link).unwrap();
-        let file = StatsFile::new(&link).unwrap();
+        let file = SnapshotFile::new(&link).unwrap();
         for _ in 0..2 {
             file.write(&stats()).unwrap();
             assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
@@ -238,13 +215,13 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let fifo = directory.path().join("fifo");
         mkfifo(&fifo, Mode::S_IRWXU).unwrap();
-        let error = StatsFile::new(&fifo).unwrap_err();
+        let error = SnapshotFile::new(&fifo).unwrap_err();
         assert!(error.to_string().contains("FIFO"), "{error}");
         assert!(fs::metadata(&fifo).unwrap().file_type().is_fifo());
         // Not written to: a bug would replace the machine's own device.
         let null = directory.path().join("null");
         symlink("/dev/null", &null).unwrap();
-        let file = StatsFile::new(&null).unwrap();
+        let file = SnapshotFile::new(&null).unwrap();
         assert!(matches!(file.target, Target::Device));
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 2);
     }

@@ -1,18 +1,19 @@
 //! A thread that writes a file again and again for a thread that must not block on a disk.
 
 use std::io;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
 
 use serde::Serialize;
 
-use super::StatsFile;
+use super::SnapshotFile;
 use crate::writer_thread::{PATIENCE, WriterThread};
 
-/// The words of the warnings about a file.
+/// The parts of the warnings about a file.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Snapshots {
+pub(crate) struct Messages {
     /// The option of the command line that names the file.
     pub(crate) option: &'static str,
     /// The content of the file, in the singular or plural that follows "the last".
@@ -21,7 +22,7 @@ pub(crate) struct Snapshots {
     pub(crate) on_failure: &'static str,
 }
 
-impl Snapshots {
+impl Messages {
     /// The statistics of a node or relay, written each second.
     pub(crate) const STATS: Self = Self {
         option: "--stats",
@@ -38,7 +39,7 @@ pub(crate) struct SnapshotWriter<S> {
     busy: Arc<AtomicBool>,
     thread: WriterThread,
     name: String,
-    words: Snapshots,
+    messages: Messages,
 }
 
 #[derive(Debug)]
@@ -48,19 +49,24 @@ struct Submission<S> {
 }
 
 impl<S: Serialize + Send + 'static> SnapshotWriter<S> {
+    /// Starts the thread for the statistics in the file `path`.
+    pub(crate) fn of_statistics(path: &Path) -> io::Result<Self> {
+        Self::start(SnapshotFile::new(path)?, Messages::STATS)
+    }
+
     /// Starts the thread for `file`.
-    pub(crate) fn start(file: StatsFile, words: Snapshots) -> io::Result<Self> {
+    pub(crate) fn start(file: SnapshotFile, messages: Messages) -> io::Result<Self> {
         let (sender, submissions) = mpsc::channel();
         let busy = Arc::new(AtomicBool::new(false));
         let name = file.path().display().to_string();
         let is_busy = busy.clone();
-        let work = move || write(&file, words, &submissions, &is_busy);
+        let work = move || write(&file, messages, &submissions, &is_busy);
         Ok(Self {
             sender: Some(sender),
             busy,
             thread: WriterThread::start("file writer", work)?,
             name,
-            words,
+            messages,
         })
     }
 
@@ -80,9 +86,9 @@ impl<S: Serialize + Send + 'static> SnapshotWriter<S> {
         self.sender = None;
         if !self.thread.await_end() {
             let seconds = PATIENCE.as_secs();
-            let Snapshots {
+            let Messages {
                 option, content, ..
-            } = self.words;
+            } = self.messages;
             tracing::warn!(
                 "{option} {}: gave up writing the last {content} after {seconds} s",
                 self.name
@@ -101,16 +107,16 @@ impl<S: Serialize + Send + 'static> SnapshotWriter<S> {
 /// Writes submissions until the channel closes; a failure is logged once until the next success,
 /// and at the end.
 fn write<S: Serialize>(
-    file: &StatsFile,
-    words: Snapshots,
+    file: &SnapshotFile,
+    messages: Messages,
     submissions: &Receiver<Submission<S>>,
     busy: &AtomicBool,
 ) {
-    let Snapshots {
+    let Messages {
         option,
         content,
         on_failure,
-    } = words;
+    } = messages;
     let mut logged = false;
     while let Ok(Submission { snapshot, is_last }) = submissions.recv() {
         let written = file.write(&snapshot);
@@ -151,8 +157,8 @@ mod tests {
     fn the_last_statistics_are_written_and_earlier_ones_never_block() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("stats.json");
-        let file = StatsFile::new(&path).unwrap();
-        let mut writer = SnapshotWriter::start(file, Snapshots::STATS).unwrap();
+        let file = SnapshotFile::new(&path).unwrap();
+        let mut writer = SnapshotWriter::start(file, Messages::STATS).unwrap();
         let gate = Arc::new(Barrier::new(2));
         // The first blocks in the thread, and those after it are dropped.
         for number in 0..100 {
@@ -171,8 +177,8 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let folder = directory.path().join("folder");
         fs::create_dir(&folder).unwrap();
-        let file = StatsFile::new(&folder.join("stats.json")).unwrap();
-        let mut writer = SnapshotWriter::start(file, Snapshots::STATS).unwrap();
+        let file = SnapshotFile::new(&folder.join("stats.json")).unwrap();
+        let mut writer = SnapshotWriter::start(file, Messages::STATS).unwrap();
         fs::remove_dir(&folder).unwrap();
         writer.submit(1);
         writer.finish(2);
