@@ -270,8 +270,11 @@ impl PathSocket {
 
     /// Sends `datagram` to `to`.
     ///
-    /// An error concerns this datagram alone: a queue is full, or there is no route now.
+    /// An error concerns this datagram alone: no route, or a queue is full, for a cookie by half.
     pub fn send(&self, datagram: &[u8], to: SocketAddr) -> io::Result<()> {
+        if !self.admits(datagram) {
+            return Err(io::ErrorKind::WouldBlock.into());
+        }
         self.socket.send_to(datagram, to).map(|_| ())
     }
 

@@ -139,9 +139,6 @@ impl Paths {
     pub(super) fn reply(&mut self, path: PathId, source: SocketAddr, datagram: Bytes) {
         if let Some(path) = self.all.get_mut(path.index()) {
             let to = path.remote.reply_to(source);
-            if !path.socket.admits(&datagram) {
-                return;
-            }
             path.has_replied |= datagram.first() == Some(&RESPONSE);
             path.flush();
             path.outgoing.push(datagram);

@@ -110,15 +110,30 @@ impl FloodGuard {
     /// Counts a datagram of a stranger that was rejected for `reason`.
     pub(crate) fn count(&mut self, reason: Reject) {
         match reason {
-            Reject::UnknownIndex | Reject::UnknownType | Reject::Truncated | Reject::Oversized => {
-                self.junk += 1;
-            }
+            Reject::UnknownIndex
+            | Reject::UnknownType
+            | Reject::UnexpectedCookie
+            | Reject::Truncated
+            | Reject::Oversized => self.junk += 1,
+            // Some of them are cheap copies of what the peer sent: anyone can record and repeat it.
             Reject::BadMac
             | Reject::Throttled
             | Reject::CookieRequired
             | Reject::UnexpectedInitiation
-            | Reject::StaleTimestamp => self.handshakes += 1,
-            _ => {}
+            | Reject::StaleTimestamp
+            | Reject::HandshakeCopy
+            | Reject::PassedOver => self.handshakes += 1,
+            // Those that were decrypted have budgets; the others carry an index that the filter
+            // admits.
+            Reject::UnknownPath
+            | Reject::WrongKey
+            | Reject::Undecryptable
+            | Reject::WrongResponse
+            | Reject::Simultaneous
+            | Reject::Replayed
+            | Reject::BehindWindow
+            | Reject::WrongPath
+            | Reject::Malformed => {}
         }
     }
 

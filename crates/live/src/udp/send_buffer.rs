@@ -10,19 +10,18 @@ use socket2::SockRef;
 use super::PathSocket;
 
 impl PathSocket {
-    /// Whether a datagram may be sent now: a cookie, which goes to an address that nobody has proved,
-    /// only if there is [spare send buffer](Self::has_spare_send_buffer).
-    pub(crate) fn admits(&self, datagram: &[u8]) -> bool {
+    /// Whether a datagram may be sent now: a cookie only while at most half of the send buffer is in
+    /// use.
+    ///
+    /// A cookie goes to an address that nobody has proved. The kernel holds a datagram to a host of
+    /// the local network until that host has answered ARP or neighbour discovery, or for 3 s.
+    /// Cookies for addresses that a stranger made up would fill the buffer, and nothing else could
+    /// be sent.
+    pub(super) fn admits(&self, datagram: &[u8]) -> bool {
         datagram.first() != Some(&COOKIE_REPLY) || self.has_spare_send_buffer()
     }
 
-    /// Whether at most half of the send buffer is in use.
-    ///
-    /// The kernel holds a datagram to a host of the local network until that host has answered ARP
-    /// or neighbour discovery, or for 3 s. Replies to addresses that a stranger made up would fill
-    /// the buffer, and nothing else could be sent: they have to leave half of it free.
-    #[must_use]
-    pub fn has_spare_send_buffer(&self) -> bool {
+    fn has_spare_send_buffer(&self) -> bool {
         let Ok(size) = SockRef::from(&self.socket).send_buffer_size() else {
             return true;
         };
