@@ -1,5 +1,12 @@
 //! The open connections of a server, limited with a fair share for each source.
 
+use std::io;
+
+use nix::libc;
+
+/// The errors of `accept(2)` that a closed connection cures.
+const LACKS_RESOURCES: [i32; 4] = [libc::EMFILE, libc::ENFILE, libc::ENOBUFS, libc::ENOMEM];
+
 /// A connection in service.
 pub(super) trait Connection {
     /// Whether it has ended.
@@ -37,15 +44,31 @@ impl<S: PartialEq, C: Connection> Connections<S, C> {
 
     /// Adds a new connection, and ends another beyond the limit.
     pub(super) fn add(&mut self, source: S, connection: C) {
-        self.open.retain(|open| !open.connection.is_ended());
+        self.forget_ended();
         self.open.push(OpenConnection { source, connection });
         if self.open.len() > self.limit {
             self.evict();
         }
     }
 
+    /// Ends a connection if the next one was not accepted for want of what it holds, as a file
+    /// descriptor.
+    pub(super) fn make_room_after(&mut self, error: &io::Error) {
+        self.forget_ended();
+        if error
+            .raw_os_error()
+            .is_some_and(|code| LACKS_RESOURCES.contains(&code))
+        {
+            self.evict();
+        }
+    }
+
+    fn forget_ended(&mut self) {
+        self.open.retain(|open| !open.connection.is_ended());
+    }
+
     /// Ends the oldest connection of the source that has the most.
-    pub(super) fn evict(&mut self) {
+    fn evict(&mut self) {
         let share = |index: &usize| {
             let source = &self.open[*index].source;
             let same = self.open.iter().filter(|other| other.source == *source);
@@ -106,5 +129,19 @@ mod tests {
         all[1].end();
         connections.add('c', all[2].clone());
         assert!(!all[0].is_ended() && !all[2].is_ended());
+    }
+
+    #[test]
+    fn a_lack_of_descriptors_ends_a_connection_that_is_open() {
+        let mut connections = Connections::new(3);
+        let all = [(); 3].map(|()| Ended::default());
+        for connection in &all {
+            connections.add('a', connection.clone());
+        }
+        all[0].end();
+        connections.make_room_after(&io::Error::from_raw_os_error(libc::ECONNABORTED));
+        assert!(!all[1].is_ended());
+        connections.make_room_after(&io::Error::from_raw_os_error(libc::EMFILE));
+        assert!(all[1].is_ended() && !all[2].is_ended());
     }
 }

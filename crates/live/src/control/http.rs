@@ -130,8 +130,7 @@ async fn accept(
             }
             Err(error) => {
                 tracing::debug!(%error, "cannot accept a client");
-                // Its file descriptor may be what is wanting.
-                connections.evict();
+                connections.make_room_after(&error);
                 tokio::time::sleep(ACCEPT_PAUSE).await;
             }
         }

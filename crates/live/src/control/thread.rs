@@ -202,8 +202,7 @@ impl ControlLoop {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
             Err(error) => {
                 tracing::debug!(%error, "cannot accept a client");
-                // Its file descriptor may be what is wanting.
-                self.clients.evict();
+                self.clients.make_room_after(&error);
                 thread::sleep(ACCEPT_PAUSE);
             }
         }

@@ -15,6 +15,8 @@ use super::*;
 use crate::clock::Clock;
 
 const SHORT: Duration = Duration::from_millis(300);
+/// Longer than a client of these tests waits.
+const ENDLESS: Duration = Duration::from_mins(5);
 /// More than the kernel buffers for a client that does not read, in bytes.
 const LONG_BODY: usize = 32 << 20;
 
@@ -89,11 +91,15 @@ fn slow_client(address: SocketAddr, number: usize, source: Ipv4Addr) -> TcpStrea
     client
 }
 
-/// Requests the page ten times while there are slow clients, which connect again at 100/s; each
-/// request must be answered within a second.
+/// Requests the page ten times while there are slow clients, which connect again and again. Time
+/// limits are too long to help: each request is served because it takes the place of a slow client.
 fn check_served_beside(source: impl Fn(usize) -> Ipv4Addr + Send + 'static) {
     let _lock = crate::test_lock::exclusive();
-    let (_server, address) = start(LIMITS);
+    let (_server, address) = start(Limits {
+        head: ENDLESS,
+        time: ENDLESS,
+        ..LIMITS
+    });
     let connect = move |number| slow_client(address, number, source(number));
     let mut slow: Vec<TcpStream> = (0..SLOW).map(&connect).collect();
     let over = Arc::new(AtomicBool::new(false));
@@ -107,16 +113,14 @@ fn check_served_beside(source: impl Fn(usize) -> Ipv4Addr + Send + 'static) {
                 let _ = dripping.write(b"x");
             }
             slow[number] = connect(number);
-            sleep(Duration::from_millis(10));
+            // A request of the same source is lost only if the server does not run while as many
+            // clients as it admits connect, which takes 3 s.
+            sleep(Duration::from_millis(50));
         }
     });
-    let clock = Clock::starting_now();
     for _ in 0..10 {
-        let start = clock.now();
         let page = response(address, REQUEST);
         assert!(page.ends_with("the page\n"), "{page}");
-        let took = clock.now().since(start);
-        assert!(took.as_nanos() < 1_000_000_000, "{took}");
         sleep(Duration::from_millis(100));
     }
     over.store(true, Ordering::Relaxed);
