@@ -273,8 +273,9 @@ fn a_killed_sweep_ends_with_the_same_bytes() {
     assert_eq!(finished(&dir.path().join("whole")), 200);
     let out = dir.path().join("killed");
     kill_when(&file, &out, || out.join("points").exists());
+    // Far from the end: on a busy machine a sweep finishes many points before it is killed.
+    kill_when(&file, &out, || finished(&out) >= 10);
     kill_when(&file, &out, || finished(&out) >= 30);
-    kill_when(&file, &out, || finished(&out) >= 100);
     assert!(finished(&out) < 200 && !out.join("sweep.csv").exists());
     assert_eq!(run(&file, &out, &["--jobs", "2"]), whole);
 }
