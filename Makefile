@@ -59,9 +59,11 @@ race: setup ## speed of the simulator against ns-2 (from Debian)
 	$(RELEASE) build --release --quiet -p polypath-sim --example race
 	@scripts/race.sh "$(BUILT)/release/examples/race"
 
-tunnel-race: setup ## throughput of the tunnel against wireguard-go (from Debian), alternating (10 min)
+tunnel-race: setup build ## throughput of the tunnel against wireguard-go (from Debian) and the revision BASE, alternating (10 min)
 	@scripts/setup.sh wireguard-go:wireguard-go
-	$(RELEASE) run --release --quiet -p polypath-lab --example tunnel_race
+	$(RELEASE) build --release --quiet -p polypath-lab --example tunnel_race
+	@before=$(if $(BASE),$$(scripts/build-revision.sh "$(BASE)")) \
+		&& "$(BUILT)/release/examples/tunnel_race" --program "$(POLYPATH)" $${before:+--before "$$before"}
 
 attack: setup build ## attack two nodes with floods, replays and slow clients, beside the program of BASE and wireguard-go (10 min)
 	@scripts/setup.sh wireguard-go:wireguard-go

@@ -52,15 +52,6 @@ digests_of() { # FOLDER
   (cd "$1" && find . -type f -printf '%P\n' | LC_ALL=C sort | xargs sha256sum)
 }
 
-# Builds the program of a revision and prints its path; the build folder is kept for the next call.
-build() { # REVISION
-  local target=$PWD/out/golden
-  git archive --prefix=tree/ "$1" | tar -x -C "$here"
-  echo "golden: building $1" >&2
-  (cd "$here/tree" && CARGO_TARGET_DIR=$target cargo build --release --quiet --bin polypath) >&2
-  echo "$target/release/polypath"
-}
-
 mkdir "$here/now"
 trace "$program" "$here/now"
 digests_of "$here/now" >"$here/now.txt"
@@ -72,7 +63,7 @@ case $mode in
     ;;
   --base)
     mkdir "$here/base"
-    [ -x "$base" ] && built=$(realpath "$base") || built=$(build "$base")
+    built=$(scripts/build-revision.sh "$base")
     trace "$built" "$here/base"
     rename_keys "$here/base"
     digests_of "$here/base" >"$here/base.txt"

@@ -1,11 +1,12 @@
-//! Compares an encrypted tunnel of polypath with one of wireguard-go, between two namespaces: `make
-//! tunnel-race`, or `cargo run --release -p polypath-lab --example tunnel_race [ROUNDS] [SECONDS]
-//! [race|flood]`, as root.
+//! Compares an encrypted tunnel of polypath with one of wireguard-go, and of an older polypath,
+//! between two namespaces: `make tunnel-race`, or `cargo run --release -p polypath-lab --example
+//! tunnel_race -- --program PROGRAM`, as root.
 //!
 //! Measured for each tunnel: the goodput of one TCP connection, and the number of 64-byte packets
 //! per second that arrive if one sender offers as many as it can. Then the cost of 100 000
 //! unauthenticated datagrams per second for polypath's tunnel, compared with as many to another
-//! port of the same machine. Exit code 1 if a mean misses its target.
+//! port of the same machine. Exit code 1 if a mean misses its target, or if the whole 95 % interval
+//! of the ratio to the older program lies below 1.
 
 mod flood;
 mod load;
@@ -14,9 +15,11 @@ mod wireguard;
 
 use std::error::Error;
 use std::io;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
+use clap::{Parser, ValueEnum};
 use polypath_lab::namespace::Namespace;
 use polypath_lab::preflight;
 use polypath_report::statistics::{Estimate, quantile};
@@ -26,30 +29,62 @@ use flood::{Flood, Target};
 /// A tunnel between 10.77.0.1 in one namespace and 10.77.0.2 in the other, closed on drop.
 trait Tunnel {}
 
-/// The tunnels that are compared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Racer {
-    WireguardGo,
-    Polypath,
-    PolypathPlain,
+/// Compares an encrypted tunnel of polypath with one of wireguard-go, and of an older polypath.
+#[derive(Debug, Parser)]
+#[command(
+    after_help = "Exit codes: 0 all targets are met; 1 one is missed, or the run failed; 2 the \
+                        command line is invalid."
+)]
+struct Args {
+    /// The program that is measured.
+    #[arg(long)]
+    program: PathBuf,
+    /// An older program, which must not be faster.
+    #[arg(long)]
+    before: Option<PathBuf>,
+    /// Rounds of the race; the floods have four times as many.
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=1000))]
+    rounds: u64,
+    /// The duration of each measurement, in seconds.
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=3600))]
+    seconds: u64,
+    /// Only one part.
+    #[arg(long, value_enum)]
+    part: Option<Part>,
 }
 
-const RACERS: [Racer; 3] = [Racer::WireguardGo, Racer::Polypath, Racer::PolypathPlain];
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Part {
+    Race,
+    Flood,
+}
 
-impl Racer {
+/// The tunnels that are compared.
+#[derive(Clone, Copy, Debug)]
+enum Racer<'a> {
+    WireguardGo,
+    Polypath(&'a Path),
+    PolypathPlain(&'a Path),
+    Before(&'a Path),
+}
+
+impl Racer<'_> {
     const fn name(self) -> &'static str {
         match self {
             Self::WireguardGo => "wireguard-go",
-            Self::Polypath => "polypath",
-            Self::PolypathPlain => "polypath, offload = false",
+            Self::Polypath(_) => "polypath",
+            Self::PolypathPlain(_) => "polypath, offload = false",
+            Self::Before(_) => "polypath before",
         }
     }
 
     fn start(self, endpoints: &Endpoints) -> Result<Box<dyn Tunnel>, Box<dyn Error>> {
         Ok(match self {
             Self::WireguardGo => Box::new(wireguard::start(endpoints)?),
-            Self::Polypath => Box::new(polypath::start(endpoints, true)?),
-            Self::PolypathPlain => Box::new(polypath::start(endpoints, false)?),
+            Self::Polypath(program) | Self::Before(program) => {
+                Box::new(polypath::start(endpoints, program, true)?)
+            }
+            Self::PolypathPlain(program) => Box::new(polypath::start(endpoints, program, false)?),
         })
     }
 }
@@ -59,6 +94,8 @@ const FLOOD_ROUNDS: u64 = 4;
 
 /// The target for the goodput of a TCP flow, as a multiple of wireguard-go's.
 const MIN_SPEEDUP: f64 = 2.0;
+/// The position of the older program among the racers.
+const BEFORE: usize = 3;
 /// The target for the share of its goodput that a flow keeps while the node is flooded.
 const MIN_KEPT_GOODPUT: f64 = 0.9;
 
@@ -86,18 +123,16 @@ struct RacerResults {
 }
 
 fn main() -> Result<ExitCode, Box<dyn Error>> {
+    let args = Args::parse();
     preflight()?;
-    let mut arguments = std::env::args().skip(1);
-    let mut next = |default: u64| arguments.next().map_or(Ok(default), |text| text.parse());
-    let (rounds, span) = (next(5)?.max(1), Duration::from_secs(next(5)?.max(1)));
-    let part = std::env::args().nth(3);
+    let span = Duration::from_secs(args.seconds);
     let mut meets = true;
-    if part.as_deref() != Some("flood") {
-        meets &= race(rounds, span)?;
+    if args.part != Some(Part::Flood) {
+        meets &= race(&args, span)?;
     }
-    if part.as_deref() != Some("race") {
-        let rounds = rounds * FLOOD_ROUNDS;
-        let floods = (0..rounds).map(|round| run_floods(round, rounds, span));
+    if args.part != Some(Part::Race) {
+        let rounds = args.rounds * FLOOD_ROUNDS;
+        let floods = (0..rounds).map(|round| run_floods(&args.program, round, rounds, span));
         meets &= report_floods(&floods.collect::<Result<Vec<_>, _>>()?);
     }
     Ok(if meets {
@@ -107,31 +142,42 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
     })
 }
 
-/// Runs each racer in turn, round by round; returns whether polypath meets its target.
-fn race(rounds: u64, span: Duration) -> Result<bool, Box<dyn Error>> {
-    let mut results = [(); RACERS.len()].map(|()| RacerResults::default());
-    for round in 1..=rounds {
-        for (racer, result) in RACERS.iter().zip(&mut results) {
+/// Runs each racer in turn, round by round; returns whether polypath meets its targets.
+fn race(args: &Args, span: Duration) -> Result<bool, Box<dyn Error>> {
+    let mut racers = vec![
+        Racer::WireguardGo,
+        Racer::Polypath(&args.program),
+        Racer::PolypathPlain(&args.program),
+    ];
+    racers.extend(args.before.as_deref().map(Racer::Before));
+    let mut results: Vec<_> = (racers.iter().map(|_| RacerResults::default())).collect();
+    for round in 1..=args.rounds {
+        // The order rotates, so that each place in a round counts equally for all.
+        let mut order: Vec<_> = racers.iter().zip(&mut results).collect();
+        let first = usize::try_from(round)? % order.len();
+        order.rotate_left(first);
+        for (racer, result) in order {
             let endpoints = Endpoints::new()?;
             let tunnel = racer.start(&endpoints)?;
             result.goodput.push(load::tcp(&endpoints, span)?);
             result.packets.push(load::packets(&endpoints, span)?);
             drop(tunnel);
-            eprintln!("round {round} of {rounds}: {} done", racer.name());
+            eprintln!("round {round} of {}: {} done", args.rounds, racer.name());
         }
     }
-    Ok(report_race(&results))
+    Ok(report_race(&racers, &results))
 }
 
 /// Returns the goodput during a flood of each [`Target`], in bits per second; the order rotates
 /// between rounds.
 fn run_floods(
+    program: &Path,
     round: u64,
     rounds: u64,
     span: Duration,
 ) -> Result<[f64; Target::ALL.len()], Box<dyn Error>> {
     let endpoints = Endpoints::new()?;
-    let _tunnel = Racer::Polypath.start(&endpoints)?;
+    let _tunnel = Racer::Polypath(program).start(&endpoints)?;
     let mut goodput = [0.0; Target::ALL.len()];
     let mut order: Vec<_> = Target::ALL.into_iter().zip(&mut goodput).collect();
     let first = usize::try_from(round)? % order.len();
@@ -149,13 +195,13 @@ fn run_floods(
     Ok(goodput)
 }
 
-fn report_race(results: &[RacerResults]) -> bool {
+fn report_race(racers: &[Racer<'_>], results: &[RacerResults]) -> bool {
     let base = &results[0];
     println!(
         "{:<28}{:>24}{:>15}{:>24}{:>15}",
         "", "one TCP flow, Mbit/s", "ratio", "64 B packets, 1000/s", "ratio"
     );
-    for (racer, result) in RACERS.iter().zip(results) {
+    for (racer, result) in racers.iter().zip(results) {
         println!(
             "{:<28}{:>24}{:>15}{:>24}{:>15}",
             racer.name(),
@@ -168,14 +214,34 @@ fn report_race(results: &[RacerResults]) -> bool {
     println!(
         "medians of {} rounds (minimum to maximum); ratios of means to {}",
         base.goodput.len(),
-        RACERS[0].name()
+        racers[0].name()
     );
-    judge(
+    let meets = judge(
         "a TCP flow through polypath",
         "that of wireguard-go",
         ratio_of(&results[1].goodput, &base.goodput),
         MIN_SPEEDUP,
-    )
+    );
+    let (now, before) = (&results[1], results.get(BEFORE));
+    meets & before.is_none_or(|before| report_regression(now, before))
+}
+
+/// Prints the ratios to an older program; returns whether none is certainly below 1.
+fn report_regression(now: &RacerResults, before: &RacerResults) -> bool {
+    let quantities = [
+        ("a TCP flow", ratio_of(&now.goodput, &before.goodput)),
+        ("64 B packets", ratio_of(&now.packets, &before.packets)),
+    ];
+    let mut meets = true;
+    for (quantity, ratio) in quantities {
+        let Some(ratio) = ratio else { continue };
+        let is_slower = ratio.mean + ratio.ci95.unwrap_or(f64::INFINITY) < 1.0;
+        let verdict = if is_slower { "slower" } else { "not slower" };
+        let ratio = format_ratio(ratio);
+        println!("target: {quantity}, polypath to polypath before: {ratio} is {verdict}");
+        meets &= !is_slower;
+    }
+    meets
 }
 
 /// Prints and returns whether the mean of a ratio reaches its target; prints whether its whole

@@ -1,61 +1,60 @@
-//! The tunnel of polypath: two nodes, each on a thread of its own.
+//! The tunnel of polypath: two nodes, each a process of its own.
 
 use std::error::Error;
+use std::fs;
 use std::io;
-use std::path::Path;
-use std::thread::JoinHandle;
+use std::net::{Ipv4Addr, UdpSocket};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread::sleep;
+use std::time::Duration;
 
 use polypath_lab::namespace::Namespace;
-use polypath_live::config::NodeConfig;
-use polypath_live::drive::StopHandle;
 use polypath_live::keys;
-use polypath_live::node::{Node, Options};
 use tempfile::TempDir;
 
 use crate::{Endpoints, Tunnel};
 
+/// Running processes, killed on drop.
 struct Nodes {
-    running: Vec<(StopHandle, JoinHandle<()>)>,
-    _directory: TempDir,
+    running: Vec<Child>,
+    directory: TempDir,
 }
 
 impl Tunnel for Nodes {}
 
 impl Drop for Nodes {
     fn drop(&mut self) {
-        for (stop, thread) in self.running.drain(..) {
-            stop.stop();
-            let _ = thread.join();
+        for node in &mut self.running {
+            let _ = node.kill();
+            let _ = node.wait();
         }
     }
 }
 
+/// Starts two nodes of `program`, with their TUN devices up.
 pub(crate) fn start(
     endpoints: &Endpoints,
+    program: &Path,
     offload: bool,
 ) -> Result<impl Tunnel + use<>, Box<dyn Error>> {
     let directory = tempfile::tempdir()?;
     let key = |name: &str| keys::generate(&directory.path().join(name));
     let (key_a, key_b) = (key("a.key")?.to_string(), key("b.key")?.to_string());
-    let nodes = [
-        open(&endpoints.a, directory.path(), [A, B], &key_b, offload)?,
-        open(&endpoints.b, directory.path(), [B, A], &key_a, offload)?,
-    ];
-    let running = nodes.map(|mut node| {
-        let stop = node.stop_handle();
-        let run = move || {
-            if let Err(error) = node.run() {
-                eprintln!("{error}");
-            }
-        };
-        let thread = std::thread::Builder::new().name("node".to_owned());
-        thread.spawn(run).map(|thread| (stop, thread))
-    });
-    let running = running.into_iter().collect::<io::Result<_>>()?;
-    Ok(Nodes {
-        running,
-        _directory: directory,
-    })
+    let specs = [(&endpoints.a, A, B, key_b), (&endpoints.b, B, A, key_a)];
+    let mut nodes = Nodes {
+        running: Vec::new(),
+        directory,
+    };
+    for (namespace, own, peer, peer_key) in specs {
+        let file = write_config(nodes.directory.path(), own, peer, &peer_key, offload)?;
+        let mut command = Command::new(program);
+        command.arg("node").arg(file).stdin(Stdio::null());
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        nodes.running.push(namespace.spawn(&mut command)?);
+        wait_for_device(namespace, own)?;
+    }
+    Ok(nodes)
 }
 
 /// A node's name and the last digit of its addresses.
@@ -74,14 +73,14 @@ const B: Identity = Identity {
     digit: 2,
 };
 
-/// Opens a node with one path to its peer.
-fn open(
-    namespace: &Namespace,
+/// Writes the configuration of a node with one path to its peer; returns the file.
+fn write_config(
     directory: &Path,
-    [own, peer]: [Identity; 2],
+    own: Identity,
+    peer: Identity,
     peer_key: &str,
     offload: bool,
-) -> io::Result<Node> {
+) -> io::Result<PathBuf> {
     let (Identity { name, digit }, peer) = (own, peer.digit);
     let text = format!(
         "[node]\nkey_file = \"{name}.key\"\n\
@@ -89,8 +88,20 @@ fn open(
          [peer]\npublic_key = \"{peer_key}\"\n[policy]\nkind = \"single-path\"\n\
          [[path]]\nname = \"one\"\nlocal = \"10.1.1.{digit}:7001\"\nremote = \"10.1.1.{peer}:7001\"\n"
     );
-    let path = directory.join(format!("{name}.toml"));
-    std::fs::write(&path, text)?;
-    let config = NodeConfig::load(&path).map_err(io::Error::other)?;
-    namespace.run(|| Node::open(&config, &Options::default()).map_err(io::Error::other))
+    let file = directory.join(format!("{name}.toml"));
+    fs::write(&file, text)?;
+    Ok(file)
+}
+
+/// Waits until the node has given its TUN device the address.
+fn wait_for_device(namespace: &Namespace, node: Identity) -> io::Result<()> {
+    let address = Ipv4Addr::new(10, 77, 0, node.digit);
+    for _ in 0..500 {
+        if namespace.run(|| UdpSocket::bind((address, 0))).is_ok() {
+            return Ok(());
+        }
+        sleep(Duration::from_millis(10));
+    }
+    let message = format!("node {} has no TUN device after 5 s", node.name);
+    Err(io::Error::new(io::ErrorKind::TimedOut, message))
 }
