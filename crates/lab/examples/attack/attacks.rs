@@ -16,9 +16,9 @@ use crate::subject::{Pair, Subject, Way, write_node_with_peer};
 
 /// The initiations of the floods per second to each target: just below what the kernel's filter
 /// dropped before it admitted 20 000.
-const SLOW_FLOOD: u32 = 1900;
+pub(crate) const SLOW_FLOOD: u32 = 1900;
 /// The same for restarts.
-const FAST_FLOOD: u32 = 20_000;
+pub(crate) const FAST_FLOOD: u32 = 20_000;
 /// The longest time until a pair is connected before an attack.
 const START: Duration = Duration::from_mins(1);
 /// The longest time until a restarted node is connected again.
@@ -234,13 +234,35 @@ fn flood(subject: &Subject, way: Way, sender: Sender, settings: &Settings) -> io
     probe.reset();
     sleep(settings.flood);
     let gap = probe.longest_gap();
-    floods.into_iter().for_each(report_rate);
+    if matches!((subject, way), (Subject::Polypath(_), Way::Direct)) {
+        require_rejects(&pair)?;
+    }
+    end_floods(floods)?;
     Ok(Outcome::Longest(Some(gap)))
 }
 
-fn report_rate(flood: Flood) {
-    let rate = flood.stop();
-    eprintln!("attack: {rate:.0} initiations/s to one target");
+/// Fails if a node has rejected nothing: then the attack does not reach it, and shows nothing.
+fn require_rejects(pair: &Pair) -> io::Result<()> {
+    for node in pair.ends() {
+        let text = slow::metrics(node)?;
+        let rejected = |line: &str| {
+            line.starts_with("polypath_datagrams_rejected_total") && !line.ends_with(" 0")
+        };
+        if !text.lines().any(rejected) {
+            return Err(io::Error::other(
+                "a node has rejected no datagram of the flood",
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn end_floods(floods: Vec<Flood>) -> io::Result<()> {
+    for flood in floods {
+        let rate = flood.stop()?;
+        eprintln!("attack: {rate:.0} initiations/s to one target");
+    }
+    Ok(())
 }
 
 /// Restarts the second node again and again during a flood from its peer's address.
@@ -248,9 +270,9 @@ fn restart(subject: &Subject, way: Way, settings: &Settings) -> io::Result<Outco
     let mut pair = Pair::start(subject, way, false)?;
     let probe = connected(&pair)?;
     let floods = start_floods(&pair, Sender::Peer, FAST_FLOOD)?;
-    let longest = restart_repeatedly(&mut pair, &probe, settings);
-    floods.into_iter().for_each(report_rate);
-    longest
+    let longest = restart_repeatedly(&mut pair, &probe, settings)?;
+    end_floods(floods)?;
+    Ok(longest)
 }
 
 /// The longest time from the start of the second node until packets cross both ways.
@@ -296,6 +318,11 @@ fn replays(subject: &Subject, keeps_state: bool, settings: &Settings) -> io::Res
             Some(time) => longest = longest.max(time),
             None => return Ok(Outcome::Longest(None)),
         }
+    }
+    if middle.replayed() == 0 {
+        return Err(io::Error::other(
+            "a restarted node initiated nothing, so nothing was replayed",
+        ));
     }
     Ok(Outcome::Longest(Some(longest)))
 }

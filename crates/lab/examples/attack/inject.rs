@@ -58,6 +58,9 @@ impl Injector {
     }
 }
 
+/// The share of a flood's datagrams that must leave.
+const MIN_SENT: f64 = 0.9;
+
 /// The source addresses of a flood.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sources {
@@ -96,6 +99,8 @@ pub(crate) struct FloodPlan {
 pub(crate) struct Flood {
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<f64>>,
+    /// The planned datagrams per second.
+    rate: u32,
 }
 
 impl FloodPlan {
@@ -103,30 +108,32 @@ impl FloodPlan {
     pub(crate) fn start(self, namespace: &Namespace) -> io::Result<Flood> {
         let injector = Injector::new(namespace)?;
         let stop = Arc::new(AtomicBool::new(false));
-        let flag = stop.clone();
+        let (flag, rate) = (stop.clone(), self.rate);
         let thread = thread::spawn(move || self.send(&injector, &flag));
         Ok(Flood {
             stop,
             thread: Some(thread),
+            rate,
         })
     }
 
-    /// Sends until `stop` is set; returns the datagrams per second.
+    /// Sends until `stop` is set; returns the datagrams per second that left.
     fn send(&self, injector: &Injector, stop: &AtomicBool) -> f64 {
         let clock = Clock::starting_now();
-        let mut sent = 0;
+        let (mut next, mut sent) = (0, 0_u64);
         while !stop.load(Ordering::Relaxed) {
             let micros = clock.now().0 / 1000;
             let due = micros * u64::from(self.rate) / 1_000_000;
             // After a pause of the machine the rate stays the same, rather than the number.
-            let most = sent + u64::from(self.rate) / 10;
-            for n in sent..due.min(most) {
+            let most = next + u64::from(self.rate) / 10;
+            for n in next..due.min(most) {
                 let index = usize::try_from(n).unwrap_or(0) % self.datagrams.len();
                 let source = self.sources.nth(n, self.target);
                 // A datagram that the kernel refuses is lost like any other.
-                let _ = injector.send(source, self.target, &self.datagrams[index]);
+                let result = injector.send(source, self.target, &self.datagrams[index]);
+                sent += u64::from(result.is_ok());
             }
-            sent = due;
+            next = due;
             sleep(TICK);
         }
         sent as f64 / clock.now().as_secs_f64().max(1e-3)
@@ -135,8 +142,16 @@ impl FloodPlan {
 
 impl Flood {
     /// Ends the flood and returns its datagrams per second.
-    pub(crate) fn stop(mut self) -> f64 {
-        self.join()
+    ///
+    /// # Errors
+    /// They were less than nine tenths of the plan: the machine is too slow for this attack.
+    pub(crate) fn stop(mut self) -> io::Result<f64> {
+        let (sent, planned) = (self.join(), f64::from(self.rate));
+        if sent < planned * MIN_SENT {
+            let message = format!("a flood had {sent:.0} of {planned} initiations/s");
+            return Err(io::Error::other(message));
+        }
+        Ok(sent)
     }
 
     fn join(&mut self) -> f64 {

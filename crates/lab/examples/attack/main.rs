@@ -87,6 +87,13 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
     }
     let mut report = Report::new(attacks, &subjects.all, &settings);
     // The floods against all programs run at the same time: they take minutes and little load.
+    if !floods.is_empty() {
+        eprintln!(
+            "attack: {} floods, {} s at the same time",
+            floods.len(),
+            args.seconds
+        );
+    }
     report.add_all(attacks::run_floods(&floods, &subjects.all, &settings)?);
     for attack in others {
         for (column, (name, subject)) in subjects.all.iter().enumerate() {

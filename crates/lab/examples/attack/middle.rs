@@ -2,7 +2,7 @@
 
 use std::io;
 use std::net::{SocketAddrV4, UdpSocket};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle, sleep};
@@ -32,6 +32,8 @@ struct Shared {
     recorded: Mutex<Vec<Vec<u8>>>,
     /// Those that are still to be replayed to node 1.
     replays: Mutex<Vec<Vec<u8>>>,
+    /// The number of those that were.
+    replayed: AtomicUsize,
 }
 
 /// One side of the attacker: where it receives from a node, and that node.
@@ -83,6 +85,11 @@ impl Middle {
         lock(&self.shared.recorded).len()
     }
 
+    /// The number of initiations replayed so far.
+    pub(crate) fn replayed(&self) -> usize {
+        self.shared.replayed.load(Ordering::Relaxed)
+    }
+
     /// Replays all recorded initiations from now on, the next one each time that node 1 initiates.
     pub(crate) fn replay(&self) {
         let mut replays = lock(&self.shared.recorded).clone();
@@ -125,7 +132,9 @@ fn receive(
                 lock(&shared.recorded).push(datagram.clone());
             } else if let Some(replay) = lock(&shared.replays).pop() {
                 // One that the kernel refuses is lost.
-                let _ = near.socket.send_to(&replay, near.node);
+                let sent = near.socket.send_to(&replay, near.node);
+                let sent = usize::from(sent.is_ok());
+                shared.replayed.fetch_add(sent, Ordering::Relaxed);
             }
         }
         let at = clock.now() + DELAY;

@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde_json::{Value, json};
 
-use crate::attacks::{Attack, Outcome, Settings};
+use crate::attacks::{Attack, FAST_FLOOD, Outcome, SLOW_FLOOD, Settings};
 use crate::subject::Subject;
 
 /// The column of the program that has to meet the bounds.
@@ -109,8 +109,8 @@ impl fmt::Display for Report {
         }
         write!(
             f,
-            "floods of 1900 initiations/s to each target for {} s, restarts ({} each) during 20 000/s from the peer's \
-             address; 100 packets/s each way",
+            "floods of {SLOW_FLOOD} initiations/s to each target for {} s, restarts ({} each) during {FAST_FLOOD}/s from \
+             the peer's address; 100 packets/s each way",
             self.settings.flood.as_secs(),
             self.settings.restarts
         )

@@ -14,7 +14,8 @@ use polypath_lab::namespace::Namespace;
 use polypath_live::clock::Clock;
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 
-const METRICS: &str = "127.0.0.1:9600";
+/// The address of a node's metrics.
+pub(crate) const METRICS: &str = "127.0.0.1:9600";
 /// Slow connections to the metrics endpoint, and to the control socket.
 const HTTP_CLIENTS: u8 = 200;
 const CONTROL_CLIENTS: usize = 64;
@@ -30,8 +31,8 @@ pub(crate) struct SlowClients {
 }
 
 impl SlowClients {
-    /// Opens slow connections to the metrics of the node in `namespace`, from as many addresses as
-    /// `is_spread` says, and to its control socket.
+    /// Opens slow connections to the metrics of the node in `namespace`, from one address or if
+    /// `is_spread` from as many as there are connections, and to its control socket.
     pub(crate) fn start(namespace: &Namespace, socket: &Path, is_spread: bool) -> io::Result<Self> {
         let stop = Arc::new(AtomicBool::new(false));
         let (flag, socket) = (stop.clone(), socket.to_owned());
@@ -95,7 +96,13 @@ fn connect(digit: u8) -> io::Result<TcpStream> {
 /// The time of an honest request for the metrics of the node in `namespace`, if it is answered.
 pub(crate) fn scrape(namespace: &Namespace) -> Option<Duration> {
     let clock = Clock::starting_now();
-    let scraped = namespace.run(|| {
+    let is_answered = metrics(namespace).is_ok_and(|answer| answer.starts_with("HTTP/1.1 200"));
+    is_answered.then(|| Duration::from_nanos(clock.now().0))
+}
+
+/// The answer to a request for the metrics of the node in `namespace`, with its header.
+pub(crate) fn metrics(namespace: &Namespace) -> io::Result<String> {
+    namespace.run(|| {
         let address = METRICS.parse().map_err(io::Error::other)?;
         let mut stream = TcpStream::connect_timeout(&address, PATIENCE)?;
         stream.set_read_timeout(Some(PATIENCE))?;
@@ -103,9 +110,7 @@ pub(crate) fn scrape(namespace: &Namespace) -> Option<Duration> {
         let mut answer = String::new();
         stream.read_to_string(&mut answer)?;
         Ok(answer)
-    });
-    let is_answered = scraped.is_ok_and(|answer| answer.starts_with("HTTP/1.1 200"));
-    is_answered.then(|| Duration::from_nanos(clock.now().0))
+    })
 }
 
 /// The time of `program status SOCKET`, if it succeeds.

@@ -13,6 +13,7 @@ use tempfile::TempDir;
 
 use crate::daemon::{Daemon, RunningDaemon};
 use crate::middle::Middle;
+use crate::slow::METRICS;
 
 /// A program under attack.
 #[derive(Clone, Debug)]
@@ -182,7 +183,7 @@ impl NodeSpec<'_> {
              [peer]\npublic_key = \"{peer}\"\n\
              [policy]\nkind = \"single-path\"\n\
              [control]\nsocket = \"{name}.sock\"\n\
-             [metrics]\nlisten = \"127.0.0.1:9600\"\n\
+             [metrics]\nlisten = \"{METRICS}\"\n\
              [[path]]\nname = \"one\"\n{path}"
         );
         let file = directory.join(format!("{name}.toml"));
@@ -320,7 +321,7 @@ impl Pair {
         }
     }
 
-    /// The key of whoever receives at [`Self::target_of`].
+    /// The public key of the receiver at [`Self::target_of`].
     pub(crate) fn target_key(&self, which: usize) -> PublicKey {
         match self.way {
             Way::Direct | Way::ByAttacker => self.keys[1 - which].public(),
