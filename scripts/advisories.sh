@@ -10,7 +10,7 @@ cd "$(dirname "$0")/.."
 audit_version=0.22.2
 database=${ADVISORY_DB:-https://github.com/RustSec/advisory-db.git}
 tools=$1/tools
-locks=(Cargo.lock fuzz/Cargo.lock)
+locks=(Cargo.lock fuzz/Cargo.lock models/Cargo.lock)
 PATH=$PATH:$tools/bin
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -41,8 +41,8 @@ yanked() { # LOCK
   manifest "$1" >"$work/Cargo.toml"
   while rm -f "$work/Cargo.lock" &&
     ! (cd "$work" && CARGO_NET_RETRY=1 CARGO_HTTP_TIMEOUT=10 cargo generate-lockfile) >"$work/log" 2>&1; do
-    if grep -qE 'version \S+ is yanked' "$work/log"; then
-      found=$(sed -nE 's/.*requirement `(\S+) = "=(\S+)"`.*/\1 \2/p' "$work/log" | head -1)
+    found=$(sed -nE 's/.*requirement `(\S+) = "=(\S+)"`.*/\1 \2/p' "$work/log" | head -1)
+    if [ -n "$found" ] && grep -qE 'version \S+ is yanked' "$work/log"; then
       echo "advisories: $1: $found was yanked from crates.io"
       failed=1
       grep -vF "package = \"${found% *}\", version = \"=${found#* }\"" "$work/Cargo.toml" >"$work/rest"

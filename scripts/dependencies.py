@@ -21,6 +21,8 @@ PAGE = TOP / "docs" / "dependencies.md"
 # The page describes one platform, whatever this machine is.
 TARGET = "x86_64-unknown-linux-gnu"
 NODE = "polypath-live"
+# The folders of further workspaces, with their package and what it is for.
+WORKSPACES = {"fuzz": ("polypath-fuzz", "fuzzing"), "models": ("polypath-models", "models")}
 ROW = re.compile(r"\| `([\w-]+)` \|([^|]*)\|([^|]*)\|")
 UNSAFE = re.compile(r"\bunsafe\s*(?:\{|fn\b|impl\b|extern\b)")
 COUNT = re.compile(r"\| ((?:crates|proc macros) .*) \| .* \|$")
@@ -51,13 +53,14 @@ class Workspace:
         self.node = self.linked.closure(NODE)
         facts = cargo_graph.metadata(TARGET)
         self.packages = cargo_graph.packages(facts)
-        fuzz = cargo_graph.metadata(TARGET, "fuzz/Cargo.toml")
-        self.by_id = {p["id"]: p for p in facts["packages"] + fuzz["packages"]}
+        others = [cargo_graph.metadata(TARGET, f"{name}/Cargo.toml") for name in WORKSPACES]
+        all_facts = [*others, facts]
+        self.by_id = {p["id"]: p for each in all_facts for p in each["packages"]}
         self.users = {}
-        for resolve in facts["resolve"], fuzz["resolve"]:
-            for node in resolve["nodes"]:
+        for each in reversed(all_facts):
+            for node in each["resolve"]["nodes"]:
                 self.add_users(node)
-        self.nodes = {n["id"]: n for n in fuzz["resolve"]["nodes"] + facts["resolve"]["nodes"]}
+        self.nodes = {n["id"]: n for each in all_facts for n in each["resolve"]["nodes"]}
 
     def add_users(self, node):
         """Records the direct external dependencies of a crate of ours."""
@@ -81,7 +84,10 @@ class Workspace:
             return "node"
         if users & {package.name for package in self.program}:
             return "program"
-        return "fuzzing" if users == {"polypath-fuzz"} else "faults" if users else "tests"
+        for name, place in WORKSPACES.values():
+            if users == {name}:
+                return place
+        return "faults" if users else "tests"
 
     def direct(self):
         """The cells of each direct dependency that follow from the sources."""
