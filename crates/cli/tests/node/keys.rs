@@ -1,5 +1,7 @@
 //! Pre-shared keys, and what a node keeps over a restart.
 
+use serde_json::Value;
+
 use super::operation::{await_status, is_up};
 use super::*;
 
@@ -31,12 +33,12 @@ fn nodes_with_a_preshared_key_connect_and_keep_the_peers_timestamp() {
     await_status(file, is_up);
     let timestamp = || {
         let text = fs::read_to_string(&kept).unwrap_or_default();
-        let state: serde_json::Value = serde_json::from_str(&text).unwrap_or_default();
+        let state: Value = serde_json::from_str(&text).unwrap_or_default();
         state["timestamp"].as_u64().unwrap_or(0)
     };
     // The first handshake may have been node b's own; one of a restarted node is not.
     drop(a);
-    let _a = testbed.start_a();
+    let a = testbed.start_a();
     let is_kept = (0..200).any(|_| {
         std::thread::sleep(Duration::from_millis(100));
         timestamp() > 0
@@ -45,10 +47,21 @@ fn nodes_with_a_preshared_key_connect_and_keep_the_peers_timestamp() {
     let first = timestamp();
     // Without notice, as by a power failure.
     drop(b);
+    // With a time that the peer's clock reaches in an hour, its initiations are replays.
+    let ahead = first + 3_600_000_000_000;
+    let text = fs::read_to_string(&kept).unwrap();
+    fs::write(&kept, text.replace(&first.to_string(), &ahead.to_string())).unwrap();
     let _b = start_b();
     await_log(file, "session established", 1);
     await_status(file, is_up);
-    assert!(timestamp() >= first);
+    drop(a);
+    let _a = testbed.start_a();
+    let is_rejected = |status: &Value| {
+        let count = status["session"]["rejected"]["stale-timestamp"].as_u64();
+        count.is_some_and(|count| count > 0)
+    };
+    await_status(file, is_rejected);
+    assert!(timestamp() >= ahead);
     let log = fs::read_to_string(log_of(file)).unwrap();
     assert!(!log.contains("--state"), "{log}");
 }
