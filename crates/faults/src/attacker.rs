@@ -12,7 +12,7 @@ use polypath_core::frame::PathId;
 use polypath_core::machine::{Wake, step};
 use polypath_core::rng::{Seed, Stream};
 use polypath_core::time::{Duration, Time};
-use polypath_session::datagram::{COOKIE_REPLY_LEN, INITIATION_LEN, RESPONSE_LEN};
+use polypath_session::datagram::{COOKIE_REPLY_LEN, INITIATION, INITIATION_LEN, RESPONSE_LEN};
 use polypath_session::key::{PrivateKey, PublicKey};
 use polypath_session::session::{Input, Limits, Output, Session, SessionConfig};
 
@@ -23,8 +23,6 @@ use crate::schedule::{Attack, AttackKind, Schedule};
 
 /// Datagrams remembered of each host.
 const MEMORY: usize = 128;
-/// The type of an initiation.
-const INITIATION: u8 = 1;
 /// Different own initiations to a receiver; the last one may get a cookie.
 const INITIATIONS: usize = 8;
 /// Attempts to find a suitable datagram among those remembered.

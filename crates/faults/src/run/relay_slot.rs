@@ -7,7 +7,7 @@ use polypath_core::frame::PathId;
 use polypath_core::machine::{Machine, Wake, step};
 use polypath_core::time::{Duration, Time};
 use polypath_core::units::Rate;
-use polypath_session::datagram::COOKIE_REPLY_LEN;
+use polypath_session::datagram::{COOKIE_REPLY_LEN, INITIATION, TRANSPORT};
 use polypath_session::entropy::BoxedEntropy;
 use polypath_session::event::{Reject, SessionEvent};
 use polypath_session::relay::{CAPACITY, Input, Output, Relay, RelayConfig, RelayEvent};
@@ -20,10 +20,6 @@ use crate::node::{MAX_DATAGRAM, public_key, relay_key};
 use crate::schedule::Schedule;
 use crate::trace::TraceEvent;
 use crate::violation::Violation;
-
-/// Types of datagrams.
-const INITIATION: u8 = 1;
-const TRANSPORT: u8 = 3;
 
 /// The successive instances of the relay of one path.
 pub(super) struct RelaySlot {
