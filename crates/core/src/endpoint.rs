@@ -15,6 +15,7 @@ use crate::liveness::PathHealth;
 use crate::machine::{Deadline, Machine};
 use crate::pmtu::PathMtu;
 use crate::policy::{Feedback, PathSet, PolicyConfig};
+use crate::repair::{MAX_TICKS, RepairStatistics};
 use crate::time::Time;
 pub use config::{Adjustment, ConfigError, EndpointConfig, MIN_PAIR_LEN, ProbingConfig};
 pub use io::{Input, Output};
@@ -26,18 +27,17 @@ mod io;
 mod receiver;
 mod sender;
 
-/// The maximum number of probe timers and packet windows that an endpoint holds, whatever it
-/// receives.
-pub const CAPACITY: usize = MAX_TIMERS + MAX_WINDOWS + 1;
+/// The maximum number of probe timers, packet windows and notes of arrivals that an endpoint holds,
+/// whatever it receives.
+pub const CAPACITY: usize = MAX_TIMERS + MAX_WINDOWS + 1 + MAX_TICKS;
 
 /// An endpoint of the overlay.
 #[derive(Debug)]
 pub struct Endpoint<P> {
-    sender: Sender,
+    sender: Sender<P>,
     receiver: Receiver,
     paths: PathSet,
     encapsulation: Encapsulation,
-    payload: core::marker::PhantomData<fn(P)>,
 }
 
 impl<P: Payload> Endpoint<P> {
@@ -52,19 +52,19 @@ impl<P: Payload> Endpoint<P> {
             receiver: Receiver::new(config),
             paths: PathSet::first(config.paths),
             encapsulation: config.encapsulation,
-            payload: core::marker::PhantomData,
         })
     }
 
-    /// The number of timers, windows and unanswered heartbeats, at most
-    /// [`capacity`](Self::capacity). Packets are never buffered.
+    /// The number of timers, windows, unanswered heartbeats and packets kept for repairs, at most
+    /// [`capacity`](Self::capacity).
     #[must_use]
     pub fn buffered(&self) -> usize {
         self.receiver.buffered() + self.sender.buffered()
     }
 
     /// The maximum of [`buffered`](Self::buffered): [`CAPACITY`], plus the heartbeats that are
-    /// stored for each path if paths are monitored.
+    /// stored for each path if paths are monitored, plus the packets that are kept if losses are
+    /// repaired.
     #[must_use]
     pub fn capacity(&self) -> usize {
         CAPACITY + self.sender.capacity()
@@ -93,6 +93,12 @@ impl<P: Payload> Endpoint<P> {
     #[must_use]
     pub fn active(&self) -> Option<PathId> {
         self.sender.active()
+    }
+
+    /// The counters of repairs; `None` if losses are not repaired.
+    #[must_use]
+    pub fn repair_statistics(&self) -> Option<RepairStatistics> {
+        self.sender.repair_statistics()
     }
 
     /// The number of times that the policy moved data to another path.
@@ -128,8 +134,13 @@ impl<P: Payload> Endpoint<P> {
             sequence,
             sent,
         };
+        self.receiver.on_frame(now, header);
         match body {
             Body::Data(payload) => self.receiver.on_data(now, header, payload, out),
+            Body::Reported { payload, .. } => {
+                self.receiver.on_reported(now, header, len, payload, out);
+            }
+            Body::Report(report) => self.sender.on_report(now, header, &report, out),
             Body::Probe { data_len } => self.receiver.on_probe(now, header, data_len),
             Body::Pair { trailing, .. } => self.receiver.on_pair(now, header, trailing, len, out),
             Body::Switch { to } => {
@@ -156,7 +167,10 @@ impl<P: Payload> Machine for Endpoint<P> {
             Input::Packet { meta, payload } => self.sender.on_packet(now, &meta, payload, out),
             Input::Frame(frame) => self.on_frame(now, frame, out),
             Input::Reachable => self.sender.on_reachable(now, self.paths),
-            Input::PeerRestarted => self.receiver.restart(),
+            Input::PeerRestarted => {
+                self.receiver.restart();
+                self.sender.on_peer_restarted();
+            }
             Input::PathReachable(path) => {
                 if self.paths.contains(path) {
                     self.sender.on_reachable(now, PathSet::only(path));
@@ -183,6 +197,9 @@ impl<P: Payload> Machine for Endpoint<P> {
         self.sender.handle_timeout(now, out);
         if let Some(frame) = self.receiver.handle_timeout(now, out) {
             self.sender.broadcast(frame, out);
+        }
+        if let Some(report) = self.receiver.report(now, self.sender.live()) {
+            self.sender.send_report(now, report, out);
         }
     }
 

@@ -29,6 +29,9 @@ pub enum DropReason {
     NoPath,
     /// Longer than the path MTU ([`crate::pmtu`]).
     TooLong,
+    /// It is missing at the receiver, and no repair would arrive before its deadline
+    /// ([`crate::repair`]).
+    PastDeadline,
 }
 
 /// An event of an endpoint.

@@ -3,7 +3,10 @@
 //! The types are generic over the payload: a compact simulated segment, or the bytes of an IP
 //! packet. [`crate::wire`] defines their wire format.
 
+use alloc::boxed::Box;
+
 use crate::packet::{self, Ecn, FlowId};
+use crate::repair::Report;
 use crate::time::Time;
 
 /// Anything with a length in bytes that a link can carry or an endpoint can send.
@@ -132,6 +135,10 @@ pub const PAIR_MIN: u16 = 1;
 pub enum FrameKind {
     /// One IP packet.
     Data,
+    /// A further copy of an IP packet, sent with the first.
+    Copy,
+    /// An IP packet that is sent again because it is missing.
+    Repair,
     /// Stands for a data packet on an inactive path.
     Probe,
     /// One half of a packet pair.
@@ -142,6 +149,21 @@ pub enum FrameKind {
     Heartbeat,
     /// The answer to a heartbeat.
     HeartbeatReply,
+    /// What has arrived.
+    Report,
+}
+
+/// The purpose of a transmission of a packet whose arrival is reported ([`crate::repair`]).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
+pub enum Attempt {
+    /// The first transmission.
+    First,
+    /// A copy, sent with the first.
+    Copy,
+    /// Sent again because it is missing.
+    Repair,
 }
 
 /// The purpose of a heartbeat; each purpose numbers its own.
@@ -215,7 +237,10 @@ impl Encapsulation {
     )]
     pub fn size<P: Payload>(&self, body: &Body<P>) -> u32 {
         match body {
-            Body::Data(payload) => payload.len() as u32 + self.data,
+            Body::Data(payload) | Body::Reported { payload, .. } => {
+                payload.len() as u32 + self.data
+            }
+            Body::Report(report) => report.len() as u32 + self.data,
             Body::Pair {
                 trailing: true,
                 len,
@@ -229,7 +254,7 @@ impl Encapsulation {
 }
 
 /// A frame on one path.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Frame<P> {
     /// The path it was sent on.
@@ -238,7 +263,8 @@ pub struct Frame<P> {
     pub epoch: Epoch,
     /// Data: the data sequence, by which copies combine. Probe: that of the data packet it stands
     /// for. Pair: the number of the pair on its path. Switch: the number of the repetition.
-    /// Heartbeat: its number among those of its path and purpose; its answer repeats it.
+    /// Heartbeat: its number among those of its path and purpose; its answer repeats it. Report: its
+    /// number.
     pub sequence: u64,
     /// The time at which it was sent, by the sender's clock.
     pub sent: Time,
@@ -261,12 +287,19 @@ impl<P> Frame<P> {
 }
 
 /// The body of a frame.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum Body<P> {
     /// One IP packet.
     Data(P),
+    /// One IP packet whose arrival the receiver reports ([`crate::repair`]).
+    Reported {
+        /// The packet.
+        payload: P,
+        /// The purpose of the transmission.
+        attempt: Attempt,
+    },
     /// Stands, on an inactive path, for a data packet of `data_len` bytes.
     Probe {
         /// Length of the IP packet that the probe stands for, in bytes.
@@ -289,6 +322,51 @@ pub enum Body<P> {
     Heartbeat(Purpose),
     /// The answer to a heartbeat.
     HeartbeatReply(Purpose),
+    /// What has arrived until the send time of the frame.
+    Report(Box<Report>),
+}
+
+impl<P> Body<P> {
+    /// The IP packet in it, if any.
+    #[must_use]
+    pub const fn payload(&self) -> Option<&P> {
+        match self {
+            Body::Data(payload) | Body::Reported { payload, .. } => Some(payload),
+            _ => None,
+        }
+    }
+
+    /// The IP packet in it, if any.
+    #[must_use]
+    pub const fn payload_mut(&mut self) -> Option<&mut P> {
+        match self {
+            Body::Data(payload) | Body::Reported { payload, .. } => Some(payload),
+            _ => None,
+        }
+    }
+
+    /// The same body with its packet, if any, converted by `convert`.
+    #[must_use]
+    pub fn map_ref<Q>(&self, convert: impl FnOnce(&P) -> Q) -> Body<Q> {
+        match self {
+            Body::Data(payload) => Body::Data(convert(payload)),
+            Body::Reported { payload, attempt } => Body::Reported {
+                payload: convert(payload),
+                attempt: *attempt,
+            },
+            Body::Probe { data_len } => Body::Probe {
+                data_len: *data_len,
+            },
+            Body::Pair { trailing, len } => Body::Pair {
+                trailing: *trailing,
+                len: *len,
+            },
+            Body::Switch { to } => Body::Switch { to: *to },
+            Body::Heartbeat(purpose) => Body::Heartbeat(*purpose),
+            Body::HeartbeatReply(purpose) => Body::HeartbeatReply(*purpose),
+            Body::Report(report) => Body::Report(report.clone()),
+        }
+    }
 }
 
 impl<P: Payload> Body<P> {
@@ -300,7 +378,8 @@ impl<P: Payload> Body<P> {
     )]
     pub fn len(&self) -> usize {
         match self {
-            Body::Data(payload) => payload.len(),
+            Body::Data(payload) | Body::Reported { payload, .. } => payload.len(),
+            Body::Report(report) => report.len(),
             Body::Probe { .. } => PROBE_LEN as usize,
             Body::Pair { len, .. } => *len as usize,
             Body::Switch { .. } => SWITCH_LEN as usize,
@@ -313,6 +392,12 @@ impl<P: Payload> Body<P> {
     pub const fn kind(&self) -> FrameKind {
         match self {
             Body::Data(_) => FrameKind::Data,
+            Body::Reported { attempt, .. } => match attempt {
+                Attempt::First => FrameKind::Data,
+                Attempt::Copy => FrameKind::Copy,
+                Attempt::Repair => FrameKind::Repair,
+            },
+            Body::Report(_) => FrameKind::Report,
             Body::Probe { .. } => FrameKind::Probe,
             Body::Pair { .. } => FrameKind::Pair,
             Body::Switch { .. } => FrameKind::Switch,

@@ -21,6 +21,7 @@ pub mod math;
 pub mod packet;
 pub mod pmtu;
 pub mod policy;
+pub mod repair;
 pub mod rng;
 pub mod spacing;
 pub mod time;

@@ -10,6 +10,7 @@
 mod context;
 pub mod delay_centric;
 mod duplicate;
+mod in_time;
 mod path_policy;
 mod path_set;
 mod probe_and_switch;
@@ -19,6 +20,7 @@ mod single_path;
 pub use context::{CopiedPackets, PolicyContext, PolicyProperties};
 pub use delay_centric::{DelayCentric, DelayCentricConfig, PredictiveConfig, ReactiveConfig};
 pub use duplicate::{DuplicateAcks, DuplicateAll};
+pub use in_time::InTime;
 pub use path_policy::{Action, Feedback, PathPolicy, Paths, Plan};
 pub use path_set::{Members, PathSet};
 pub use probe_and_switch::ProbeAndSwitch;
@@ -31,6 +33,7 @@ use alloc::string::String;
 
 use crate::frame::PathId;
 use crate::packet::Kind;
+use crate::repair::{RepairConfig, RepairError};
 use delay_centric::DelayCentricError;
 
 /// The policies with their parameters, as in scenario and node files.
@@ -78,6 +81,9 @@ pub enum PolicyConfig {
     /// All data on the path with the lower short-term average, if the trends agree (delay-centric
     /// paper, II.C).
     PredictiveDelayCentric(PredictiveConfig),
+    /// All data on the path with the earliest expected arrival; losses are repaired on the others
+    /// before a deadline ([`crate::repair`]).
+    InTime(RepairConfig),
 }
 
 /// The error of a policy that cannot be built.
@@ -97,6 +103,9 @@ pub enum PolicyError {
     /// The weights of the paths are invalid.
     #[error(transparent)]
     Weights(#[from] WeightsError),
+    /// A parameter of repairs is out of range.
+    #[error(transparent)]
+    Repair(#[from] RepairError),
 }
 
 impl PolicyError {
@@ -107,6 +116,7 @@ impl PolicyError {
             Self::DelayCentric(_) => String::from(table),
             Self::NoSuchPath { .. } => format!("{table}.path"),
             Self::Weights(_) => format!("{table}.weights"),
+            Self::Repair(error) => format!("{table}.{}", error.key()),
         }
     }
 
@@ -114,7 +124,7 @@ impl PolicyError {
     #[must_use]
     pub fn remedy(&self) -> String {
         match self {
-            Self::DelayCentric(_) => String::new(),
+            Self::DelayCentric(_) | Self::Repair(_) => String::new(),
             Self::NoSuchPath { paths, .. } => {
                 format!("paths are 0 to {}", paths.saturating_sub(1))
             }
@@ -139,6 +149,7 @@ impl PolicyConfig {
             Self::PredictiveDelayCentric(config) => {
                 Box::new(DelayCentricConfig::PredictiveDelayCentric(config).build(context))
             }
+            Self::InTime(config) => Box::new(InTime::new(&config, &context)),
         }
     }
 
@@ -159,6 +170,7 @@ impl PolicyConfig {
             Self::PredictiveDelayCentric(config) => {
                 DelayCentricConfig::PredictiveDelayCentric(config).check()?;
             }
+            Self::InTime(config) => config.check()?,
             Self::SinglePath { .. }
             | Self::DuplicateAcks { .. }
             | Self::DuplicateAll {}
@@ -178,6 +190,7 @@ impl PolicyConfig {
             Self::RoundRobin { .. } => RoundRobin::PROPERTIES,
             Self::DelayCentric(_) => DelayCentric::PROPERTIES,
             Self::PredictiveDelayCentric(_) => DelayCentric::PREDICTIVE_PROPERTIES,
+            Self::InTime(_) => InTime::PROPERTIES,
         }
     }
 
@@ -189,6 +202,22 @@ impl PolicyConfig {
             | Self::DuplicateAcks { path }
             | Self::ProbeAndSwitch { path } => Some(PathId(path)),
             Self::DuplicateAll {}
+            | Self::RoundRobin { .. }
+            | Self::DelayCentric(_)
+            | Self::PredictiveDelayCentric(_)
+            | Self::InTime(_) => None,
+        }
+    }
+
+    /// The configuration of repairs, if the policy has them.
+    #[must_use]
+    pub const fn repair(self) -> Option<RepairConfig> {
+        match self {
+            Self::InTime(config) => Some(config),
+            Self::SinglePath { .. }
+            | Self::DuplicateAcks { .. }
+            | Self::DuplicateAll {}
+            | Self::ProbeAndSwitch { .. }
             | Self::RoundRobin { .. }
             | Self::DelayCentric(_)
             | Self::PredictiveDelayCentric(_) => None,

@@ -2,19 +2,31 @@
 //!
 //! | bytes | field |
 //! | --- | --- |
-//! | 1 | kind: 0 data, 1 probe, 2 pair, 3 switch, 4 heartbeat, 5 heartbeat reply |
+//! | 1 | kind: 0 data, 1 probe, 2 pair, 3 switch, 4 heartbeat, 5 heartbeat reply, 6 reported data, 7 a copy of it, 8 a repair of it, 9 report |
 //! | 1 | path |
 //! | 4 | epoch |
 //! | 8 | sequence |
 //! | 8 | send time, nanoseconds by the sender's clock |
-//! | rest | data: the IP packet; probe: 2 bytes, length of the packet it stands for; pair: 1 byte, 0 leading or 1 trailing, then padding; switch: 2 bytes, 0 and the path to become active; heartbeat and answer: 2 bytes, 0 and the purpose, 0 liveness, 1 policy or 2 size; for size then padding |
+//! | rest | data, reported data, copy and repair: the IP packet; probe: 2 bytes, length of the packet it stands for; pair: 1 byte, 0 leading or 1 trailing, then padding; switch: 2 bytes, 0 and the path to become active; heartbeat and answer: 2 bytes, 0 and the purpose, 0 liveness, 1 policy or 2 size; for size then padding; report: below |
+//!
+//! A report has these fields ([`Report`]):
+//!
+//! | bytes | field |
+//! | --- | --- |
+//! | 8 | base |
+//! | 1 | number of paths |
+//! | 11 for each path | path (1), send time of its newest frame in microseconds modulo 2^32 (4), age in microseconds (4), reordering in units of 100 microseconds (2) |
+//! | rest, at most 512 | bitmap |
 //!
 //! Numbers are big-endian. A frame in any other format is rejected.
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use crate::frame::{self, Body, Epoch, Frame, PAIR_MIN, PathId, Purpose};
+use crate::frame::{self, Attempt, Body, Epoch, Frame, PAIR_MIN, PathId, Purpose};
 use crate::time::Time;
+
+mod report;
 
 /// Length of the frame header in bytes.
 pub const HEADER_LEN: usize = frame::HEADER_LEN as usize;
@@ -45,13 +57,23 @@ pub fn encode(frame: &Frame<impl AsRef<[u8]>>, to: &mut Vec<u8>) {
         Body::Switch { .. } => 3,
         Body::Heartbeat(_) => 4,
         Body::HeartbeatReply(_) => 5,
+        Body::Reported { attempt, .. } => match attempt {
+            Attempt::First => 6,
+            Attempt::Copy => 7,
+            Attempt::Repair => 8,
+        },
+        Body::Report(_) => 9,
     };
     to.extend_from_slice(&[kind, frame.path.0]);
     to.extend_from_slice(&frame.epoch.0.to_be_bytes());
     to.extend_from_slice(&frame.sequence.to_be_bytes());
     to.extend_from_slice(&frame.sent.0.to_be_bytes());
     match &frame.body {
-        Body::Data(packet) => to.extend_from_slice(packet.as_ref()),
+        Body::Data(packet)
+        | Body::Reported {
+            payload: packet, ..
+        } => to.extend_from_slice(packet.as_ref()),
+        Body::Report(report) => report::encode(report, to),
         Body::Probe { data_len } => to.extend_from_slice(&data_len.to_be_bytes()),
         Body::Pair { trailing, len } => {
             to.push(u8::from(*trailing));
@@ -104,7 +126,16 @@ pub fn decode(bytes: &[u8]) -> Result<Frame<&[u8]>, WireError> {
         },
         4 => Body::Heartbeat(decode_purpose(bytes, rest)?),
         5 => Body::HeartbeatReply(decode_purpose(bytes, rest)?),
-        0 => return Err(short()),
+        6..=8 if !rest.is_empty() => Body::Reported {
+            payload: rest,
+            attempt: match kind {
+                6 => Attempt::First,
+                7 => Attempt::Copy,
+                _ => Attempt::Repair,
+            },
+        },
+        9 => Body::Report(Box::new(report::decode(bytes, rest)?)),
+        0 | 6..=8 => return Err(short()),
         _ => return Err(WireError::Kind(kind)),
     };
     Ok(Frame {

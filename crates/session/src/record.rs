@@ -14,7 +14,7 @@ mod replay;
 
 use bytes::Bytes;
 use polypath_core::endpoint::{Input, Output};
-use polypath_core::frame::{Body, Frame, Payload};
+use polypath_core::frame::{Frame, Payload};
 use polypath_core::machine::Wake;
 use polypath_core::packet::{self, Ecn};
 use polypath_core::time::Time;
@@ -139,20 +139,7 @@ pub(crate) fn shape_of_output(output: &Output<Bytes>) -> Output<Shape> {
 }
 
 fn shape_of_frame(frame: &Frame<Bytes>) -> Frame<Shape> {
-    let body = match &frame.body {
-        Body::Data(packet) => Body::Data(Shape::of(packet)),
-        Body::Probe { data_len } => Body::Probe {
-            data_len: *data_len,
-        },
-        Body::Pair { trailing, len } => Body::Pair {
-            trailing: *trailing,
-            len: *len,
-        },
-        Body::Switch { to } => Body::Switch { to: *to },
-        Body::Heartbeat(purpose) => Body::Heartbeat(*purpose),
-        Body::HeartbeatReply(purpose) => Body::HeartbeatReply(*purpose),
-    };
-    frame.carrying(frame.path, body)
+    frame.carrying(frame.path, frame.body.map_ref(Shape::of))
 }
 
 #[cfg(test)]

@@ -4,8 +4,8 @@
 //! IP packets of applications are on one side, datagrams of paths on the other. The live node
 //! connects a TUN device and UDP sockets; a simulation connects the ports of a network.
 //!
-//! Heartbeats are sent only when they can reach the peer: they are neither queued for a session nor
-//! counted as sent. When the session is established, the endpoint is notified and probes all paths
+//! Heartbeats and reports are sent only when they can reach the peer: they are neither queued for a
+//! session nor counted as sent. When the session is established, the endpoint is notified and probes all paths
 //! immediately.
 //!
 //! A packet that exceeds the MTU of every path ([`polypath_core::pmtu`]) is fragmented, if its
@@ -19,7 +19,7 @@
 use bytes::Bytes;
 use polypath_core::endpoint::{self, ConfigError, Endpoint, EndpointConfig};
 use polypath_core::event::{DropReason, Event};
-use polypath_core::frame::{Body, Frame, FrameKind, HEADER_LEN, PathId, SEAL_LEN};
+use polypath_core::frame::{Frame, FrameKind, HEADER_LEN, PathId, SEAL_LEN};
 use polypath_core::liveness::PathHealth;
 use polypath_core::machine::{Deadline, Machine, Wake, step};
 use polypath_core::packet;
@@ -293,10 +293,10 @@ impl Tunnel {
             }
             match output {
                 endpoint::Output::Transmit(frame)
-                    if is_heartbeat(frame.body.kind()) && !carries(session, relays, frame.path) => {
-                }
+                    if measures_path(frame.body.kind())
+                        && !carries(session, relays, frame.path) => {}
                 endpoint::Output::Event(Event::FrameOut { path, kind, .. })
-                    if is_heartbeat(kind) && !carries(session, relays, path) => {}
+                    if measures_path(kind) && !carries(session, relays, path) => {}
                 endpoint::Output::Transmit(frame) => {
                     scratch.clear();
                     wire::encode(&frame, scratch);
@@ -343,22 +343,19 @@ struct Refused {
     is_final: bool,
 }
 
-const fn is_heartbeat(kind: FrameKind) -> bool {
-    matches!(kind, FrameKind::Heartbeat | FrameKind::HeartbeatReply)
+/// Whether a frame is useful only if it is sent immediately.
+const fn measures_path(kind: FrameKind) -> bool {
+    matches!(
+        kind,
+        FrameKind::Heartbeat | FrameKind::HeartbeatReply | FrameKind::Report
+    )
 }
 
 /// Decodes a frame of the peer, whose packet shares the memory of `bytes`. The session has verified
 /// `path`.
 fn decode(path: PathId, bytes: &Bytes) -> Option<Frame<Bytes>> {
     let frame = wire::decode(bytes).ok()?;
-    let body = match frame.body {
-        Body::Data(packet) => Body::Data(bytes.slice_ref(packet)),
-        Body::Probe { data_len } => Body::Probe { data_len },
-        Body::Pair { trailing, len } => Body::Pair { trailing, len },
-        Body::Switch { to } => Body::Switch { to },
-        Body::Heartbeat(purpose) => Body::Heartbeat(purpose),
-        Body::HeartbeatReply(purpose) => Body::HeartbeatReply(purpose),
-    };
+    let body = frame.body.map_ref(|packet| bytes.slice_ref(packet));
     Some(Frame {
         path,
         epoch: frame.epoch,

@@ -72,7 +72,7 @@ where
                 let meta = payload.meta();
                 let input = Input::Packet { meta, payload };
                 self.endpoint
-                    .handle_input(now, input, &mut |o| sort(&o, to_tcp, out));
+                    .handle_input(now, input, &mut |o| sort(o, to_tcp, out));
             }
         }
     }
@@ -82,8 +82,8 @@ fn segment_of(output: impl Into<TcpOutput>) -> Option<Segment> {
     output.into().segment()
 }
 
-fn sort(output: &Output<Segment>, to_tcp: &mut Vec<Segment>, out: &mut impl FnMut(HostOutput)) {
-    match *output {
+fn sort(output: Output<Segment>, to_tcp: &mut Vec<Segment>, out: &mut impl FnMut(HostOutput)) {
+    match output {
         Output::Deliver(segment) => to_tcp.push(segment),
         Output::Transmit(frame) => out(HostOutput::Transmit(frame)),
         Output::Event(event) => out(HostOutput::Event(event)),
@@ -116,7 +116,7 @@ where
             HostInput::Frame(frame) => {
                 let to_tcp = &mut self.to_tcp;
                 self.endpoint
-                    .handle_input(now, Input::Frame(frame), &mut |o| sort(&o, to_tcp, out));
+                    .handle_input(now, Input::Frame(frame), &mut |o| sort(o, to_tcp, out));
             }
         }
         self.settle(now, out);
@@ -128,7 +128,7 @@ where
         if is_due(self.endpoint.deadline()) {
             let to_tcp = &mut self.to_tcp;
             self.endpoint
-                .handle_timeout(now, &mut |o| sort(&o, to_tcp, out));
+                .handle_timeout(now, &mut |o| sort(o, to_tcp, out));
         }
         if is_due(self.tcp.deadline()) {
             let to_endpoint = &mut self.to_endpoint;

@@ -7,7 +7,7 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use polypath_core::endpoint::EndpointConfig;
-use polypath_core::frame::{Body, Encapsulation, Frame, Payload};
+use polypath_core::frame::{Encapsulation, Frame, Payload};
 use polypath_core::machine::{Deadline, Machine, Wake, step};
 use polypath_core::packet::{Ecn, FlowId};
 use polypath_core::time::Time;
@@ -34,10 +34,7 @@ impl Payload for LinkFrame {
     }
 
     fn ecn(&self) -> Ecn {
-        match &self.frame.body {
-            Body::Data(segment) => segment.ecn(),
-            _ => Ecn::NotEct,
-        }
+        self.frame.body.payload().map_or(Ecn::NotEct, Payload::ecn)
     }
 
     /// All frames of a pair have one outer header; without one, its connections follow each other.
@@ -46,7 +43,7 @@ impl Payload for LinkFrame {
     }
 
     fn mark_ce(&mut self) {
-        if let Body::Data(segment) = &mut self.frame.body {
+        if let Some(segment) = self.frame.body.payload_mut() {
             segment.mark_ce();
         }
     }

@@ -20,6 +20,8 @@ use crate::estimate::DeltaT;
 use crate::event::{DropReason, Event};
 use crate::frame::{Body, Epoch, Frame, PathId, Payload};
 use crate::machine::Deadline;
+use crate::policy::PathSet;
+use crate::repair::{NumberedReport, Reporter};
 use crate::time::Time;
 use crate::window::{SlidingWindow, Verdict};
 
@@ -35,6 +37,8 @@ pub(super) struct Receiver {
     request: Option<SwitchRequest>,
     delta_t: Vec<DeltaT>,
     detector: Option<Detector>,
+    /// From the first packet on whose sender wants reports.
+    reporter: Option<Reporter>,
 }
 
 impl Receiver {
@@ -51,6 +55,7 @@ impl Receiver {
             detector: config
                 .detector
                 .map(|detector| Detector::new(&detector, config.paths)),
+            reporter: None,
         }
     }
 
@@ -63,6 +68,41 @@ impl Receiver {
     /// Discards the state of the sender, which has restarted.
     pub(super) fn restart(&mut self) {
         *self = Self::new(&self.config);
+    }
+
+    /// Notes the arrival of any frame.
+    pub(super) fn on_frame(&mut self, now: Time, header: FrameHeader) {
+        if let Some(reporter) = &mut self.reporter {
+            reporter.on_frame(now, header.path, header.sent);
+        }
+    }
+
+    /// Handles a data frame of `len` bytes on the wire, whose arrival is to be reported.
+    pub(super) fn on_reported<P: Payload>(
+        &mut self,
+        now: Time,
+        header: FrameHeader,
+        len: u32,
+        payload: P,
+        out: &mut impl FnMut(Output<P>),
+    ) {
+        let end = self.seen.end();
+        let first = self.config.first_sequence.max(end);
+        let paths = self.config.paths;
+        let reporter = self.reporter.get_or_insert_with(|| {
+            let mut reporter = Reporter::new(now, paths, first);
+            reporter.on_frame(now, header.path, header.sent);
+            reporter
+        });
+        reporter.on_packet(now, len, header.sequence > end);
+        self.on_data(now, header, payload, out);
+    }
+
+    /// The report that is due on some of the paths `live`, if any.
+    pub(super) fn report(&mut self, now: Time, live: PathSet) -> Option<NumberedReport> {
+        let overhead = self.config.encapsulation.data;
+        let reporter = self.reporter.as_mut()?;
+        reporter.handle_timeout(now, &self.seen, live, overhead)
     }
 
     /// Handles a data frame: delivers the first copy, drops the others.
@@ -180,12 +220,15 @@ impl Receiver {
         let request = self.request.as_ref().and_then(SwitchRequest::deadline);
         let detector = self.detector.as_ref().and_then(Detector::deadline);
         let comparison = Deadline::earlier(self.comparison.deadline(), detector);
-        Deadline::earlier(comparison, request)
+        let report = self.reporter.as_ref().and_then(Reporter::deadline);
+        Deadline::earlier(Deadline::earlier(comparison, request), report)
     }
 
     /// The number of timers and windows in progress.
     pub(super) fn buffered(&self) -> usize {
-        self.comparison.buffered() + self.detector.as_ref().map_or(0, Detector::buffered)
+        let detector = self.detector.as_ref().map_or(0, Detector::buffered);
+        let reporter = self.reporter.as_ref().map_or(0, Reporter::buffered);
+        self.comparison.buffered() + detector + reporter
     }
 
     /// Updates the epoch from data or a probe: the newest packet carries the current epoch of the

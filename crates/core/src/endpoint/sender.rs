@@ -13,16 +13,18 @@ use crate::machine::Deadline;
 use crate::packet::PacketMeta;
 use crate::pmtu::{Discovery, PathMtu, TooLong};
 use crate::policy::{Action, Feedback, PathSet, Paths, PolicyConfig};
+use crate::repair::{Kept, Repair};
 use crate::time::Time;
 use outgoing::Outgoing;
 use policy_state::{PathSwitch, PolicyState};
 
 mod outgoing;
 mod policy_state;
+mod reported;
 
 /// Numbers the packets of an application and sends them over the paths that the policy selects.
 #[derive(Debug)]
-pub(super) struct Sender {
+pub(super) struct Sender<P> {
     policy: PolicyState,
     outgoing: Outgoing,
     sequence: u64,
@@ -33,6 +35,7 @@ pub(super) struct Sender {
     sizes: Discovery,
     /// All configured paths, live or not.
     all: PathSet,
+    repair: Option<Repair<P>>,
 }
 
 /// The actions that a policy requested in one call.
@@ -43,7 +46,7 @@ struct PolicyRequests {
     switched: Option<PathSwitch>,
 }
 
-impl Sender {
+impl<P: Payload> Sender<P> {
     /// A sender for a checked configuration.
     pub(super) fn new(config: &EndpointConfig) -> Self {
         Self {
@@ -60,11 +63,15 @@ impl Sender {
                 .map(|liveness| Liveness::new(&liveness, config.paths)),
             sizes: Discovery::default(),
             all: PathSet::first(config.paths),
+            repair: config
+                .policy
+                .repair()
+                .map(|repair| Repair::new(repair, config.paths, config.encapsulation)),
         }
     }
 
     /// Sends one packet of an application.
-    pub(super) fn on_packet<P: Payload>(
+    pub(super) fn on_packet(
         &mut self,
         now: Time,
         meta: &PacketMeta,
@@ -97,16 +104,27 @@ impl Sender {
             }));
             return;
         }
+        let sequence = self.sequence;
+        self.sequence += 1;
+        let epoch = self.policy.epoch();
+        if self.repair.is_some() {
+            let meta = *meta;
+            let packet = Kept {
+                sequence,
+                epoch,
+                meta,
+                payload,
+            };
+            return self.send_reported(now, packet, plan.copies, out);
+        }
         if let Some(liveness) = &mut self.liveness
             && liveness.on_carried(now, plan.copies)
         {
             self.sizes.refresh(now, liveness);
         }
-        let sequence = self.sequence;
-        self.sequence += 1;
         let frame = Frame {
             path: PathId::default(),
-            epoch: self.policy.epoch(),
+            epoch,
             sequence,
             sent: now,
             body: Body::Data(payload),
@@ -126,7 +144,7 @@ impl Sender {
     }
 
     /// Handles feedback of the peer: a switch request, or the answer to a heartbeat of the policy.
-    pub(super) fn on_feedback<P: Payload>(
+    pub(super) fn on_feedback(
         &mut self,
         now: Time,
         feedback: Feedback,
@@ -151,7 +169,7 @@ impl Sender {
     }
 
     /// Answers heartbeat `id` on the path that it arrived on.
-    pub(super) fn on_heartbeat<P: Payload>(
+    pub(super) fn on_heartbeat(
         &self,
         now: Time,
         path: PathId,
@@ -163,7 +181,7 @@ impl Sender {
     }
 
     /// Handles the answer to heartbeat `id`.
-    pub(super) fn on_heartbeat_reply<P: Payload>(
+    pub(super) fn on_heartbeat_reply(
         &mut self,
         now: Time,
         path: PathId,
@@ -206,7 +224,7 @@ impl Sender {
     }
 
     /// Sets the MTU of the interface of a path; `rerouted` discards the path MTU found so far.
-    pub(super) fn on_interface_mtu<P: Payload>(
+    pub(super) fn on_interface_mtu(
         &mut self,
         now: Time,
         path: PathId,
@@ -221,14 +239,16 @@ impl Sender {
         change.map(Output::Event).into_iter().for_each(out);
     }
 
-    /// The number of heartbeats that are not yet answered.
+    /// The number of heartbeats that are not yet answered, and of packets kept for repairs.
     pub(super) fn buffered(&self) -> usize {
-        self.liveness.as_ref().map_or(0, Liveness::buffered)
+        let heartbeats = self.liveness.as_ref().map_or(0, Liveness::buffered);
+        heartbeats + self.repair.as_ref().map_or(0, Repair::buffered)
     }
 
     /// The largest possible value of [`Self::buffered`].
     pub(super) fn capacity(&self) -> usize {
-        self.liveness.as_ref().map_or(0, Liveness::capacity)
+        let heartbeats = self.liveness.as_ref().map_or(0, Liveness::capacity);
+        heartbeats + self.repair.as_ref().map_or(0, |_| Repair::<P>::capacity())
     }
 
     /// The path MTU of `path`; `None` without path MTU discovery.
@@ -242,14 +262,10 @@ impl Sender {
     }
 
     /// Applies another policy, probing or liveness configuration.
-    pub(super) fn adjust<P: Payload>(
-        &mut self,
-        now: Time,
-        to: &Adjustment,
-        out: &mut impl FnMut(Output<P>),
-    ) {
+    pub(super) fn adjust(&mut self, now: Time, to: &Adjustment, out: &mut impl FnMut(Output<P>)) {
         let switched = self.policy.adjust(to.policy, to.probing.pair_interval);
         self.pair_len = to.probing.pair_len;
+        self.adjust_repair(to.policy);
         match (&mut self.liveness, &to.liveness) {
             (Some(liveness), Some(config)) => liveness.adjust(now, config),
             (liveness, config) => {
@@ -289,11 +305,7 @@ impl Sender {
     }
 
     /// Performs the work of the policy and the liveness monitor that is due.
-    pub(super) fn handle_timeout<P: Payload>(
-        &mut self,
-        now: Time,
-        out: &mut impl FnMut(Output<P>),
-    ) {
+    pub(super) fn handle_timeout(&mut self, now: Time, out: &mut impl FnMut(Output<P>)) {
         self.monitor_paths(now, out);
         let mut requests = PolicyRequests::default();
         self.policy
@@ -302,11 +314,13 @@ impl Sender {
                 requests.add(action);
             });
         self.act(now, requests, out);
+        self.repair_losses(now, out);
     }
 
-    /// The next deadline of the policy or the liveness monitor.
+    /// The next deadline of the policy, the liveness monitor or repairs.
     pub(super) fn deadline(&self) -> Option<Deadline> {
-        Deadline::earlier(self.policy.current.deadline(), self.monitor_deadline())
+        let policy = Deadline::earlier(self.policy.current.deadline(), self.repair_deadline());
+        Deadline::earlier(policy, self.monitor_deadline())
     }
 
     /// The next deadline of the liveness monitor or of path MTU discovery.
@@ -317,12 +331,12 @@ impl Sender {
     }
 
     /// Sends a frame of the receiver on every path.
-    pub(super) fn broadcast<P: Payload>(&self, frame: Frame<P>, out: &mut impl FnMut(Output<P>)) {
+    pub(super) fn broadcast(&self, frame: Frame<P>, out: &mut impl FnMut(Output<P>)) {
         self.outgoing
             .send_copies(self.outgoing.paths.copies, frame, out);
     }
 
-    fn monitor_paths<P: Payload>(&mut self, now: Time, out: &mut impl FnMut(Output<P>)) {
+    fn monitor_paths(&mut self, now: Time, out: &mut impl FnMut(Output<P>)) {
         let Some(liveness) = &mut self.liveness else {
             return;
         };
@@ -339,12 +353,7 @@ impl Sender {
         }
     }
 
-    fn act<P: Payload>(
-        &mut self,
-        now: Time,
-        requests: PolicyRequests,
-        out: &mut impl FnMut(Output<P>),
-    ) {
+    fn act(&mut self, now: Time, requests: PolicyRequests, out: &mut impl FnMut(Output<P>)) {
         if let Some(PathSwitch { from, to }) = requests.switched {
             let epoch = self.policy.epoch();
             self.policy.switches += 1;
@@ -356,7 +365,7 @@ impl Sender {
         }
     }
 
-    fn send_heartbeat_frame<P: Payload>(
+    fn send_heartbeat_frame(
         &self,
         now: Time,
         path: PathId,
@@ -374,7 +383,7 @@ impl Sender {
         self.outgoing.send(frame, out);
     }
 
-    fn send_pairs<P: Payload>(&mut self, now: Time, on: PathSet, out: &mut impl FnMut(Output<P>)) {
+    fn send_pairs(&mut self, now: Time, on: PathSet, out: &mut impl FnMut(Output<P>)) {
         for path in on {
             let number = &mut self.pairs[path.index()];
             let sequence = core::mem::replace(number, *number + 1);

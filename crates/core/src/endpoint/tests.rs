@@ -12,6 +12,7 @@ use crate::frame::{Epoch, FrameKind};
 use crate::machine::{Wake, step};
 use crate::packet::{Ecn, FlowId, IpVersion, Kind, PacketMeta};
 use crate::policy::PolicyConfig;
+use crate::repair::RepairConfig;
 use crate::rng::Seed;
 use crate::time::Duration;
 
@@ -19,6 +20,7 @@ mod adjust;
 mod configurations;
 mod liveness;
 mod marks;
+mod reported;
 mod restart;
 
 const MS: Duration = Duration::from_millis(1);
@@ -100,7 +102,7 @@ fn frames(outputs: &[Output<Packet>]) -> Vec<Frame<Packet>> {
         .iter()
         .filter_map(|o| {
             if let Output::Transmit(f) = o {
-                Some(*f)
+                Some(f.clone())
             } else {
                 None
             }
@@ -125,7 +127,7 @@ fn of_kind(frames: &[Frame<Packet>], kind: FrameKind) -> Vec<Frame<Packet>> {
     frames
         .iter()
         .filter(|f| f.body.kind() == kind)
-        .copied()
+        .cloned()
         .collect()
 }
 
@@ -165,7 +167,7 @@ fn measured_pair() -> (Endpoint<Packet>, Endpoint<Packet>) {
 fn a_probe_that_wins_switches_the_path() {
     let (mut a, mut b) = measured_pair();
     let sent = send(&mut a, at(10), 1, Kind::Data);
-    let [probe] = of_kind(&sent, FrameKind::Probe)[..] else {
+    let Ok([probe]) = <[_; 1]>::try_from(of_kind(&sent, FrameKind::Probe)) else {
         panic!("{sent:?}")
     };
     assert_eq!(probe.path, SECOND);
@@ -184,7 +186,7 @@ fn a_probe_that_wins_switches_the_path() {
         requests.iter().map(|f| f.path).collect::<Vec<_>>(),
         [SECOND, FIRST]
     );
-    let outputs = receive(&mut a, at(40), requests[0]);
+    let outputs = receive(&mut a, at(40), requests[0].clone());
     let switched = Event::Switched {
         from: FIRST,
         to: SECOND,
@@ -194,7 +196,7 @@ fn a_probe_that_wins_switches_the_path() {
     let next = send(&mut a, at(41), 2, Kind::Data);
     assert_eq!(of_kind(&next, FrameKind::Data)[0].path, SECOND);
     assert_eq!(of_kind(&next, FrameKind::Probe)[0].path, FIRST);
-    receive(&mut b, at(50), of_kind(&next, FrameKind::Data)[0]);
+    receive(&mut b, at(50), of_kind(&next, FrameKind::Data).remove(0));
     assert_eq!(b.deadline(), None, "the request is received: no repetition");
 }
 
@@ -203,10 +205,10 @@ fn a_switch_request_repeats_until_it_is_answered_and_suspends_votes() {
     let (mut a, mut b) = measured_pair();
     let late = send(&mut a, at(10), 1, Kind::Data);
     let other = send(&mut a, at(10), 2, Kind::Data);
-    receive(&mut b, at(20), of_kind(&late, FrameKind::Probe)[0]);
+    receive(&mut b, at(20), of_kind(&late, FrameKind::Probe).remove(0));
     wake(&mut b, at(36), Wake::Timeout);
     assert_eq!(b.deadline().map(|d| d.at), Some(at(56)));
-    receive(&mut b, at(50), of_kind(&other, FrameKind::Probe)[0]);
+    receive(&mut b, at(50), of_kind(&other, FrameKind::Probe).remove(0));
     let outputs = wake(&mut b, at(56), Wake::Timeout);
     assert_eq!(frames(&outputs).len(), 2, "repeated on both paths");
     assert!(
@@ -220,8 +222,8 @@ fn a_switch_request_repeats_until_it_is_answered_and_suspends_votes() {
 fn a_data_packet_in_time_keeps_the_path() {
     let (mut a, mut b) = measured_pair();
     let sent = send(&mut a, at(10), 1, Kind::Data);
-    receive(&mut b, at(20), of_kind(&sent, FrameKind::Probe)[0]);
-    receive(&mut b, at(35), of_kind(&sent, FrameKind::Data)[0]);
+    receive(&mut b, at(20), of_kind(&sent, FrameKind::Probe).remove(0));
+    receive(&mut b, at(35), of_kind(&sent, FrameKind::Data).remove(0));
     assert_eq!(b.deadline(), None);
 }
 
@@ -242,7 +244,7 @@ fn a_restarted_sender_is_believed_about_its_epoch() {
     receive(
         &mut b,
         at(30),
-        of_kind(&send(&mut a, at(20), 1, Kind::Data), FrameKind::Data)[0],
+        of_kind(&send(&mut a, at(20), 1, Kind::Data), FrameKind::Data).remove(0),
     );
     let policy = PolicyConfig::ProbeAndSwitch { path: 0 };
     let fresh = EndpointConfig {
@@ -255,18 +257,18 @@ fn a_restarted_sender_is_believed_about_its_epoch() {
         delivered(&receive(
             &mut b,
             at(110),
-            of_kind(&first, FrameKind::Data)[0]
+            of_kind(&first, FrameKind::Data).remove(0)
         )),
         [2]
     );
     let next = send(&mut restarted, at(111), 3, Kind::Data);
-    receive(&mut b, at(120), of_kind(&next, FrameKind::Probe)[0]);
+    receive(&mut b, at(120), of_kind(&next, FrameKind::Probe).remove(0));
     assert!(b.deadline().is_some(), "its probes vote");
     let pairs = of_kind(&first, FrameKind::Pair);
     let outputs: Vec<_> = pairs
         .iter()
         .enumerate()
-        .flat_map(|(n, pair)| receive(&mut b, at(130 + n as u64), *pair))
+        .flat_map(|(n, pair)| receive(&mut b, at(130 + n as u64), pair.clone()))
         .collect();
     assert!(
         outputs
@@ -281,7 +283,7 @@ fn pairs_of_an_older_epoch_do_not_vote() {
     let (mut a, mut b) = measured_pair();
     let old = send(&mut a, at(10), 1, Kind::Data);
     let older = send(&mut a, at(10), 2, Kind::Data);
-    receive(&mut b, at(20), of_kind(&old, FrameKind::Probe)[0]);
+    receive(&mut b, at(20), of_kind(&old, FrameKind::Probe).remove(0));
     assert!(b.deadline().is_some(), "a timer runs");
     let switch = Body::Switch { to: SECOND };
     let request = older[0].carrying(FIRST, switch);
@@ -294,9 +296,9 @@ fn pairs_of_an_older_epoch_do_not_vote() {
         },
     );
     let next = send(&mut a, at(21), 3, Kind::Data);
-    receive(&mut b, at(30), of_kind(&next, FrameKind::Data)[0]);
+    receive(&mut b, at(30), of_kind(&next, FrameKind::Data).remove(0));
     assert_eq!(b.deadline(), None, "the new epoch ended the timer");
-    receive(&mut b, at(31), of_kind(&older, FrameKind::Probe)[0]);
+    receive(&mut b, at(31), of_kind(&older, FrameKind::Probe).remove(0));
     assert_eq!(
         b.deadline(),
         None,
@@ -308,12 +310,12 @@ fn pairs_of_an_older_epoch_do_not_vote() {
 fn late_data_of_an_older_epoch_does_not_end_the_vote_of_the_newer() {
     let (mut a, mut b) = measured_pair();
     let old = send(&mut a, at(10), 1, Kind::Data);
-    let late = of_kind(&old, FrameKind::Data)[0];
+    let late = of_kind(&old, FrameKind::Data).remove(0);
     let request = late.carrying(FIRST, Body::Switch { to: SECOND });
     let epoch = Epoch(1);
     receive(&mut a, at(20), Frame { epoch, ..request });
     let new = send(&mut a, at(21), 2, Kind::Data);
-    let probe = of_kind(&new, FrameKind::Probe)[0];
+    let probe = of_kind(&new, FrameKind::Probe).remove(0);
     assert_eq!(probe.epoch, epoch);
     // A third path would carry it as fast; delta T is known for the second.
     let probe = Frame {
@@ -325,7 +327,7 @@ fn late_data_of_an_older_epoch_does_not_end_the_vote_of_the_newer() {
     assert_eq!(b.deadline().map(|d| d.at), vote, "twice delta T from now");
     assert_eq!(delivered(&receive(&mut b, at(31), late)), [1]);
     assert_eq!(b.deadline().map(|d| d.at), vote);
-    receive(&mut b, at(32), of_kind(&old, FrameKind::Probe)[0]);
+    receive(&mut b, at(32), of_kind(&old, FrameKind::Probe).remove(0));
     assert_eq!(b.deadline().map(|d| d.at), vote, "an old probe votes not");
     let requests = frames(&wake(&mut b, at(46), Wake::Timeout));
     assert!(requests.iter().all(|f| f.epoch == Epoch(2)), "{requests:?}");
@@ -337,7 +339,7 @@ fn without_a_measured_pair_no_probe_votes() {
     let probing = PolicyConfig::ProbeAndSwitch { path: 0 };
     let (mut a, mut b) = (endpoint(probing), endpoint(probing));
     let sent = send(&mut a, at(0), 0, Kind::Data);
-    receive(&mut b, at(10), of_kind(&sent, FrameKind::Probe)[0]);
+    receive(&mut b, at(10), of_kind(&sent, FrameKind::Probe).remove(0));
     assert_eq!(b.deadline(), None);
 }
 
@@ -357,15 +359,15 @@ fn of_three_paths_the_one_with_the_least_virtual_delay_is_asked_for() {
         let trailing = matches!(pair.body, Body::Pair { trailing: true, .. });
         receive(&mut b, at(1 + u64::from(trailing) * (4 + slow)), pair);
     }
-    receive(&mut b, at(50), of_kind(&first, FrameKind::Data)[0]);
+    receive(&mut b, at(50), of_kind(&first, FrameKind::Data).remove(0));
     let next = send(&mut a, at(60), 1, Kind::Data);
     let probes = of_kind(&next, FrameKind::Probe);
     assert_eq!(
         probes.iter().map(|p| p.path).collect::<Vec<_>>(),
         [SECOND, PathId(2)]
     );
-    receive(&mut b, at(70), probes[0]);
-    receive(&mut b, at(75), probes[1]);
+    receive(&mut b, at(70), probes[0].clone());
+    receive(&mut b, at(75), probes[1].clone());
     let due = b.deadline().unwrap().at;
     assert_eq!(
         due,
@@ -411,6 +413,7 @@ fn policies() -> impl Strategy<Value = PolicyConfig> {
         Just(PolicyConfig::DuplicateAcks { path: 0 }),
         Just(PolicyConfig::DuplicateAll {}),
         Just(PolicyConfig::ProbeAndSwitch { path: 0 }),
+        Just(PolicyConfig::InTime(RepairConfig::default())),
     ]
 }
 
@@ -439,7 +442,7 @@ fn converse(policy: PolicyConfig, fates: &[u8], lossless: Option<PathId>) -> Vec
                 continue;
             }
             for _ in 0..=(fate >> 6 & 1) {
-                let outputs = receive(&mut ends[to], now, frame);
+                let outputs = receive(&mut ends[to], now, frame.clone());
                 arrived.extend(delivered(&outputs));
                 flying.extend(frames(&outputs).into_iter().map(|f| (1 - to, f)));
             }

@@ -20,6 +20,16 @@ impl RoundTrip {
         }
     }
 
+    /// Starts with the first measurement of a time whose origin is arbitrary, so that its half means
+    /// nothing; the initial variation is zero.
+    #[must_use]
+    pub fn steady(time: Duration) -> Self {
+        Self {
+            srtt: Srtt::new(time),
+            variation: Duration::ZERO,
+        }
+    }
+
     /// Adds a measurement.
     pub fn update(&mut self, rtt: Duration) {
         let error = Duration(self.srtt.value().0.abs_diff(rtt.0));

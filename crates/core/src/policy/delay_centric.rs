@@ -325,7 +325,9 @@ impl PathPolicy for DelayCentric {
         match feedback {
             Feedback::Acknowledged { rtt, .. } => monitored.handle_answer(rtt),
             Feedback::HeartbeatReply { id, .. } if monitored.handle_reply(now, id) => {}
-            Feedback::HeartbeatReply { .. } | Feedback::Switch { .. } => return,
+            Feedback::HeartbeatReply { .. }
+            | Feedback::Switch { .. }
+            | Feedback::Measured { .. } => return,
         }
         self.evaluate(now, act);
     }

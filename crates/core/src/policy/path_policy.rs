@@ -4,6 +4,7 @@ use super::PathSet;
 use crate::frame::{Epoch, PathId};
 use crate::machine::Deadline;
 use crate::packet::PacketMeta;
+use crate::repair::PathEstimate;
 use crate::time::{Duration, Time};
 
 /// The paths that carry one packet, and how.
@@ -56,6 +57,15 @@ pub enum Feedback {
         path: PathId,
         /// The time from its transmission to the arrival of its ACK.
         rtt: Duration,
+    },
+    /// The peer reported what arrived.
+    Measured {
+        /// A path.
+        path: PathId,
+        /// What is known of it.
+        estimate: Option<PathEstimate>,
+        /// Whether packets on it are missing, and nothing has arrived since.
+        is_silent: bool,
     },
     /// The peer answered a heartbeat.
     HeartbeatReply {

@@ -95,6 +95,12 @@ impl IntoIterator for PathSet {
     }
 }
 
+impl FromIterator<PathId> for PathSet {
+    fn from_iter<I: IntoIterator<Item = PathId>>(paths: I) -> Self {
+        paths.into_iter().fold(Self::EMPTY, Self::with)
+    }
+}
+
 /// The paths of a set, lowest first.
 #[derive(Clone, Debug)]
 pub struct Members(u64);

@@ -1,4 +1,6 @@
 use super::*;
+use crate::repair::{MAX_BITMAP, PathArrival, Report, SendTime};
+use crate::time::Duration;
 use proptest::prelude::*;
 
 fn bodies() -> impl Strategy<Value = Body<Vec<u8>>> {
@@ -9,7 +11,35 @@ fn bodies() -> impl Strategy<Value = Body<Vec<u8>>> {
         any::<u8>().prop_map(|to| Body::Switch { to: PathId(to) }),
         purposes().prop_map(Body::Heartbeat),
         purposes().prop_map(Body::HeartbeatReply),
+        (prop::collection::vec(any::<u8>(), 1..200), attempts())
+            .prop_map(|(payload, attempt)| Body::Reported { payload, attempt }),
+        reports().prop_map(|report| Body::Report(report.into())),
     ]
+}
+
+fn attempts() -> impl Strategy<Value = Attempt> {
+    prop_oneof![
+        Just(Attempt::First),
+        Just(Attempt::Copy),
+        Just(Attempt::Repair)
+    ]
+}
+
+fn reports() -> impl Strategy<Value = Report> {
+    let arrival = (any::<u8>(), any::<u32>(), any::<u32>(), any::<u16>());
+    let arrival = arrival.prop_map(|(path, newest, age, reordering)| PathArrival {
+        path: PathId(path),
+        newest: SendTime(newest),
+        age: Duration::from_micros(u64::from(age)),
+        reordering: Duration::from_micros(u64::from(reordering) * 100),
+    });
+    let paths = prop::collection::vec(arrival, 0..65);
+    let arrived = prop::collection::vec(any::<u8>(), 0..=MAX_BITMAP);
+    (any::<u64>(), paths, arrived).prop_map(|(base, paths, arrived)| Report {
+        base,
+        paths,
+        arrived,
+    })
 }
 
 fn purposes() -> impl Strategy<Value = Purpose> {
@@ -37,15 +67,8 @@ fn frames() -> impl Strategy<Value = Frame<Vec<u8>>> {
         })
 }
 
-fn owned(body: Body<&[u8]>) -> Body<Vec<u8>> {
-    match body {
-        Body::Data(packet) => Body::Data(packet.to_vec()),
-        Body::Probe { data_len } => Body::Probe { data_len },
-        Body::Pair { trailing, len } => Body::Pair { trailing, len },
-        Body::Switch { to } => Body::Switch { to },
-        Body::Heartbeat(purpose) => Body::Heartbeat(purpose),
-        Body::HeartbeatReply(purpose) => Body::HeartbeatReply(purpose),
-    }
+fn owned(body: &Body<&[u8]>) -> Body<Vec<u8>> {
+    body.map_ref(|packet| packet.to_vec())
 }
 
 proptest! {
@@ -61,7 +84,7 @@ proptest! {
             prop_assert_eq!(Encapsulation::deployed(OVER_IPV4).size(&frame.body), sealed);
         }
         let read = decode(&bytes).unwrap();
-        prop_assert_eq!(owned(read.body), frame.body.clone());
+        prop_assert_eq!(owned(&read.body), frame.body.clone());
         prop_assert_eq!(
             (read.path, read.epoch, read.sequence, read.sent),
             (frame.path, frame.epoch, frame.sequence, frame.sent)
@@ -72,7 +95,7 @@ proptest! {
     fn no_bytes_make_it_panic(bytes in prop::collection::vec(any::<u8>(), 0..64)) {
         if let Ok(frame) = decode(&bytes) {
             let mut again = Vec::new();
-            encode(&frame.carrying(frame.path, owned(frame.body)), &mut again);
+            encode(&frame.carrying(frame.path, owned(&frame.body)), &mut again);
             prop_assert_eq!(again.len(), bytes.len());
         }
     }
@@ -93,7 +116,21 @@ fn nonsense_is_refused_by_name() {
         bytes.extend_from_slice(rest);
         bytes
     };
-    assert_eq!(decode(&header(9, &[1])), Err(WireError::Kind(9)));
+    assert_eq!(decode(&header(10, &[1])), Err(WireError::Kind(10)));
+    for (rest, error) in [
+        (&[0; 8][..], WireError::Short(HEADER_LEN + 8)),
+        // One path, whose part lacks a byte.
+        (
+            &[0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11],
+            WireError::Short(HEADER_LEN + 19),
+        ),
+        (
+            &[0; 9 + MAX_BITMAP + 1],
+            WireError::Long(HEADER_LEN + 10 + MAX_BITMAP),
+        ),
+    ] {
+        assert_eq!(decode(&header(9, rest)), Err(error));
+    }
     assert_eq!(decode(&header(0, &[])), Err(WireError::Short(HEADER_LEN)));
     assert_eq!(
         decode(&header(1, &[1, 2, 3])),
@@ -118,12 +155,21 @@ fn nonsense_is_refused_by_name() {
 fn is_valid(kind: u8, body: &[u8]) -> bool {
     matches!(
         (kind, body),
-        (0, [_, ..])
+        (0 | 6..=8, [_, ..])
             | (1, [_, _])
             | (2, [0 | 1, ..])
             | (3, [0, _])
             | (4 | 5, [0, 0 | 1] | [0, 2, ..])
-    )
+    ) || (kind == 9 && is_valid_report(body))
+}
+
+/// Base, number of paths, their parts, and at most the longest bitmap.
+fn is_valid_report(body: &[u8]) -> bool {
+    let Some(count) = body.get(8) else {
+        return false;
+    };
+    let head = 9 + 11 * usize::from(*count);
+    (head..=head + 512).contains(&body.len())
 }
 
 /// The part of a body of the kind `kind` behind which all bytes are padding, which is written as
@@ -166,7 +212,7 @@ fn every_short_body_of_every_kind_is_exact() {
             bytes[HEADER_LEN] = first;
             check(&bytes[..=HEADER_LEN]);
             // Kinds that do not exist are refused before their body is read.
-            let others = if kind <= 6 { 0..=u8::MAX } else { 0..=2 };
+            let others = if kind <= 10 { 0..=u8::MAX } else { 0..=2 };
             for second in others {
                 bytes[HEADER_LEN + 1] = second;
                 check(&bytes[..HEADER_LEN + 2]);
@@ -182,7 +228,7 @@ fn every_short_body_of_every_kind_is_exact() {
 #[test]
 #[cfg_attr(miri, ignore = "takes minutes under Miri")]
 fn every_value_of_every_byte_of_a_header_is_exact() {
-    for kind in 0..=5 {
+    for kind in 0..=9 {
         for at in 1..HEADER_LEN {
             for value in 0..=u8::MAX {
                 let mut bytes = [0; HEADER_LEN + 2];

@@ -186,7 +186,7 @@ fn another_threshold_holds_for_the_next_probe() {
     };
     let sent = send(&mut a, at(10), 1, Kind::Data);
     adjust(&mut b, at(11), &to);
-    receive(&mut b, at(20), of_kind(&sent, FrameKind::Probe)[0]);
+    receive(&mut b, at(20), of_kind(&sent, FrameKind::Probe).remove(0));
     let four_delta_t = Some(at(20 + 4 * 8));
     assert_eq!(b.deadline().map(|due| due.at), four_delta_t);
 }

@@ -13,7 +13,7 @@ fn from_its_start(first: u32, count: u32) -> Vec<Frame<Packet>> {
 }
 
 fn got(end: &mut Endpoint<Packet>, now: Time, frames: &[Frame<Packet>]) -> Vec<u32> {
-    let outputs = frames.iter().map(|frame| receive(end, now, *frame));
+    let outputs = frames.iter().map(|frame| receive(end, now, frame.clone()));
     outputs.flat_map(|outputs| delivered(&outputs)).collect()
 }
 
@@ -53,7 +53,11 @@ fn a_restart_of_the_peer_discards_its_state_and_keeps_settings() {
     let adjust = Input::Adjust(Adjustment::new(&to).unwrap());
     wake(&mut b, at(5), Wake::Input(adjust));
     let outputs = send(&mut a, at(10), 1, Kind::Data);
-    receive(&mut b, at(20), of_kind(&outputs, FrameKind::Probe)[0]);
+    receive(
+        &mut b,
+        at(20),
+        of_kind(&outputs, FrameKind::Probe).remove(0),
+    );
     let lasts = |b: &Endpoint<Packet>| b.deadline().map(|due| due.at);
     let first = lasts(&b).unwrap();
     assert!(first > at(1000), "{first:?}");
@@ -66,6 +70,10 @@ fn a_restart_of_the_peer_discards_its_state_and_keeps_settings() {
         receive(&mut b, at(if is_trailing { 5018 } else { 5010 }), pair);
     }
     let outputs = send(&mut a, at(5030), 2, Kind::Data);
-    receive(&mut b, at(5040), of_kind(&outputs, FrameKind::Probe)[0]);
+    receive(
+        &mut b,
+        at(5040),
+        of_kind(&outputs, FrameKind::Probe).remove(0),
+    );
     assert!(lasts(&b).unwrap() > at(6000));
 }

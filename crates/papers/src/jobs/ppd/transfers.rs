@@ -80,10 +80,7 @@ impl Observer for ProgressObserver<'_> {
             match kind {
                 FrameKind::Pair => *pairs += u64::from(*len),
                 FrameKind::Switch => *requests += u64::from(*len),
-                FrameKind::Data
-                | FrameKind::Probe
-                | FrameKind::Heartbeat
-                | FrameKind::HeartbeatReply => {}
+                _ => {}
             }
         }
         self.seen.on_event(scheme, at, event);

@@ -1,0 +1,191 @@
+//! The part of a sender whose packets are reported and repaired.
+
+use super::super::io::Output;
+use super::super::receiver::FrameHeader;
+use super::Sender;
+use super::outgoing::Outgoing;
+use crate::event::{DropReason, Event};
+use crate::frame::{Attempt, Body, Frame, PathId, Payload};
+use crate::machine::Deadline;
+use crate::packet::PacketMeta;
+use crate::pmtu::Discovery;
+use crate::policy::{Feedback, PathSet, PolicyConfig};
+use crate::repair::{Kept, NumberedReport, Repair, RepairOutput, RepairStatistics, Report};
+use crate::time::Time;
+
+impl<P: Payload> Sender<P> {
+    /// The counters of repairs; `None` if losses are not repaired.
+    pub(in super::super) fn repair_statistics(&self) -> Option<RepairStatistics> {
+        self.repair.as_ref().map(Repair::statistics)
+    }
+
+    /// The paths that may carry a report.
+    pub(in super::super) fn live(&self) -> PathSet {
+        self.outgoing.paths.copies
+    }
+
+    /// Notes that the peer has restarted: it reports from the beginning, by another clock.
+    pub(in super::super) fn on_peer_restarted(&mut self) {
+        if let Some(repair) = &mut self.repair {
+            repair.on_peer_restarted();
+        }
+    }
+
+    /// Applies the repairs of another policy.
+    pub(super) fn adjust_repair(&mut self, policy: PolicyConfig) {
+        let paths = u8::try_from(self.all.len()).unwrap_or(PathSet::CAPACITY);
+        let encapsulation = self.outgoing.encapsulation;
+        match (&mut self.repair, policy.repair()) {
+            (Some(repair), Some(config)) => repair.adjust(config),
+            (repair, config) => {
+                *repair = config.map(|config| Repair::new(config, paths, encapsulation));
+            }
+        }
+    }
+
+    /// Sends a packet on `paths`, and a copy on another one if a repair would be late.
+    ///
+    /// The liveness monitor is not notified: reports detect a silent path sooner than the frequent
+    /// heartbeats of busy paths would.
+    pub(super) fn send_reported(
+        &mut self,
+        now: Time,
+        packet: Kept<P>,
+        paths: PathSet,
+        out: &mut impl FnMut(Output<P>),
+    ) {
+        let Some(repair) = &mut self.repair else {
+            return;
+        };
+        let usable = carriers(&self.sizes, &self.outgoing, &packet.meta);
+        let first = paths.into_iter().next().unwrap_or_default();
+        let copies = repair.copy(now, first, usable, packet.meta.size);
+        repair.on_sent(now, packet.clone(), paths.or(copies));
+        if !copies.is_empty() {
+            transmit(
+                &self.outgoing,
+                now,
+                packet.clone(),
+                Attempt::Copy,
+                copies,
+                out,
+            );
+        }
+        transmit(&self.outgoing, now, packet, Attempt::First, paths, out);
+    }
+
+    /// Handles a report of the peer: repairs losses, and passes on what it measures to the policy.
+    pub(in super::super) fn on_report(
+        &mut self,
+        now: Time,
+        header: FrameHeader,
+        report: &Report,
+        out: &mut impl FnMut(Output<P>),
+    ) {
+        let Some(repair) = &mut self.repair else {
+            return;
+        };
+        let (sizes, outgoing) = (&self.sizes, &self.outgoing);
+        let usable = |meta: &PacketMeta| carriers(sizes, outgoing, meta);
+        let (number, made) = (header.sequence, header.sent);
+        repair.on_report(now, number, made, report, usable, &mut |output| {
+            perform(outgoing, now, output, out);
+        });
+        self.measure(now, out);
+    }
+
+    /// Performs the work of repairs that is due.
+    pub(super) fn repair_losses(&mut self, now: Time, out: &mut impl FnMut(Output<P>)) {
+        let Some(repair) = &mut self.repair else {
+            return;
+        };
+        if repair.deadline().is_none_or(|due| due.at > now) {
+            return;
+        }
+        let (sizes, outgoing) = (&self.sizes, &self.outgoing);
+        let usable = |meta: &PacketMeta| carriers(sizes, outgoing, meta);
+        repair.handle_timeout(now, usable, &mut |output| {
+            perform(outgoing, now, output, out);
+        });
+        self.measure(now, out);
+    }
+
+    /// The time at which a packet may be missing.
+    pub(super) fn repair_deadline(&self) -> Option<Deadline> {
+        self.repair.as_ref().and_then(Repair::deadline)
+    }
+
+    /// Sends a report of the receiver on its paths.
+    pub(in super::super) fn send_report(
+        &self,
+        now: Time,
+        report: NumberedReport,
+        out: &mut impl FnMut(Output<P>),
+    ) {
+        let frame = Frame {
+            path: PathId::default(),
+            epoch: self.policy.epoch(),
+            sequence: report.number,
+            sent: now,
+            body: Body::Report(report.report.into()),
+        };
+        self.outgoing.send_copies(report.paths, frame, out);
+    }
+
+    /// Passes on to the policy what is known of the paths.
+    fn measure(&mut self, now: Time, out: &mut impl FnMut(Output<P>)) {
+        for path in self.all {
+            let Some(repair) = &self.repair else { return };
+            let feedback = Feedback::Measured {
+                path,
+                estimate: repair.estimate(path),
+                is_silent: repair.is_silent(path),
+            };
+            self.on_feedback(now, feedback, out);
+        }
+    }
+}
+
+/// The paths that can carry a packet: those that are live, or answer again.
+fn carriers(sizes: &Discovery, outgoing: &Outgoing, meta: &PacketMeta) -> PathSet {
+    let carriers = sizes.carriers(outgoing.paths, meta);
+    carriers.map_or(PathSet::EMPTY, |paths| paths.copies)
+}
+
+fn perform<P: Payload>(
+    outgoing: &Outgoing,
+    now: Time,
+    output: RepairOutput<P>,
+    out: &mut impl FnMut(Output<P>),
+) {
+    match output {
+        RepairOutput::Resend { packet, paths } => {
+            transmit(outgoing, now, packet, Attempt::Repair, paths, out);
+        }
+        RepairOutput::GivenUp { len } => out(Output::Event(Event::Dropped {
+            reason: DropReason::PastDeadline,
+            len,
+        })),
+    }
+}
+
+fn transmit<P: Payload>(
+    outgoing: &Outgoing,
+    now: Time,
+    packet: Kept<P>,
+    attempt: Attempt,
+    paths: PathSet,
+    out: &mut impl FnMut(Output<P>),
+) {
+    let frame = Frame {
+        path: PathId::default(),
+        epoch: packet.epoch,
+        sequence: packet.sequence,
+        sent: now,
+        body: Body::Reported {
+            payload: packet.payload,
+            attempt,
+        },
+    };
+    outgoing.send_copies(paths, frame, out);
+}

@@ -1,0 +1,270 @@
+//! The policy `in-time` over two paths of 20 and 30 ms: late packets, bytes on the wire, and faults.
+//!
+//! The bounds on bytes are those for headers of 60 bytes, plus what the headers of today are longer:
+//! 19 of 1316 bytes.
+
+use network::{Network, TestPath};
+
+use super::*;
+use crate::repair::Share;
+use crate::rng::Stream;
+
+mod network;
+
+/// The excess of today's headers over 60 bytes, as a share of the media.
+const HEADERS: f64 = 19.0 / 1316.0;
+
+fn policy(deadline: u64, percent: u32) -> RepairConfig {
+    RepairConfig {
+        deadline: MS * deadline,
+        redundancy: Share::from_millionths(percent * 10_000),
+    }
+}
+
+fn never(_: &mut Stream, _: Time) -> bool {
+    false
+}
+
+fn random(stream: &mut Stream, _: Time) -> bool {
+    stream.chance(0.02)
+}
+
+/// Fades of 50 ms, 3 % of the time; `path` selects the times.
+fn fades(now: Time, path: u64) -> bool {
+    Seed(now.0 / 50_000_000 * 2 + path)
+        .stream("fade")
+        .chance(0.03)
+}
+
+/// Whether `now` is within the first 2 s of 10 s, counted from `start` s.
+fn is_dead(now: Time, start: u64) -> bool {
+    (now.0 / 1_000_000_000 + 10 - start) % 10 < 2
+}
+
+/// A queue that grows by 200 ms/s for 1.5 s of 6 s, and is full at 250 ms.
+fn congestion(now: Time) -> Option<Duration> {
+    let phase = now.0 % 6_000_000_000;
+    let growing = Duration(phase.saturating_sub(2_000_000_000)).scale(1, 5);
+    let is_over = phase > 3_500_000_000;
+    let queue = if is_over { Duration::ZERO } else { growing };
+    (queue < MS * 250).then_some(queue)
+}
+
+/// The two paths of a scenario.
+type Scenario = fn() -> [TestPath; 2];
+
+fn randomly_lossy() -> [TestPath; 2] {
+    [TestPath::new(20, random), TestPath::new(30, random)]
+}
+
+fn fading() -> [TestPath; 2] {
+    let first = TestPath::new(20, |_, now| fades(now, 0));
+    [first, TestPath::new(30, |_, now| fades(now, 1))]
+}
+
+fn dead_in_turn() -> [TestPath; 2] {
+    let first = TestPath::new(20, |_, now| is_dead(now, 0));
+    [first, TestPath::new(30, |_, now| is_dead(now, 5))]
+}
+
+fn congested() -> [TestPath; 2] {
+    let mut first = TestPath::new(20, never);
+    first.queue = congestion;
+    [first, TestPath::new(60, never)]
+}
+
+/// The bounds of a scenario: late packets and bytes on the wire per byte of media.
+struct Bounds {
+    scenario: Scenario,
+    /// Whether a packet that is sent now would be lost on every path: no policy helps it, and it is
+    /// not counted.
+    is_lost: fn(Time) -> bool,
+    late: f64,
+    wire: f64,
+}
+
+fn check(policy: RepairConfig, all: &[Bounds; 4]) {
+    for (number, bounds) in all.iter().enumerate() {
+        for seed in 1..=3 {
+            let mut network = Network::new(policy, (bounds.scenario)().into(), seed);
+            network.stream(60);
+            let (late, wire) = (network.late(policy.deadline), network.wire());
+            let lost = network.sent.iter().filter(|sent| (bounds.is_lost)(**sent));
+            let inevitable = lost.count() as f64 / network.sent.len() as f64;
+            let seen = std::format!(
+                "scenario {number}, seed {seed}: late {late:.5}, wire {wire:.4}, p99.9 {}, {:?}",
+                network.tail(1000),
+                network.statistics()
+            );
+            assert!(late <= bounds.late + inevitable, "{seen}");
+            assert!(wire <= bounds.wire + HEADERS, "{seen}");
+            let spent = network.statistics();
+            let budget = u64::from(policy.redundancy.millionths()) * spent.packet_bytes;
+            assert!(
+                (spent.copy_bytes + spent.repair_bytes) * 1_000_000 <= budget,
+                "{seen}"
+            );
+            let reports = network.bytes[&FrameKind::Report];
+            assert!(reports * 50 <= spent.packet_bytes + 200_000, "{seen}");
+        }
+    }
+}
+
+#[test]
+fn media_arrives_within_200_ms_at_a_tenth_of_the_bytes() {
+    let bounds = |scenario, wire| Bounds {
+        scenario,
+        is_lost: |_| false,
+        late: 0.000_2,
+        wire,
+    };
+    check(
+        policy(200, 10),
+        &[
+            bounds(randomly_lossy, 1.12),
+            bounds(fading, 1.14),
+            bounds(dead_in_turn, 1.12),
+            bounds(congested, 1.12),
+        ],
+    );
+}
+
+#[test]
+fn media_arrives_within_100_ms_at_a_fifth_of_the_bytes() {
+    let bounds = |scenario, late| Bounds {
+        scenario,
+        is_lost: |_| false,
+        late,
+        wire: 1.25,
+    };
+    check(
+        policy(100, 20),
+        &[
+            bounds(randomly_lossy, 0.001),
+            Bounds {
+                is_lost: |now| fades(now, 0) && fades(now, 1),
+                ..bounds(fading, 0.001)
+            },
+            bounds(dead_in_turn, 0.001),
+            bounds(congested, 0.005),
+        ],
+    );
+}
+
+/// Neither equal paths nor random losses make data move to and fro.
+#[test]
+fn switches_are_rare_without_a_reason() {
+    for paths in [
+        [TestPath::new(20, never), TestPath::new(20, never)],
+        randomly_lossy(),
+    ] {
+        let mut network = Network::new(policy(200, 10), paths.into(), 1);
+        network.stream(60);
+        assert!(
+            network.ends[0].switches() <= 6,
+            "{}",
+            network.ends[0].switches()
+        );
+    }
+}
+
+/// A path that loses 5 % is left for a clean one that is slower.
+#[test]
+fn a_lossy_path_is_left() {
+    let lossy = TestPath::new(20, |stream, _| stream.chance(0.05));
+    let paths = alloc::vec![lossy, TestPath::new(30, never)];
+    let mut network = Network::new(policy(200, 10), paths, 1);
+    network.stream(30);
+    assert_eq!(network.ends[0].active(), Some(SECOND));
+    assert_eq!(network.ends[0].switches(), 1);
+    assert!(
+        network.statistics().repairs < 200,
+        "{:?}",
+        network.statistics()
+    );
+}
+
+/// Clocks that are a day apart, drift and step change nothing but for a moment.
+#[test]
+fn clocks_need_not_agree() {
+    let mut network = Network::new(policy(200, 10), randomly_lossy().into(), 1);
+    network.clock.drift = 500;
+    network.stream(60);
+    assert!(
+        network.late(MS * 200) <= 0.000_2,
+        "{}",
+        network.late(MS * 200)
+    );
+    let mut network = Network::new(policy(200, 10), randomly_lossy().into(), 1);
+    network.clock.step = at(20_000);
+    network.stream(60);
+    assert!(
+        network.late(MS * 200) <= 0.000_5,
+        "{}",
+        network.late(MS * 200)
+    );
+    let repairs = network.statistics().repairs;
+    assert!(repairs < 1200, "the step causes {repairs} repairs");
+}
+
+/// Without a budget only the choice of paths is left.
+#[test]
+fn without_a_budget_nothing_is_repaired() {
+    let mut network = Network::new(policy(200, 0), dead_in_turn().into(), 1);
+    network.stream(30);
+    let statistics = network.statistics();
+    assert_eq!((statistics.repairs, statistics.copies), (0, 0));
+    // Six outages of about 60 ms until data moves.
+    assert!(network.late(MS * 200) < 0.02, "{}", network.late(MS * 200));
+}
+
+/// Where a round trip takes longer than the deadline, copies replace repairs, as far as the budget
+/// reaches.
+#[test]
+fn below_the_round_trip_copies_replace_repairs() {
+    let slow = || [TestPath::new(60, random), TestPath::new(70, random)];
+    let mut network = Network::new(policy(100, 10), slow().into(), 1);
+    network.stream(30);
+    let statistics = network.statistics();
+    assert!(
+        statistics.copies > 500 && statistics.repairs < 100,
+        "{statistics:?}"
+    );
+    let mut network = Network::new(policy(100, 100), slow().into(), 1);
+    network.stream(30);
+    assert!(network.late(MS * 100) < 0.002, "{}", network.late(MS * 100));
+}
+
+/// A path that reorders by 50 ms causes repairs only until its reordering is known.
+#[test]
+fn reordering_is_no_loss() {
+    let mut reordering = TestPath::new(20, never);
+    reordering.jitter = MS * 50;
+    let paths = alloc::vec![reordering, TestPath::new(90, never)];
+    let mut network = Network::new(policy(200, 10), paths, 1);
+    network.stream(30);
+    let statistics = network.statistics();
+    assert!(statistics.repairs < 300, "{statistics:?}");
+    assert!(network.late(MS * 200) < 0.000_2);
+}
+
+/// An outage of all paths that is longer than the deadline costs what it lasts, and no more.
+#[test]
+fn an_outage_of_all_paths_is_survived() {
+    let dead = |_: &mut Stream, now: Time| now >= at(10_000) && now < at(12_000);
+    let paths = alloc::vec![TestPath::new(20, dead), TestPath::new(30, dead)];
+    let mut network = Network::new(policy(200, 10), paths, 1);
+    network.stream(30);
+    let late = network.late(MS * 200) * 30.0;
+    assert!((1.8..2.3).contains(&late), "{late} s");
+}
+
+/// Lost and late reports cost repairs, which the budget bounds, but no packets.
+#[test]
+fn lost_reports_lose_no_packets() {
+    let path = |delay| TestPath::new(delay, |stream: &mut Stream, _| stream.chance(0.2));
+    let mut network = Network::new(policy(200, 60), alloc::vec![path(20), path(30)], 1);
+    network.stream(30);
+    let late = network.late(MS * 200);
+    assert!(late < 0.01, "{late}");
+}

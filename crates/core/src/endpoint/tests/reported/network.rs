@@ -1,0 +1,235 @@
+//! Two endpoints with the policy `in-time` over simulated paths: a stream of 5 Mbit/s in one direction.
+
+use alloc::collections::{BTreeMap, BinaryHeap};
+use core::cmp::Reverse;
+
+use super::super::*;
+use crate::frame::OVER_IPV4;
+use crate::liveness::LivenessConfig;
+use crate::repair::RepairStatistics;
+use crate::rng::Stream;
+
+/// The interval of packets.
+const INTERVAL: Duration = Duration::from_micros(2105);
+/// The bytes of media in a packet, and those of the IP packet.
+const MEDIA: u64 = 1316;
+const PACKET: u32 = 1344;
+
+/// A path in both directions.
+pub(super) struct TestPath {
+    /// The one-way delay.
+    pub(super) delay: Duration,
+    /// Whether a frame that is sent now is lost.
+    pub(super) loses: fn(&mut Stream, Time) -> bool,
+    /// The delay of the queue from the first endpoint to the second; `None` if it is full.
+    pub(super) queue: fn(Time) -> Option<Duration>,
+    /// The maximum of a random delay, which may reorder.
+    pub(super) jitter: Duration,
+    last_arrival: Time,
+}
+
+impl TestPath {
+    pub(super) fn new(delay: u64, loses: fn(&mut Stream, Time) -> bool) -> Self {
+        Self {
+            delay: MS * delay,
+            loses,
+            queue: |_| Some(Duration::ZERO),
+            jitter: Duration::ZERO,
+            last_arrival: Time::ZERO,
+        }
+    }
+}
+
+/// The clock of the second endpoint.
+#[derive(Clone, Copy)]
+pub(super) struct Clock {
+    /// Its lead.
+    pub(super) ahead: Duration,
+    /// How much faster it is, in millionths.
+    pub(super) drift: u64,
+    /// A step forward by a second at this time.
+    pub(super) step: Time,
+}
+
+impl Clock {
+    fn read(self, now: Time) -> Time {
+        let step = u64::from(now >= self.step);
+        now + self.ahead + Duration(now.0).scale(self.drift, 1_000_000) + Duration::from_secs(step)
+    }
+}
+
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+enum Arrival {
+    Frame(usize, usize),
+    Timeout(usize),
+}
+
+/// The endpoints, the paths, and what happened.
+pub(super) struct Network {
+    pub(super) ends: [Endpoint<Packet>; 2],
+    paths: Vec<TestPath>,
+    frames: BTreeMap<usize, Frame<Packet>>,
+    calendar: BinaryHeap<Reverse<(Time, u64, Arrival)>>,
+    number: u64,
+    stream: Stream,
+    pub(super) clock: Clock,
+    pub(super) sent: Vec<Time>,
+    pub(super) arrived: Vec<Option<Time>>,
+    /// Bytes on the wire, by kind.
+    pub(super) bytes: BTreeMap<FrameKind, u64>,
+    now: Time,
+}
+
+impl Network {
+    pub(super) fn new(policy: RepairConfig, paths: Vec<TestPath>, seed: u64) -> Self {
+        let config = EndpointConfig {
+            paths: u8::try_from(paths.len()).unwrap(),
+            encapsulation: Encapsulation::deployed(OVER_IPV4),
+            window: 4096,
+            liveness: Some(LivenessConfig::default()),
+            ..config(PolicyConfig::InTime(policy))
+        };
+        Self {
+            ends: [(); 2].map(|()| Endpoint::new(&config).unwrap()),
+            paths,
+            frames: BTreeMap::new(),
+            calendar: BinaryHeap::new(),
+            number: 0,
+            stream: Seed(seed).stream("losses"),
+            clock: Clock {
+                ahead: Duration::from_secs(86_400),
+                drift: 0,
+                step: Time::MAX,
+            },
+            sent: Vec::new(),
+            arrived: Vec::new(),
+            bytes: BTreeMap::new(),
+            now: Time::ZERO,
+        }
+    }
+
+    fn schedule(&mut self, at: Time, arrival: Arrival) {
+        self.number += 1;
+        self.calendar.push(Reverse((at, self.number, arrival)));
+    }
+
+    fn wake(&mut self, end: usize, what: Wake<Input<Packet>>) {
+        let now = self.now;
+        let local = if end == 0 { now } else { self.clock.read(now) };
+        for output in wake(&mut self.ends[end], local, what) {
+            match output {
+                Output::Transmit(frame) => self.transmit(end, frame),
+                Output::Deliver(packet) => {
+                    let arrived = &mut self.arrived[packet.0 as usize];
+                    assert_eq!(*arrived, None, "delivered twice");
+                    *arrived = Some(now);
+                }
+                Output::Event(Event::FrameOut { kind, len, .. }) => {
+                    *self.bytes.entry(kind).or_default() += u64::from(len);
+                }
+                Output::Event(_) | Output::Refused { .. } => {}
+            }
+        }
+        let capacity = self.ends[end].capacity();
+        assert!(self.ends[end].buffered() <= capacity);
+        if let Some(deadline) = self.ends[end].deadline() {
+            self.schedule(now + deadline.at.since(local), Arrival::Timeout(end));
+        }
+    }
+
+    fn transmit(&mut self, from: usize, frame: Frame<Packet>) {
+        let path = &mut self.paths[frame.path.index()];
+        if (path.loses)(&mut self.stream, self.now) {
+            return;
+        }
+        let queue = if from == 0 {
+            (path.queue)(self.now)
+        } else {
+            Some(Duration::ZERO)
+        };
+        let Some(queue) = queue else { return };
+        let mut at = self.now + path.delay + queue;
+        if path.jitter > Duration::ZERO {
+            at += Duration(self.stream.below(path.jitter.0));
+        } else if from == 0 {
+            at = at.max(path.last_arrival);
+            path.last_arrival = at;
+        }
+        let id = usize::try_from(self.number).unwrap();
+        self.frames.insert(id, frame);
+        self.schedule(at, Arrival::Frame(1 - from, id));
+    }
+
+    /// Handles all that happens until `until`.
+    fn run(&mut self, until: Time) {
+        while let Some(Reverse((at, _, arrival))) = self.calendar.pop() {
+            if at > until {
+                self.schedule(at, arrival);
+                break;
+            }
+            self.now = at;
+            match arrival {
+                Arrival::Frame(to, id) => {
+                    let frame = self.frames.remove(&id).unwrap();
+                    self.wake(to, Wake::Input(Input::Frame(frame)));
+                }
+                Arrival::Timeout(end) => {
+                    let local = if end == 0 { at } else { self.clock.read(at) };
+                    if self.ends[end].deadline().is_some_and(|due| due.at <= local) {
+                        self.wake(end, Wake::Timeout);
+                    }
+                }
+            }
+        }
+        self.now = until;
+    }
+
+    /// Sends the stream for `seconds`, after a second for heartbeats.
+    pub(super) fn stream(&mut self, seconds: u64) -> &mut Self {
+        self.wake(0, Wake::Input(Input::Reachable));
+        self.wake(1, Wake::Input(Input::Reachable));
+        let start = at(1000);
+        let end = start + Duration::from_secs(seconds);
+        let mut next = start;
+        while next < end {
+            self.run(next);
+            let number = u32::try_from(self.sent.len()).unwrap();
+            self.sent.push(next);
+            self.arrived.push(None);
+            let meta = meta(Kind::Opaque, PACKET);
+            let payload = Packet(number, PACKET as usize);
+            self.wake(0, Wake::Input(Input::Packet { meta, payload }));
+            next += INTERVAL;
+        }
+        self.run(end + MS * 3000);
+        self
+    }
+
+    /// The delay that one in `parts` of the packets that arrived exceeds.
+    pub(super) fn tail(&self, parts: usize) -> Duration {
+        let pairs = self.sent.iter().zip(&self.arrived);
+        let delays = pairs.filter_map(|(sent, arrived)| arrived.map(|at| at.since(*sent)));
+        let mut delays: Vec<_> = delays.collect();
+        delays.sort_unstable();
+        delays[delays.len() - 1 - delays.len() / parts]
+    }
+
+    /// The share of packets that did not arrive within `deadline`.
+    pub(super) fn late(&self, deadline: Duration) -> f64 {
+        let pairs = self.sent.iter().zip(&self.arrived);
+        let late = pairs.filter(|(sent, arrived)| {
+            arrived.is_none_or(|arrived| arrived.since(**sent) > deadline)
+        });
+        late.count() as f64 / self.sent.len() as f64
+    }
+
+    /// Bytes on the wire over bytes of media.
+    pub(super) fn wire(&self) -> f64 {
+        let all: u64 = self.bytes.values().sum();
+        all as f64 / (self.sent.len() as u64 * MEDIA) as f64
+    }
+
+    pub(super) fn statistics(&self) -> RepairStatistics {
+        self.ends[0].repair_statistics().unwrap()
+    }
+}

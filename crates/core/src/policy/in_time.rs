@@ -1,0 +1,303 @@
+//! All data on the path with the earliest expected arrival, and losses repaired on the others
+//! ([`crate::repair`]).
+//!
+//! Reports of the peer measure the one-way delay of each path, its trend and its losses. A path
+//! counts with its expected delay plus [`LOSS_COST`] for each lost packet. The policy moves data
+//!
+//! * at once, if the path is no longer usable, or silent: packets on it are missing and nothing
+//!   arrives;
+//! * if its queue has begun to grow ([`RISING_QUEUE`]) and has not emptied for [`RISK`], and another
+//!   path without such a queue meets the deadline;
+//! * if another path has been better by the hysteresis for [`DWELL`], once per [`MIN_INTERVAL`].
+//!
+//! A path that data left for one of the first two reasons is avoided for a hold, which doubles if
+//! that happens again soon. So a fade, which ends before it is noticed, moves nothing, random losses
+//! move nothing unless one path has fewer, and a congested path is left before it loses packets.
+//!
+//! Paths without data are measured by heartbeats while data flows. A path that answers again may
+//! carry data before the hold of [`crate::liveness`] is over: this policy has holds of its own.
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use super::{
+    Action, CopiedPackets, Feedback, PathPolicy, PathSet, Paths, Plan, PolicyContext,
+    PolicyProperties,
+};
+use crate::frame::{Epoch, PathId};
+use crate::machine::Deadline;
+use crate::packet::PacketMeta;
+use crate::repair::{PathEstimate, RISING_QUEUE, RepairConfig};
+use crate::time::{Duration, Time};
+
+/// The delay that counts for a lost packet: a path that loses 1 % is as good as one that takes 4 ms
+/// longer.
+const LOSS_COST: Duration = Duration::from_millis(400);
+/// The time for which a queue has to remain.
+const RISK: Duration = Duration::from_millis(30);
+/// Another path has to be better by this, plus an eighth of the delay of the current one.
+const HYSTERESIS: Duration = Duration::from_millis(5);
+/// The time for which another path has to be better.
+const DWELL: Duration = Duration::from_millis(100);
+/// The minimum time between two moves to a better path.
+const MIN_INTERVAL: Duration = Duration::from_secs(1);
+/// The minimum time between two moves from silent or congested paths.
+const MIN_ESCAPE_INTERVAL: Duration = Duration::from_millis(100);
+/// The hold of a path that data left, at first and at most.
+const HOLD: Duration = Duration::from_secs(2);
+const MAX_HOLD: Duration = Duration::from_secs(60);
+/// The interval of heartbeats on paths without data.
+const PROBE_INTERVAL: Duration = Duration::from_millis(200);
+
+/// Sends each packet on the path with the earliest expected arrival.
+#[derive(Clone, Debug)]
+pub struct InTime {
+    deadline: Duration,
+    active: PathId,
+    epoch: Epoch,
+    paths: Vec<View>,
+    /// Whether there was feedback since the last packet.
+    is_new: bool,
+    last_move: Option<Time>,
+    better: Option<Candidate>,
+    busy: bool,
+    next_probes: Option<Time>,
+}
+
+/// A path as the policy sees it.
+#[derive(Clone, Copy, Debug, Default)]
+struct View {
+    estimate: Option<PathEstimate>,
+    is_silent: bool,
+    /// The time since which its queue has not emptied.
+    queued_since: Option<Time>,
+    hold: Duration,
+    held_until: Time,
+    /// The number of its next heartbeat.
+    heartbeat: u64,
+}
+
+/// A path that is better than the active one.
+#[derive(Clone, Copy, Debug)]
+struct Candidate {
+    path: PathId,
+    since: Time,
+}
+
+impl InTime {
+    /// The properties of the policy.
+    pub(super) const PROPERTIES: PolicyProperties = PolicyProperties {
+        name: "in-time",
+        copies: CopiedPackets::None,
+        probes: false,
+        switches: true,
+        available_in_nodes: true,
+    };
+
+    /// A policy that starts on the first path, or where the policy before it was.
+    #[must_use]
+    pub fn new(config: &RepairConfig, context: &PolicyContext) -> Self {
+        Self {
+            deadline: config.deadline,
+            active: context.start_on(0),
+            epoch: context.epoch,
+            paths: vec![View::default(); usize::from(context.paths)],
+            is_new: false,
+            last_move: None,
+            better: None,
+            busy: false,
+            next_probes: None,
+        }
+    }
+
+    fn view(&self, path: PathId) -> View {
+        self.paths.get(path.index()).copied().unwrap_or_default()
+    }
+
+    /// Moves data to the path on which it should be.
+    fn choose(&mut self, now: Time, paths: &Paths, act: &mut dyn FnMut(Action)) {
+        let is_usable = paths.copies.contains(self.active);
+        if is_usable && !core::mem::take(&mut self.is_new) {
+            return;
+        }
+        let current = self.view(self.active);
+        let others = paths.copies.without(PathSet::only(self.active));
+        let Some(best) = self.best(now, others) else {
+            return;
+        };
+        if !is_usable {
+            return self.move_to(now, best, act);
+        }
+        let target = self.view(best);
+        let is_congested = current.is_congested(now);
+        if current.is_silent || is_congested {
+            let is_due = self
+                .last_move
+                .is_none_or(|last| now >= last + MIN_ESCAPE_INTERVAL);
+            let is_better = !target.is_silent
+                && (current.is_silent
+                    || (!target.is_congested(now) && target.meets(self.deadline)));
+            if is_due && is_better {
+                self.hold_active(now);
+                return self.move_to(now, best, act);
+            }
+        }
+        self.follow_better(now, best, act);
+    }
+
+    /// Moves data to `best` if it has been better for long enough.
+    fn follow_better(&mut self, now: Time, best: PathId, act: &mut dyn FnMut(Action)) {
+        let (current, target) = (self.view(self.active), self.view(best));
+        let margin = current.estimate.map_or(Duration::ZERO, |estimate| {
+            HYSTERESIS + estimate.one_way.scale(1, 8)
+        });
+        let is_better = now >= target.held_until
+            && !target.is_silent
+            && target
+                .cost()
+                .is_some_and(|cost| current.cost().is_some_and(|active| cost + margin < active));
+        let before = self.better.filter(|before| before.path == best);
+        let since = before.map_or(now, |before| before.since);
+        self.better = is_better.then_some(Candidate { path: best, since });
+        let is_due = self.last_move.is_none_or(|last| now >= last + MIN_INTERVAL);
+        if is_better && is_due && now >= since + DWELL {
+            self.move_to(now, best, act);
+        }
+    }
+
+    /// The best of `paths`; one that is held or silent only if all are.
+    fn best(&self, now: Time, paths: PathSet) -> Option<PathId> {
+        paths.into_iter().min_by_key(|path| {
+            let view = self.view(*path);
+            let cost = view.cost().unwrap_or(Duration::MAX);
+            (
+                view.is_silent,
+                now < view.held_until,
+                view.is_congested(now),
+                cost,
+            )
+        })
+    }
+
+    /// Holds the active path, which data leaves.
+    fn hold_active(&mut self, now: Time) {
+        if let Some(left) = self.paths.get_mut(self.active.index()) {
+            let is_again = left.hold > Duration::ZERO && now < left.held_until + left.hold * 2;
+            left.hold = if is_again {
+                (left.hold * 2).min(MAX_HOLD)
+            } else {
+                HOLD
+            };
+            left.held_until = now + left.hold;
+        }
+    }
+
+    fn move_to(&mut self, now: Time, to: PathId, act: &mut dyn FnMut(Action)) {
+        let from = core::mem::replace(&mut self.active, to);
+        self.epoch = self.epoch.next();
+        self.last_move = Some(now);
+        self.better = None;
+        act(Action::Switched { from, to });
+    }
+
+    /// Sends a heartbeat on each path without data, also on one that is not live: it may return.
+    fn probe(&mut self, now: Time, act: &mut dyn FnMut(Action)) {
+        for (path, view) in (0..).map(PathId).zip(&mut self.paths) {
+            if path != self.active {
+                let id = view.heartbeat;
+                view.heartbeat += 1;
+                act(Action::Heartbeat { path, id });
+            }
+        }
+        self.next_probes = Some(now + PROBE_INTERVAL);
+    }
+}
+
+impl View {
+    /// The expected delay, with the cost of losses.
+    fn cost(&self) -> Option<Duration> {
+        let estimate = self.estimate?;
+        Some(estimate.one_way + LOSS_COST.scale(u64::from(estimate.loss), 1_000_000))
+    }
+
+    fn is_congested(&self, now: Time) -> bool {
+        self.queued_since.is_some_and(|since| now >= since + RISK)
+    }
+
+    fn meets(&self, deadline: Duration) -> bool {
+        self.estimate
+            .is_some_and(|estimate| estimate.one_way <= deadline)
+    }
+
+    fn update(&mut self, now: Time, estimate: Option<PathEstimate>, is_silent: bool) {
+        self.is_silent = is_silent;
+        self.estimate = estimate.or(self.estimate);
+        let Some(estimate) = estimate else { return };
+        if estimate.queueing <= RISING_QUEUE {
+            self.queued_since = None;
+        } else if estimate.is_rising {
+            self.queued_since.get_or_insert(now);
+        }
+    }
+}
+
+impl PathPolicy for InTime {
+    fn route(
+        &mut self,
+        now: Time,
+        _: &PacketMeta,
+        paths: &Paths,
+        act: &mut dyn FnMut(Action),
+    ) -> Plan {
+        self.busy = true;
+        if self.next_probes.is_none() {
+            self.probe(now, act);
+        }
+        self.choose(now, paths, act);
+        Plan {
+            copies: paths.copies.preferred_or_lowest(self.active),
+            probes: PathSet::EMPTY,
+        }
+    }
+
+    fn handle_feedback(&mut self, now: Time, feedback: Feedback, _: &mut dyn FnMut(Action)) {
+        let Feedback::Measured {
+            path,
+            estimate,
+            is_silent,
+        } = feedback
+        else {
+            return;
+        };
+        if let Some(view) = self.paths.get_mut(path.index()) {
+            view.update(now, estimate, is_silent);
+            self.is_new = true;
+        }
+    }
+
+    fn deadline(&self) -> Option<Deadline> {
+        self.next_probes.map(|at| Deadline {
+            at,
+            why: "heartbeats of paths without data",
+        })
+    }
+
+    fn handle_timeout(&mut self, now: Time, _: &Paths, act: &mut dyn FnMut(Action)) {
+        if self.next_probes.is_none_or(|at| at > now) {
+            return;
+        }
+        if core::mem::take(&mut self.busy) {
+            self.probe(now, act);
+        } else {
+            self.next_probes = None;
+        }
+    }
+
+    fn active(&self) -> Option<PathId> {
+        Some(self.active)
+    }
+
+    fn epoch(&self) -> Epoch {
+        self.epoch
+    }
+}

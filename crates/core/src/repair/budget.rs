@@ -1,0 +1,165 @@
+//! The bytes that repairs and copies may have.
+
+use super::Share;
+use crate::time::{Duration, Time};
+
+/// The span of the bytes from which an unused budget remains.
+const SPAN: Duration = Duration::from_secs(4);
+/// The most that is kept for repairs, as a share of the bytes that are sent.
+const MAX_KEPT: Share = Share::from_millionths(50_000);
+/// The parts of the span.
+const PARTS: usize = 8;
+
+/// A token bucket over bytes: each byte of a first transmission adds a share of a byte.
+///
+/// What is unused remains for a span of 4 s, so that a short outage of a path can be repaired at
+/// once. From any start on, the bytes spent never exceed the share of the bytes earned.
+#[derive(Clone, Debug)]
+pub struct Budget {
+    share: Share,
+    /// Unspent bytes, in millionths.
+    tokens: u64,
+    /// Those that copies may have.
+    copy_tokens: u64,
+    /// The bytes earned in each part of the span, in millionths.
+    earned: [u64; PARTS],
+    /// The number of the newest part since the start of the run.
+    part: u64,
+}
+
+impl Budget {
+    /// A budget of `share` of the bytes that are sent.
+    #[must_use]
+    pub const fn new(share: Share) -> Self {
+        Self {
+            share,
+            tokens: 0,
+            copy_tokens: 0,
+            earned: [0; PARTS],
+            part: 0,
+        }
+    }
+
+    /// Sets another share; the unspent bytes remain.
+    pub fn set_share(&mut self, share: Share) {
+        self.share = share;
+    }
+
+    /// Adds the share of a first transmission of `len` bytes on the wire.
+    pub fn earn(&mut self, now: Time, len: u32) {
+        self.advance(now);
+        let earned = u64::from(len) * u64::from(self.share.millionths());
+        self.earned[slot(self.part)] += earned;
+        self.tokens = (self.tokens + earned).min(self.capacity());
+        let kept = (earned / 4).min(u64::from(len) * u64::from(MAX_KEPT.millionths()));
+        self.copy_tokens = (self.copy_tokens + earned - kept).min(self.capacity());
+    }
+
+    /// Takes `len` bytes if as many are unspent; returns whether it did.
+    #[must_use]
+    pub fn spend(&mut self, len: u32) -> bool {
+        let cost = u64::from(len) * u64::from(Share::ONE.millionths());
+        let is_affordable = self.tokens >= cost;
+        if is_affordable {
+            self.tokens -= cost;
+        }
+        is_affordable
+    }
+
+    /// Takes `len` bytes for a copy; returns whether it did. A copy is a precaution, and a repair a
+    /// need: copies leave half of the capacity, and a quarter of what is earned, at most 5 % of the
+    /// bytes sent, to repairs.
+    #[must_use]
+    pub fn spend_on_copy(&mut self, len: u32) -> bool {
+        let cost = u64::from(len) * u64::from(Share::ONE.millionths());
+        let is_affordable = self.copy_tokens >= cost
+            && self.tokens >= cost + self.capacity() / 2
+            && self.spend(len);
+        if is_affordable {
+            self.copy_tokens -= cost;
+        }
+        is_affordable
+    }
+
+    /// The unspent bytes.
+    #[must_use]
+    pub const fn unspent(&self) -> u64 {
+        self.tokens / Share::ONE.millionths() as u64
+    }
+
+    fn capacity(&self) -> u64 {
+        self.earned.iter().sum()
+    }
+
+    /// Forgets what was earned before the span.
+    fn advance(&mut self, now: Time) {
+        let part = now.0 / (SPAN.0 / PARTS as u64);
+        for old in 0..part.saturating_sub(self.part).min(PARTS as u64) {
+            self.earned[slot(part - old)] = 0;
+        }
+        self.part = self.part.max(part);
+    }
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "the remainder is less than the number of parts"
+)]
+const fn slot(part: u64) -> usize {
+    (part % PARTS as u64) as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn at(ms: u64) -> Time {
+        Time::ZERO + Duration::from_millis(ms)
+    }
+
+    #[test]
+    fn a_share_of_what_is_sent_can_be_spent_within_the_span() {
+        let mut budget = Budget::new(Share::from_millionths(100_000));
+        assert!(!budget.spend(1), "nothing was sent");
+        for n in 0..10 {
+            budget.earn(at(n), 1000);
+        }
+        assert_eq!(budget.unspent(), 1000);
+        assert!(!budget.spend(1001) && budget.spend(1000) && !budget.spend(1));
+        for n in 0..100 {
+            budget.earn(at(100 + n), 1000);
+        }
+        assert!(budget.spend_on_copy(1000), "the capacity is 11 000 bytes");
+        assert!(!budget.spend_on_copy(9000));
+        // The capacity is what the last 4 s earned.
+        budget.earn(at(9000), 1000);
+        assert_eq!(budget.unspent(), 100);
+    }
+
+    proptest! {
+        /// From any step on, no more is spent than a share of what was sent, and what was unspent.
+        #[test]
+        fn the_share_is_never_exceeded(
+            share in 0..=1_000_000_u32,
+            steps in prop::collection::vec((0..2000_u64, 0..2000_u32, 0..3_u8), 1..300),
+        ) {
+            let mut budget = Budget::new(Share::from_millionths(share));
+            let (mut now, mut sent, mut spent, mut copied) = (0, 0_u64, 0_u64, 0_u64);
+            for (pause, len, step) in steps {
+                now += pause;
+                if step == 0 {
+                    budget.earn(at(now), len);
+                    sent += u64::from(len);
+                } else if step == 1 && budget.spend(len) {
+                    spent += u64::from(len);
+                } else if step == 2 && budget.spend_on_copy(len) {
+                    copied += u64::from(len);
+                }
+                prop_assert!((spent + copied) * 1_000_000 <= sent * u64::from(share));
+                let kept = (u64::from(share) / 4).min(50_000);
+                prop_assert!(copied * 1_000_000 <= sent * (u64::from(share) - kept));
+            }
+        }
+    }
+}

@@ -1,0 +1,313 @@
+//! The delays and losses of paths, from reports.
+//!
+//! The one-way delay of a path is the difference of two clocks until the round trip is divided. The
+//! offset of the clocks is assumed to be such that the fastest way there and the fastest way back
+//! take the same time, as in NTP (RFC 5905): its error is at most half of their difference, and the
+//! same for all paths, so that it changes no comparison of paths.
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use super::report::{PathArrival, Report};
+use crate::estimate::{Macd, RoundTrip};
+use crate::frame::PathId;
+use crate::time::{Duration, Time};
+
+/// A minimum is that of the last one to two of these spans: it follows clocks that drift by 500 ppm
+/// with an error of at most 5 ms.
+const MIN_SPAN: Duration = Duration::from_secs(5);
+/// The gain of the average loss, as a divisor.
+const LOSS_GAIN: f64 = 256.0;
+/// Differences of clocks are stored above this, so that a negative one can be averaged.
+const ORIGIN: i64 = 1 << 61;
+/// A change of a one-way delay by more than this, which the round trip does not confirm, is a step
+/// of a clock.
+const CLOCK_STEP: i64 = 500_000_000;
+/// The longest interval of reports of a stream without pauses.
+const MAX_INTERVAL: Duration = Duration::from_millis(100);
+
+/// What a sender knows of its paths.
+#[derive(Clone, Debug)]
+pub struct Estimates {
+    paths: Vec<Option<Forward>>,
+    /// The minimum delay of reports, as a difference of clocks.
+    returns: Minimum,
+    /// The time from one report, by the receiver's clock, to the arrival of the next, by the
+    /// sender's: a packet that just missed the one waits so long for the other.
+    wait: Option<RoundTrip>,
+    /// The time at which the last report was made, by the receiver's clock.
+    last_made: Option<Time>,
+    /// The clock of the receiver minus that of the sender.
+    offset: i64,
+}
+
+/// The direction from the sender to the receiver on a path.
+#[derive(Clone, Copy, Debug)]
+struct Forward {
+    delay: RoundTrip,
+    trend: Macd,
+    min: Minimum,
+    loss: f64,
+    /// The send time of the newest frame that arrived.
+    newest: Time,
+    reordering: Duration,
+    /// The newest one-way delay, as a difference of clocks.
+    last_delay: i64,
+}
+
+/// A minimum over the last one to two [`MIN_SPAN`]s.
+#[derive(Clone, Copy, Debug, Default)]
+struct Minimum {
+    before: Option<i64>,
+    current: Option<i64>,
+    since: Time,
+}
+
+/// What is known of a path.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PathEstimate {
+    /// The expected one-way delay; rising delays are continued.
+    pub one_way: Duration,
+    /// Its excess over its minimum, which is the delay of queues.
+    pub queueing: Duration,
+    /// Whether the delay rises (delay-centric paper, II.C).
+    pub is_rising: bool,
+    /// Lost packets, in millionths.
+    pub loss: u32,
+}
+
+impl Estimates {
+    /// Estimates of `paths` paths of which nothing is known.
+    #[must_use]
+    pub fn new(paths: u8) -> Self {
+        Self {
+            paths: vec![None; usize::from(paths)],
+            returns: Minimum::default(),
+            wait: None,
+            last_made: None,
+            offset: 0,
+        }
+    }
+
+    /// Adds a report that the receiver made at `made` by its clock; an older one than the last may
+    /// be among them.
+    pub fn on_report(&mut self, now: Time, made: Time, report: &Report) {
+        let back = difference(now, made);
+        self.returns.add(now, back);
+        for arrival in &report.paths {
+            self.on_arrival(now, made, back, arrival);
+        }
+        if let Some(last) = self.last_made.replace(made) {
+            self.on_wait(now, last, made);
+        }
+        self.divide_round_trip();
+    }
+
+    fn on_wait(&mut self, now: Time, last: Time, made: Time) {
+        // Longer ones are pauses of the stream.
+        if made.since(last) > MAX_INTERVAL {
+            return;
+        }
+        let wait = above_origin(difference(now, last));
+        match &mut self.wait {
+            Some(known) => known.update(wait),
+            known @ None => *known = Some(RoundTrip::steady(wait)),
+        }
+    }
+
+    fn on_arrival(&mut self, now: Time, made: Time, back: i64, arrival: &PathArrival) {
+        let newest = arrival.newest.near(now);
+        let delay = difference(made - arrival.age, newest);
+        let Some(known) = self.paths.get_mut(arrival.path.index()) else {
+            return;
+        };
+        let Some(forward) = known else {
+            *known = Some(Forward::new(now, newest, delay));
+            return;
+        };
+        forward.reordering = arrival.reordering;
+        if newest <= forward.newest {
+            return;
+        }
+        let step = delay.saturating_sub(forward.last_delay);
+        // Both directions of a round trip that takes no longer.
+        let round_trip = delay.saturating_add(back);
+        if step.abs() > CLOCK_STEP && round_trip < step.abs() {
+            return self.restart();
+        }
+        forward.add(now, newest, delay);
+    }
+
+    /// Forgets all delays, after a step of a clock or with another one.
+    pub(super) fn restart(&mut self) {
+        self.paths.fill(None);
+        self.returns = Minimum::default();
+        self.wait = None;
+        self.last_made = None;
+    }
+
+    fn divide_round_trip(&mut self) {
+        let there = self
+            .paths
+            .iter()
+            .flatten()
+            .filter_map(|path| path.min.value());
+        if let (Some(there), Some(back)) = (there.min(), self.returns.value()) {
+            self.offset = there.saturating_sub(back) / 2;
+        }
+    }
+
+    /// Counts a packet that arrived, or was lost, on `path`.
+    pub fn on_outcome(&mut self, path: PathId, is_lost: bool) {
+        if let Some(Some(path)) = self.paths.get_mut(path.index()) {
+            let outcome = if is_lost { 1.0 } else { 0.0 };
+            path.loss += (outcome - path.loss) / LOSS_GAIN;
+        }
+    }
+
+    /// What is known of `path`; `None` before a frame on it was reported.
+    #[must_use]
+    pub fn path(&self, path: PathId) -> Option<PathEstimate> {
+        let path = self.forward(path)?;
+        let smoothed = from_origin(path.trend.short());
+        let trend = i64::try_from(path.trend.trend()).unwrap_or(0);
+        let expected = smoothed.saturating_add(trend.max(0));
+        let above = smoothed.saturating_sub(path.min.value().unwrap_or(smoothed));
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a share of 0 to 1"
+        )]
+        let loss = (path.loss * 1e6) as u32;
+        Some(PathEstimate {
+            one_way: span(expected.saturating_sub(self.offset)),
+            queueing: span(above),
+            is_rising: trend > 0,
+            loss,
+        })
+    }
+
+    /// The expected one-way delay of `path`.
+    #[must_use]
+    pub fn one_way(&self, path: PathId) -> Option<Duration> {
+        self.path(path).map(|estimate| estimate.one_way)
+    }
+
+    /// The time from the transmission of a frame on `path` until a report covers it, which is rarely
+    /// exceeded.
+    #[must_use]
+    pub fn feedback_time(&self, path: PathId) -> Option<Duration> {
+        let wait = self.wait?;
+        let wait = from_origin(wait.smoothed() + wait.variation() * 2);
+        let spread = self.forward(path)?.spread();
+        Some(self.one_way(path)? + spread + span(wait.saturating_add(self.offset)))
+    }
+
+    /// Whether a frame that was sent at `sent` on `path` is overtaken by later ones, more than the
+    /// path reorders.
+    #[must_use]
+    pub(super) fn is_overtaken(&self, path: PathId, sent: Time) -> bool {
+        let sent = Time(sent.0 / 1000 * 1000);
+        let forward = self.forward(path);
+        forward.is_some_and(|path| sent + path.reordering < path.newest)
+    }
+
+    /// Whether nothing that was sent on `path` at `sent` or later has arrived.
+    #[must_use]
+    pub(super) fn is_silent_since(&self, path: PathId, sent: Time) -> bool {
+        let forward = self.forward(path);
+        forward.is_none_or(|path| path.newest < Time(sent.0 / 1000 * 1000))
+    }
+
+    /// Whether a frame that was sent at `sent` on `path` was due at least `margin`, and four times
+    /// the variation of the delay, before the time `made` of the receiver.
+    #[must_use]
+    pub(super) fn was_due(&self, path: PathId, sent: Time, margin: Duration, made: Time) -> bool {
+        let Some(path) = self.forward(path) else {
+            return false;
+        };
+        let delay = from_origin(path.trend.short()).max(path.last_delay);
+        let margin = margin.max(path.spread());
+        // Of a queue that grows steadily, the trend is the growth of five samples; the newest sample
+        // is a round trip old.
+        let growth = span(i64::try_from(path.trend.trend()).unwrap_or(0)) * 2;
+        let margin = i64::try_from((margin + growth).0).unwrap_or(i64::MAX);
+        difference(made, sent) >= delay.saturating_add(margin)
+    }
+
+    fn forward(&self, path: PathId) -> Option<&Forward> {
+        self.paths.get(path.index())?.as_ref()
+    }
+}
+
+impl Forward {
+    fn new(now: Time, newest: Time, delay: i64) -> Self {
+        let above = above_origin(delay);
+        let mut min = Minimum::default();
+        min.add(now, delay);
+        Self {
+            delay: RoundTrip::steady(above),
+            trend: Macd::new(above),
+            min,
+            loss: 0.0,
+            newest,
+            reordering: Duration::ZERO,
+            last_delay: delay,
+        }
+    }
+
+    /// The time by which frames arrive later than expected.
+    fn spread(&self) -> Duration {
+        (self.delay.variation() * 4).max(self.reordering)
+    }
+
+    fn add(&mut self, now: Time, newest: Time, delay: i64) {
+        let above = above_origin(delay);
+        self.delay.update(above);
+        self.trend.update(above);
+        self.min.add(now, delay);
+        self.newest = newest;
+        self.last_delay = delay;
+    }
+}
+
+impl Minimum {
+    fn add(&mut self, now: Time, value: i64) {
+        if now >= self.since + MIN_SPAN {
+            self.before = self
+                .current
+                .take()
+                .filter(|_| now < self.since + MIN_SPAN * 2);
+            self.since = now;
+        }
+        self.current = Some(self.current.map_or(value, |current| current.min(value)));
+    }
+
+    fn value(&self) -> Option<i64> {
+        self.before.into_iter().chain(self.current).min()
+    }
+}
+
+/// `later - earlier` in nanoseconds, of different clocks.
+fn difference(later: Time, earlier: Time) -> i64 {
+    later
+        .0
+        .wrapping_sub(earlier.0)
+        .cast_signed()
+        .clamp(-ORIGIN / 2, ORIGIN / 2)
+}
+
+fn above_origin(difference: i64) -> Duration {
+    Duration(difference.saturating_add(ORIGIN).max(0).unsigned_abs())
+}
+
+fn from_origin(above: Duration) -> i64 {
+    i64::try_from(above.0)
+        .unwrap_or(i64::MAX)
+        .saturating_sub(ORIGIN)
+}
+
+/// A span that is at least zero.
+fn span(nanos: i64) -> Duration {
+    Duration(nanos.max(0).unsigned_abs())
+}

@@ -1,0 +1,157 @@
+//! The packets that a sender keeps until their deadline.
+
+use alloc::collections::VecDeque;
+
+use crate::frame::{Epoch, PathId};
+use crate::packet::PacketMeta;
+use crate::policy::PathSet;
+use crate::time::Time;
+
+/// The most transmissions of a packet: the first with a copy, and two repairs on two paths each.
+pub(super) const MAX_TRANSMISSIONS: usize = 6;
+
+/// The newest packets, in the order of their sequence numbers.
+#[derive(Clone, Debug)]
+pub(super) struct Outstanding<P> {
+    entries: VecDeque<Entry<P>>,
+    /// The sequence number of the oldest.
+    first: u64,
+}
+
+/// A packet.
+#[derive(Clone, Debug)]
+pub(super) struct Entry<P> {
+    /// The packet, until it has arrived or is given up.
+    pub(super) packet: Option<KeptPacket<P>>,
+    /// The time at which it is no longer useful at the receiver.
+    pub(super) deadline: Time,
+    pub(super) state: State,
+    transmissions: [Transmission; MAX_TRANSMISSIONS],
+    count: u8,
+    /// The times that it was sent again.
+    pub(super) repairs: u8,
+}
+
+/// The content of a packet.
+#[derive(Clone, Debug)]
+pub(super) struct KeptPacket<P> {
+    pub(super) meta: PacketMeta,
+    pub(super) epoch: Epoch,
+    pub(super) payload: P,
+}
+
+/// The state of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    /// At least one transmission may still arrive.
+    InFlight,
+    /// All transmissions are missing, and a repair waits for the budget.
+    Missing,
+    /// It has arrived, or is given up.
+    Done,
+}
+
+/// A transmission of a packet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Transmission {
+    pub(super) path: PathId,
+    pub(super) sent: Time,
+    pub(super) is_missing: bool,
+}
+
+impl<P> Entry<P> {
+    pub(super) fn new(deadline: Time, packet: KeptPacket<P>) -> Self {
+        Self {
+            packet: Some(packet),
+            deadline,
+            state: State::InFlight,
+            transmissions: [Transmission::default(); MAX_TRANSMISSIONS],
+            count: 0,
+            repairs: 0,
+        }
+    }
+
+    /// Records a transmission on each of `paths`; those that do not fit are not tracked.
+    pub(super) fn transmit(&mut self, sent: Time, paths: PathSet) {
+        for path in paths {
+            let Some(free) = self.transmissions.get_mut(usize::from(self.count)) else {
+                return;
+            };
+            *free = Transmission {
+                path,
+                sent,
+                is_missing: false,
+            };
+            self.count += 1;
+        }
+    }
+
+    pub(super) fn transmissions(&self) -> &[Transmission] {
+        &self.transmissions[..usize::from(self.count)]
+    }
+
+    pub(super) fn transmissions_mut(&mut self) -> &mut [Transmission] {
+        &mut self.transmissions[..usize::from(self.count)]
+    }
+
+    pub(super) fn is_full(&self) -> bool {
+        usize::from(self.count) == MAX_TRANSMISSIONS
+    }
+
+    /// The paths on which it is missing.
+    pub(super) fn missing_on(&self) -> PathSet {
+        let missing = self.transmissions().iter().filter(|sent| sent.is_missing);
+        missing.fold(PathSet::EMPTY, |paths, sent| paths.with(sent.path))
+    }
+
+    /// Ends it, and returns its content.
+    pub(super) fn end(&mut self) -> Option<KeptPacket<P>> {
+        self.state = State::Done;
+        self.packet.take()
+    }
+}
+
+impl<P> Default for Outstanding<P> {
+    fn default() -> Self {
+        Self {
+            entries: VecDeque::new(),
+            first: 0,
+        }
+    }
+}
+
+impl<P> Outstanding<P> {
+    /// Adds packet `sequence`. If it does not follow the newest, as after a change of the policy,
+    /// the others are no longer kept.
+    pub(super) fn push(&mut self, sequence: u64, entry: Entry<P>) {
+        if sequence != self.end() {
+            self.entries.clear();
+            self.first = sequence;
+        }
+        self.entries.push_back(entry);
+    }
+
+    /// One past the newest sequence number.
+    pub(super) fn end(&self) -> u64 {
+        self.first + self.entries.len() as u64
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// The packets with their sequence numbers, oldest first.
+    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = (u64, &mut Entry<P>)> {
+        (self.first..).zip(&mut self.entries)
+    }
+
+    /// Forgets the oldest packets that have ended or whose deadline has passed.
+    pub(super) fn expire(&mut self, now: Time) {
+        while let Some(oldest) = self.entries.front()
+            && (oldest.state == State::Done || oldest.deadline <= now)
+        {
+            self.entries.pop_front();
+            self.first += 1;
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! What a receiver reports to a sender.
+
+use alloc::vec::Vec;
+
+use crate::frame::PathId;
+use crate::time::{Duration, Time};
+
+/// Length of a report without paths and bitmap, in bytes.
+pub const REPORT_LEN: usize = 9;
+/// Length of the part of a path, in bytes.
+pub const PATH_LEN: usize = 11;
+/// The longest bitmap in bytes, of 4096 packets.
+pub const MAX_BITMAP: usize = 512;
+
+/// The state of a receiver at the time that its frame states as its send time: everything that
+/// arrived before is in it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Report {
+    /// Every packet below this sequence number has arrived, or is no longer awaited.
+    pub base: u64,
+    /// The paths on which a frame arrived lately.
+    pub paths: Vec<PathArrival>,
+    /// The packets from `base` on: bit `i % 8` of byte `i / 8` is set if packet `base + i` has
+    /// arrived. Packets behind the end have not.
+    pub arrived: Vec<u8>,
+}
+
+/// The arrivals on a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct PathArrival {
+    /// The path.
+    pub path: PathId,
+    /// The send time of the frame that was sent last among those that arrived, by the sender's
+    /// clock.
+    pub newest: SendTime,
+    /// The time from its arrival to the report, in whole microseconds, less than 2^32.
+    pub age: Duration,
+    /// How much later frames arrive than frames that were sent after them, in units of 100 us, less
+    /// than 2^16.
+    pub reordering: Duration,
+}
+
+/// A send time in microseconds modulo 2^32, which repeats after 71 minutes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct SendTime(pub u32);
+
+impl SendTime {
+    /// The send time `sent`, in whole microseconds.
+    #[must_use]
+    #[expect(clippy::cast_possible_truncation, reason = "modulo 2^32")]
+    pub const fn of(sent: Time) -> Self {
+        Self((sent.0 / 1000) as u32)
+    }
+
+    /// The time of this value that is nearest to `now`; zero if that is before the start of the run.
+    #[must_use]
+    pub const fn near(self, now: Time) -> Time {
+        let micros = now.0 / 1000;
+        let ahead = self.0.wrapping_sub(Self::of(now).0).cast_signed();
+        Time(
+            micros
+                .saturating_add_signed(ahead as i64)
+                .saturating_mul(1000),
+        )
+    }
+}
+
+impl Report {
+    /// Whether packet `sequence` has arrived, or is no longer awaited.
+    #[must_use]
+    pub fn has(&self, sequence: u64) -> bool {
+        let Some(offset) = sequence.checked_sub(self.base) else {
+            return true;
+        };
+        let byte = usize::try_from(offset / 8).ok();
+        let byte = byte.and_then(|index| self.arrived.get(index));
+        byte.is_some_and(|byte| byte >> (offset % 8) & 1 == 1)
+    }
+
+    /// Its length on the wire in bytes, without the frame header.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        REPORT_LEN + self.paths.len() * PATH_LEN + self.arrived.len()
+    }
+
+    /// Whether it reports nothing.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.paths.is_empty() && self.arrived.is_empty() && self.base == 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_report_has_what_is_below_its_base_and_what_its_bits_state() {
+        let report = Report {
+            base: 10,
+            paths: Vec::new(),
+            arrived: vec![0b1000_0010, 0b1],
+        };
+        let missing = [10, 12, 16, 19, 26, 1000];
+        for sequence in (0..30).chain([1000, u64::MAX]) {
+            let expected = sequence < 10 || [11, 17, 18].contains(&sequence);
+            assert_eq!(report.has(sequence), expected, "{sequence}");
+            assert!(!(missing.contains(&sequence) && expected));
+        }
+    }
+
+    proptest! {
+        /// Within half an hour, a time is found again to the microsecond, at every wrap.
+        #[test]
+        fn a_send_time_is_found_near_any_time(
+            now in prop_oneof![any::<u64>(), 0..1_u64 << 44, Just((1 << 32) * 1000)],
+            offset in -1_800_000_000_000..1_800_000_000_000_i64,
+        ) {
+            let sent = now.saturating_add_signed(offset);
+            let found = SendTime::of(Time(sent)).near(Time(now));
+            prop_assert_eq!(found.0, sent / 1000 * 1000);
+        }
+    }
+}

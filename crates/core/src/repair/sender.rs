@@ -1,0 +1,502 @@
+//! The sender's half of repairs: keeps packets, finds those that are missing, and sends them again.
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use super::budget::Budget;
+use super::config::RepairConfig;
+use super::estimates::{Estimates, PathEstimate};
+use super::outstanding::{Entry, KeptPacket, Outstanding, State, Transmission};
+use super::report::Report;
+use crate::frame::{Encapsulation, Epoch, PathId, Payload};
+use crate::machine::Deadline;
+use crate::packet::PacketMeta;
+use crate::policy::PathSet;
+use crate::time::{Duration, Time};
+
+/// A packet that a report does not contain is missing this long after it was due.
+pub const MARGIN: Duration = Duration::from_millis(5);
+/// A packet that no report covers is missing this long after the time in which one usually does:
+/// with reports every 10 ms, 22 ms after a round trip.
+pub const SLACK: Duration = Duration::from_millis(12);
+/// The share of the deadline after which a packet that no report covers is missing, as long as no
+/// report has arrived.
+const UNKNOWN: u64 = 2;
+/// A queueing delay above this that rises is the beginning of congestion.
+pub const RISING_QUEUE: Duration = Duration::from_millis(15);
+/// So many losses in one report are a burst.
+const BURST: u32 = 3;
+/// The time after a burst in which packets get a copy.
+const AFTER_BURST: Duration = Duration::from_millis(30);
+/// So many consecutive packets that are missing make a path silent.
+const SILENT: u32 = 3;
+/// The interval at which packets that wait for the budget are tried again.
+const RETRY: Duration = Duration::from_millis(2);
+/// The most packets that are kept, whatever the rate.
+const MAX_KEPT: usize = 1 << 16;
+
+/// Keeps the packets of a sender, and repairs losses.
+#[derive(Clone, Debug)]
+pub struct Repair<P> {
+    config: RepairConfig,
+    encapsulation: Encapsulation,
+    budget: Budget,
+    estimates: Estimates,
+    outstanding: Outstanding<P>,
+    /// The number of packets that wait for the budget.
+    waiting: u32,
+    misses: Vec<Misses>,
+    /// The number of the newest report.
+    newest_report: Option<u64>,
+    /// The time at which the next packet may be missing, at the earliest.
+    check: Option<Time>,
+    statistics: RepairStatistics,
+}
+
+/// The packets that are missing on a path.
+#[derive(Clone, Copy, Debug, Default)]
+struct Misses {
+    /// Their number since the last arrival on the path.
+    count: u32,
+    /// The time at which the first of these was sent.
+    since: Time,
+    /// Those that the report in progress shows.
+    burst: u32,
+    /// The end of the time after a burst.
+    burst_end: Time,
+}
+
+/// A packet to be kept.
+#[derive(Clone, Debug)]
+pub struct Kept<P> {
+    /// Its sequence number.
+    pub sequence: u64,
+    /// Its epoch.
+    pub epoch: Epoch,
+    /// Its metadata.
+    pub meta: PacketMeta,
+    /// Its content.
+    pub payload: P,
+}
+
+/// An output of the sender's half.
+#[derive(Clone, Debug)]
+pub enum RepairOutput<P> {
+    /// Send this packet again.
+    Resend {
+        /// The packet.
+        packet: Kept<P>,
+        /// The paths.
+        paths: PathSet,
+    },
+    /// This packet of `len` bytes is missing and would arrive late.
+    GivenUp {
+        /// Its length in bytes.
+        len: u32,
+    },
+}
+
+/// The counters of the sender's half; bytes are those on the wire.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+pub struct RepairStatistics {
+    /// Packets sent for the first time.
+    pub packets: u64,
+    /// Their bytes.
+    pub packet_bytes: u64,
+    /// Copies sent with the first transmission.
+    pub copies: u64,
+    /// Their bytes.
+    pub copy_bytes: u64,
+    /// Frames that repair a loss.
+    pub repairs: u64,
+    /// Their bytes.
+    pub repair_bytes: u64,
+    /// Missing packets that no path would have delivered in time.
+    pub given_up: u64,
+    /// Missing packets whose deadline passed while they waited for the budget.
+    pub unaffordable: u64,
+    /// Reports received.
+    pub reports: u64,
+}
+
+impl<P: Payload> Repair<P> {
+    /// Repairs over `paths` paths with a checked configuration.
+    #[must_use]
+    pub fn new(config: RepairConfig, paths: u8, encapsulation: Encapsulation) -> Self {
+        Self {
+            config,
+            encapsulation,
+            budget: Budget::new(config.redundancy),
+            estimates: Estimates::new(paths),
+            outstanding: Outstanding::default(),
+            waiting: 0,
+            misses: vec![Misses::default(); usize::from(paths)],
+            newest_report: None,
+            check: None,
+            statistics: RepairStatistics::default(),
+        }
+    }
+
+    /// Applies another checked configuration; packets that are kept have the deadline of before.
+    pub fn adjust(&mut self, config: RepairConfig) {
+        self.config = config;
+        self.budget.set_share(config.redundancy);
+    }
+
+    /// Notes that the peer has restarted: it numbers reports from the beginning, by another clock.
+    pub fn on_peer_restarted(&mut self) {
+        self.newest_report = None;
+        self.estimates.restart();
+        self.misses.fill(Misses::default());
+    }
+
+    /// The counters.
+    #[must_use]
+    pub const fn statistics(&self) -> RepairStatistics {
+        self.statistics
+    }
+
+    /// The number of packets that are kept.
+    #[must_use]
+    pub fn buffered(&self) -> usize {
+        self.outstanding.len()
+    }
+
+    /// The most packets that are kept.
+    #[must_use]
+    pub const fn capacity() -> usize {
+        MAX_KEPT
+    }
+
+    /// What is known of `path`.
+    #[must_use]
+    pub fn estimate(&self, path: PathId) -> Option<PathEstimate> {
+        self.estimates.path(path)
+    }
+
+    /// Whether packets on `path` have been missing since the last arrival on it.
+    #[must_use]
+    pub fn is_silent(&self, path: PathId) -> bool {
+        self.misses
+            .get(path.index())
+            .is_some_and(|misses| misses.count >= SILENT)
+    }
+
+    /// The path of a copy of the next packet, whose only transmission would be on `path`: where a
+    /// repair would be late, where congestion begins and shortly after a burst of losses. The copy
+    /// is charged to the budget.
+    pub fn copy(&mut self, now: Time, path: PathId, usable: PathSet, len: u32) -> PathSet {
+        if !self.needs_copy(now, path) {
+            return PathSet::EMPTY;
+        }
+        let others = usable.without(PathSet::only(path));
+        let Some(other) = self.fastest(others) else {
+            return PathSet::EMPTY;
+        };
+        let arrives = self.estimates.one_way(other);
+        let is_late = arrives.is_some_and(|one_way| one_way > self.config.deadline);
+        let size = len + self.encapsulation.data;
+        if is_late || self.waiting > 0 || !self.budget.spend_on_copy(size) {
+            return PathSet::EMPTY;
+        }
+        self.statistics.copies += 1;
+        self.statistics.copy_bytes += u64::from(size);
+        PathSet::only(other)
+    }
+
+    fn needs_copy(&self, now: Time, path: PathId) -> bool {
+        let misses = self.misses.get(path.index());
+        if misses.is_some_and(|misses| now < misses.burst_end) {
+            return true;
+        }
+        let Some(estimate) = self.estimates.path(path) else {
+            return false;
+        };
+        let is_congested = estimate.queueing > RISING_QUEUE && estimate.is_rising;
+        is_congested || !self.can_repair(path)
+    }
+
+    /// Whether a loss on `path` can be detected and repaired before the deadline.
+    fn can_repair(&self, path: PathId) -> bool {
+        let repaired = self.repair_time(path);
+        repaired.is_none_or(|repaired| repaired <= self.config.deadline)
+    }
+
+    /// The time after which a packet that is lost on `path` arrives by its repair.
+    fn repair_time(&self, path: PathId) -> Option<Duration> {
+        let paths = (0..).map(PathId).take(self.misses.len());
+        let again = paths
+            .filter_map(|path| self.estimates.one_way(path))
+            .min()?;
+        Some(self.estimates.feedback_time(path)? + again)
+    }
+
+    /// Keeps a packet that is sent for the first time, on `paths`.
+    pub fn on_sent(&mut self, now: Time, packet: Kept<P>, paths: PathSet) {
+        let size = packet.meta.size + self.encapsulation.data;
+        self.budget.earn(now, size);
+        self.statistics.packets += 1;
+        self.statistics.packet_bytes += u64::from(size);
+        if self.outstanding.len() >= MAX_KEPT {
+            return;
+        }
+        let content = KeptPacket {
+            meta: packet.meta,
+            epoch: packet.epoch,
+            payload: packet.payload,
+        };
+        let mut entry = Entry::new(now + self.config.deadline, content);
+        entry.transmit(now, paths);
+        let timeouts = paths.into_iter().map(|path| self.timeout(path));
+        self.schedule(now + timeouts.max().unwrap_or_default());
+        self.outstanding.push(packet.sequence, entry);
+    }
+
+    /// Handles report `number`, which the receiver made at `made` by its clock. `usable` returns the
+    /// paths that can carry a packet.
+    pub fn on_report(
+        &mut self,
+        now: Time,
+        number: u64,
+        made: Time,
+        report: &Report,
+        usable: impl Fn(&PacketMeta) -> PathSet,
+        out: &mut impl FnMut(RepairOutput<P>),
+    ) {
+        self.statistics.reports += 1;
+        // An overtaken report lacks what arrived after it, which is not missing.
+        if self.newest_report.is_some_and(|newest| number <= newest) {
+            return;
+        }
+        self.newest_report = Some(number);
+        self.estimates.on_report(now, made, report);
+        for (path, misses) in (0..).map(PathId).zip(&mut self.misses) {
+            if !self.estimates.is_silent_since(path, misses.since) {
+                misses.count = 0;
+            }
+        }
+        self.find_missing(now, Some((made, report)));
+        self.repair(now, usable, out);
+        self.outstanding.expire(now);
+    }
+
+    /// Sends again what is missing because no report has covered it, or what waited for the budget.
+    pub fn handle_timeout(
+        &mut self,
+        now: Time,
+        usable: impl Fn(&PacketMeta) -> PathSet,
+        out: &mut impl FnMut(RepairOutput<P>),
+    ) {
+        if self.check.is_some_and(|check| check <= now) {
+            self.find_missing(now, None);
+            self.repair(now, usable, out);
+            self.outstanding.expire(now);
+        }
+    }
+
+    /// The time at which a packet may be missing.
+    #[must_use]
+    pub fn deadline(&self) -> Option<Deadline> {
+        self.check.map(|at| Deadline { at, why: "repair" })
+    }
+
+    /// Ends what has arrived by the report, and finds what is missing.
+    fn find_missing(&mut self, now: Time, report: Option<(Time, &Report)>) {
+        self.check = None;
+        let mut outstanding = core::mem::take(&mut self.outstanding);
+        for (sequence, entry) in outstanding.iter_mut() {
+            if entry.state == State::Done {
+                continue;
+            }
+            if report.is_some_and(|(_, report)| report.has(sequence)) {
+                self.waiting -= u32::from(entry.state == State::Missing);
+                if let [only] = entry.transmissions() {
+                    self.estimates.on_outcome(only.path, false);
+                }
+                entry.end();
+                continue;
+            }
+            if entry.state == State::InFlight {
+                self.find_missing_transmissions(now, entry, report.map(|(made, _)| made));
+            }
+        }
+        self.outstanding = outstanding;
+        for misses in &mut self.misses {
+            if core::mem::take(&mut misses.burst) >= BURST {
+                misses.burst_end = now + AFTER_BURST;
+            }
+        }
+    }
+
+    /// Finds the transmissions of a packet that are missing.
+    fn find_missing_transmissions(&mut self, now: Time, entry: &mut Entry<P>, made: Option<Time>) {
+        let mut in_flight = false;
+        for index in 0..entry.transmissions().len() {
+            let Transmission {
+                path,
+                sent,
+                is_missing,
+            } = entry.transmissions()[index];
+            if is_missing {
+                continue;
+            }
+            let estimates = &self.estimates;
+            let timeout = sent + self.timeout(path);
+            let is_lost = now >= timeout
+                || made.is_some_and(|made| {
+                    estimates.is_overtaken(path, sent)
+                        || estimates.was_due(path, sent, MARGIN, made)
+                });
+            if !is_lost {
+                in_flight = true;
+                self.schedule(timeout);
+                continue;
+            }
+            entry.transmissions_mut()[index].is_missing = true;
+            self.estimates.on_outcome(path, true);
+            self.count_miss(path, sent);
+        }
+        if !in_flight {
+            entry.state = State::Missing;
+            self.waiting += 1;
+        }
+    }
+
+    fn count_miss(&mut self, path: PathId, sent: Time) {
+        let is_silent = self.estimates.is_silent_since(path, sent);
+        let Some(misses) = self.misses.get_mut(path.index()) else {
+            return;
+        };
+        misses.burst += 1;
+        if is_silent {
+            if misses.count == 0 {
+                misses.since = sent;
+            }
+            misses.count += 1;
+        }
+    }
+
+    /// Sends missing packets again, those with the earliest deadline first, as far as the budget
+    /// permits it.
+    fn repair(
+        &mut self,
+        now: Time,
+        usable: impl Fn(&PacketMeta) -> PathSet,
+        out: &mut impl FnMut(RepairOutput<P>),
+    ) {
+        if self.waiting == 0 {
+            return;
+        }
+        let mut outstanding = core::mem::take(&mut self.outstanding);
+        for (sequence, entry) in outstanding.iter_mut() {
+            if entry.state != State::Missing {
+                continue;
+            }
+            let Some(packet) = &entry.packet else {
+                continue;
+            };
+            let paths = self.repair_paths(now, entry, usable(&packet.meta));
+            let size = packet.meta.size + self.encapsulation.data;
+            if paths.is_empty() {
+                self.give_up(now, entry, out);
+                continue;
+            }
+            let Some(paths) = self.afford(paths, size) else {
+                break;
+            };
+            let packet = Kept {
+                sequence,
+                epoch: packet.epoch,
+                meta: packet.meta,
+                payload: packet.payload.clone(),
+            };
+            entry.transmit(now, paths);
+            entry.repairs += 1;
+            entry.state = State::InFlight;
+            self.waiting -= 1;
+            let timeouts = paths.into_iter().map(|path| self.timeout(path));
+            self.schedule(now + timeouts.min().unwrap_or_default());
+            out(RepairOutput::Resend { packet, paths });
+        }
+        self.outstanding = outstanding;
+        if self.waiting > 0 {
+            self.schedule(now + RETRY);
+        }
+    }
+
+    /// The paths of the next repair that would deliver it in time: one, or two if a repair was lost or
+    /// if there is no time for another; first those that have not lost it.
+    fn repair_paths(&self, now: Time, entry: &Entry<P>, usable: PathSet) -> PathSet {
+        if entry.is_full() || entry.deadline <= now {
+            return PathSet::EMPTY;
+        }
+        let in_time = |path: &PathId| {
+            let one_way = self.estimates.one_way(*path);
+            one_way.is_none_or(|one_way| now + one_way <= entry.deadline)
+        };
+        let usable: PathSet = usable.into_iter().filter(in_time).collect();
+        let failed = entry.missing_on();
+        let again = self.fastest(usable).is_some_and(|path| {
+            let repaired = self.repair_time(path);
+            repaired.is_some_and(|repaired| now + repaired <= entry.deadline)
+        });
+        let wanted = if entry.repairs == 0 && again { 1 } else { 2 };
+        let mut chosen = PathSet::EMPTY;
+        for candidates in [usable.without(failed), usable] {
+            while chosen.len() < wanted
+                && let Some(path) = self.fastest(candidates.without(chosen))
+            {
+                chosen = chosen.with(path);
+            }
+        }
+        chosen
+    }
+
+    /// Charges a repair of `size` bytes on each of `paths`, or on the fastest alone.
+    fn afford(&mut self, paths: PathSet, size: u32) -> Option<PathSet> {
+        let all = size * paths.len();
+        let affordable = if self.budget.spend(all) {
+            paths
+        } else {
+            let one = PathSet::only(self.fastest(paths)?);
+            self.budget.spend(size).then_some(one)?
+        };
+        self.statistics.repairs += u64::from(affordable.len());
+        self.statistics.repair_bytes += u64::from(size * affordable.len());
+        Some(affordable)
+    }
+
+    fn give_up(&mut self, now: Time, entry: &mut Entry<P>, out: &mut impl FnMut(RepairOutput<P>)) {
+        self.waiting -= 1;
+        if entry.deadline <= now {
+            self.statistics.unaffordable += 1;
+        } else {
+            self.statistics.given_up += 1;
+        }
+        if let Some(packet) = entry.end() {
+            out(RepairOutput::GivenUp {
+                len: packet.meta.size,
+            });
+        }
+    }
+
+    /// The path that is expected to deliver a frame first; a silent one only if all are.
+    fn fastest(&self, paths: PathSet) -> Option<PathId> {
+        let order = |path: &PathId| {
+            let one_way = self.estimates.one_way(*path);
+            (self.is_silent(*path), one_way.unwrap_or(Duration::MAX))
+        };
+        paths.into_iter().min_by_key(order)
+    }
+
+    /// The time after which a transmission on `path` that no report covers is missing.
+    fn timeout(&self, path: PathId) -> Duration {
+        let feedback = self.estimates.feedback_time(path);
+        feedback.map_or(self.config.deadline.scale(1, UNKNOWN), |time| time + SLACK)
+    }
+
+    fn schedule(&mut self, at: Time) {
+        self.check = Some(self.check.map_or(at, |before| before.min(at)));
+    }
+}
