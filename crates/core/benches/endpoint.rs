@@ -4,9 +4,10 @@
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use polypath_core::endpoint::{Endpoint, EndpointConfig, Input, Output, ProbingConfig};
 use polypath_core::frame::{Encapsulation, Frame, Payload};
-use polypath_core::machine::{Wake, step};
+use polypath_core::machine::{Machine, Wake, step};
 use polypath_core::packet::{Ecn, FlowId, IpVersion, Kind, PacketMeta};
 use polypath_core::policy::PolicyConfig;
+use polypath_core::repair::RepairConfig;
 use polypath_core::rng::Seed;
 use polypath_core::time::{Duration, Time};
 
@@ -46,29 +47,38 @@ impl Pair {
         }
     }
 
-    /// Sends a packet, passes its frames to the peer and returns the number of delivered packets.
+    /// Sends a packet, performs the work that is due at both ends, and returns the number of
+    /// delivered packets.
     fn transfer(&mut self, meta: PacketMeta) -> u32 {
         self.now += Duration::from_micros(100);
-        let (now, frames) = (self.now, &mut self.frames);
         let packet = Wake::Input(Input::Packet {
             meta,
             payload: TestPayload,
         });
-        step(&mut self.endpoints[0], now, packet, &mut |output| {
+        let mut delivered = self.wake(0, packet);
+        for end in [0, 1] {
+            let deadline = self.endpoints[end].deadline();
+            if deadline.is_some_and(|deadline| deadline.at <= self.now) {
+                delivered += self.wake(end, Wake::Timeout);
+            }
+        }
+        delivered
+    }
+
+    /// Wakes an end and passes its frames to the other one.
+    fn wake(&mut self, end: usize, wake: Wake<Input<TestPayload>>) -> u32 {
+        let (now, frames) = (self.now, &mut self.frames);
+        step(&mut self.endpoints[end], now, wake, &mut |output| {
             if let Output::Transmit(frame) = output {
                 frames.push(frame);
             }
         });
         let mut delivered = 0;
         for frame in self.frames.drain(..) {
-            step(
-                &mut self.endpoints[1],
-                now,
-                Wake::Input(Input::Frame(frame)),
-                &mut |output| {
-                    delivered += u32::from(matches!(output, Output::Deliver(_)));
-                },
-            );
+            let frame = Wake::Input(Input::Frame(frame));
+            step(&mut self.endpoints[1 - end], now, frame, &mut |output| {
+                delivered += u32::from(matches!(output, Output::Deliver(_)));
+            });
         }
         delivered
     }
@@ -90,6 +100,7 @@ fn endpoints(criterion: &mut Criterion) {
         ("duplicate-acks", PolicyConfig::DuplicateAcks { path: 0 }),
         ("duplicate-all", PolicyConfig::DuplicateAll {}),
         ("probe-and-switch", PolicyConfig::ProbeAndSwitch { path: 0 }),
+        ("in-time", PolicyConfig::InTime(RepairConfig::default())),
     ] {
         let mut pair = Pair::new(policy);
         group.bench_function(name, |bencher| bencher.iter(|| pair.transfer(meta)));

@@ -15,7 +15,7 @@ use crate::liveness::PathHealth;
 use crate::machine::{Deadline, Machine};
 use crate::pmtu::PathMtu;
 use crate::policy::{Feedback, PathSet, PolicyConfig};
-use crate::repair::{MAX_TICKS, RepairStatistics};
+use crate::repair::{MAX_TICKS, PathEstimate, RepairStatistics};
 use crate::time::Time;
 pub use config::{Adjustment, ConfigError, EndpointConfig, MIN_PAIR_LEN, ProbingConfig};
 pub use io::{Input, Output};
@@ -95,6 +95,13 @@ impl<P: Payload> Endpoint<P> {
         self.sender.active()
     }
 
+    /// The one-way delay and losses of `path`, from reports; `None` if losses are not repaired, and
+    /// before the first report.
+    #[must_use]
+    pub fn path_estimate(&self, path: PathId) -> Option<PathEstimate> {
+        self.sender.path_estimate(path)
+    }
+
     /// The counters of repairs; `None` if losses are not repaired.
     #[must_use]
     pub fn repair_statistics(&self) -> Option<RepairStatistics> {
@@ -171,6 +178,7 @@ impl<P: Payload> Machine for Endpoint<P> {
                 self.receiver.restart();
                 self.sender.on_peer_restarted();
             }
+            Input::PeerReports(reports) => self.sender.on_peer_reports(reports, out),
             Input::PathReachable(path) => {
                 if self.paths.contains(path) {
                     self.sender.on_reachable(now, PathSet::only(path));

@@ -145,6 +145,8 @@ pub enum Event {
         #[cfg_attr(feature = "serde", serde(default))]
         limit: Option<u16>,
     },
+    /// The policy repairs losses, but the peer does not report what arrives: nothing is repaired.
+    RepairUnavailable,
     /// The sender switched its active path.
     Switched {
         /// The path that was active.

@@ -114,7 +114,8 @@ impl Recorder {
             | Event::PathSilent { .. }
             | Event::PathSilentAgain { .. }
             | Event::PathMtu { .. }
-            | Event::PathBack { .. } => {}
+            | Event::PathBack { .. }
+            | Event::RepairUnavailable => {}
         }
     }
 

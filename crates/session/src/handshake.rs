@@ -14,8 +14,11 @@ use crate::key::PublicKey;
 use crate::mac::{MAC_LEN, MacKey, Tag};
 use crate::noise::{Ephemeral, StaticKeys};
 
-/// The feature bits that this node supports: none is assigned yet.
-pub(crate) const FEATURES: u32 = 0;
+/// The feature bit of a node that reports which packets arrive ([`polypath_core::repair`]), and so
+/// understands frames of the kinds 6 to 9.
+pub(crate) const REPORTS: u32 = 1;
+/// The feature bits that this node supports.
+pub(crate) const FEATURES: u32 = REPORTS;
 
 /// The description of a node in a handshake message, encrypted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -105,6 +105,7 @@ pub(crate) fn shape_of_wake(wake: &Wake<Input<Bytes>>) -> Wake<Input<Shape>> {
         Input::Frame(frame) => Input::Frame(shape_of_frame(frame)),
         Input::Reachable => Input::Reachable,
         Input::PeerRestarted => Input::PeerRestarted,
+        Input::PeerReports(reports) => Input::PeerReports(*reports),
         Input::PathReachable(path) => Input::PathReachable(*path),
         Input::DriverBehind(present) => Input::DriverBehind(*present),
         Input::InterfaceMtu {

@@ -31,6 +31,7 @@ use crate::address::Source;
 use crate::datagram::OVERHEAD;
 use crate::entropy::BoxedEntropy;
 use crate::event::{Counters, Reject, SessionEvent};
+use crate::handshake::REPORTS;
 use crate::record::{Entry, Recorder, shape_of_output, shape_of_wake};
 use crate::session::{self, Session, SessionConfig};
 pub use io::{Input, Output};
@@ -255,6 +256,9 @@ impl Tunnel {
             self.wake_endpoint(now, Wake::Input(endpoint::Input::PeerRestarted), out);
         }
         if established {
+            let reports = self.session.features() & REPORTS != 0;
+            let input = endpoint::Input::PeerReports(reports);
+            self.wake_endpoint(now, Wake::Input(input), out);
             self.wake_endpoint(now, Wake::Input(endpoint::Input::Reachable), out);
         }
         let Some(bytes) = opened else { return };

@@ -268,6 +268,10 @@ def decode_frame(data):
         1: len(body) == 2,
         2: body[:1] in (b"\0", b"\1"),
         3: len(body) == 2 and body[0] == 0,
+        6: len(body) > 0,
+        7: len(body) > 0,
+        8: len(body) > 0,
+        9: len(body) > 8 and 0 <= len(body) - 9 - 11 * body[8] <= 512,
     }
     heartbeat = body in (b"\0\0", b"\0\1") or body[:2] == b"\0\2"
     if not valid.get(kind, kind in (4, 5) and heartbeat):

@@ -27,6 +27,9 @@ pub enum Input<P> {
     PathReachable(PathId),
     /// The peer has restarted without its state: its sequence numbers start again.
     PeerRestarted,
+    /// Whether the peer reports which packets arrive, as it usually does: otherwise losses are not
+    /// repaired.
+    PeerReports(bool),
     /// The driver is behind, and the present is this time: timers that were due before it run at
     /// their own times, and their outputs leave at this time at the earliest.
     DriverBehind(Time),

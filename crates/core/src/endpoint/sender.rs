@@ -36,6 +36,7 @@ pub(super) struct Sender<P> {
     /// All configured paths, live or not.
     all: PathSet,
     repair: Option<Repair<P>>,
+    peer_reports: bool,
 }
 
 /// The actions that a policy requested in one call.
@@ -67,6 +68,7 @@ impl<P: Payload> Sender<P> {
                 .policy
                 .repair()
                 .map(|repair| Repair::new(repair, config.paths, config.encapsulation)),
+            peer_reports: true,
         }
     }
 
@@ -107,7 +109,7 @@ impl<P: Payload> Sender<P> {
         let sequence = self.sequence;
         self.sequence += 1;
         let epoch = self.policy.epoch();
-        if self.repair.is_some() {
+        if self.repair.is_some() && self.peer_reports {
             let meta = *meta;
             let packet = Kept {
                 sequence,

@@ -169,6 +169,14 @@ pub(super) fn log_no_gro() {
     );
 }
 
+/// Logs that losses cannot be repaired.
+pub(super) fn log_repair_unavailable() {
+    tracing::warn!(
+        "the peer does not report which packets arrive, so that `in-time` repairs nothing; update polypath at \
+         the peer"
+    );
+}
+
 /// Logs that GRO and GSO are disabled for a peer that compares arrival times.
 pub(super) fn log_gro_disabled() {
     tracing::info!(

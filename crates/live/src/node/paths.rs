@@ -213,6 +213,7 @@ impl Paths {
                     limit,
                 },
             ),
+            Event::RepairUnavailable => path_log::log_repair_unavailable(),
             _ => {}
         }
     }

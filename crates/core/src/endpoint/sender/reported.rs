@@ -10,13 +10,32 @@ use crate::machine::Deadline;
 use crate::packet::PacketMeta;
 use crate::pmtu::Discovery;
 use crate::policy::{Feedback, PathSet, PolicyConfig};
-use crate::repair::{Kept, NumberedReport, Repair, RepairOutput, RepairStatistics, Report};
+use crate::repair::{
+    Kept, NumberedReport, PathEstimate, Repair, RepairOutput, RepairStatistics, Report,
+};
 use crate::time::Time;
 
 impl<P: Payload> Sender<P> {
     /// The counters of repairs; `None` if losses are not repaired.
     pub(in super::super) fn repair_statistics(&self) -> Option<RepairStatistics> {
         self.repair.as_ref().map(Repair::statistics)
+    }
+
+    /// What reports have measured of `path`.
+    pub(in super::super) fn path_estimate(&self, path: PathId) -> Option<PathEstimate> {
+        self.repair.as_ref()?.estimate(path)
+    }
+
+    /// Notes whether the peer reports which packets arrive.
+    pub(in super::super) fn on_peer_reports(
+        &mut self,
+        reports: bool,
+        out: &mut impl FnMut(Output<P>),
+    ) {
+        self.peer_reports = reports;
+        if !reports && self.repair.is_some() {
+            out(Output::Event(Event::RepairUnavailable));
+        }
     }
 
     /// The paths that may carry a report.

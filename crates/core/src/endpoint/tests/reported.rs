@@ -83,22 +83,20 @@ struct Bounds {
     wire: f64,
 }
 
+/// Checks the bounds with three seeds, and prints the worst values.
 fn check(policy: RepairConfig, all: &[Bounds; 4]) {
-    for (number, bounds) in all.iter().enumerate() {
+    for (name, bounds) in ["random", "fades", "outages", "congestion"].iter().zip(all) {
+        let (mut worst_late, mut worst_wire, mut worst_tail) = (0.0_f64, 0.0_f64, Duration::ZERO);
         for seed in 1..=3 {
             let mut network = Network::new(policy, (bounds.scenario)().into(), seed);
             network.stream(60);
             let (late, wire) = (network.late(policy.deadline), network.wire());
             let lost = network.sent.iter().filter(|sent| (bounds.is_lost)(**sent));
             let inevitable = lost.count() as f64 / network.sent.len() as f64;
-            let seen = std::format!(
-                "scenario {number}, seed {seed}: late {late:.5}, wire {wire:.4}, p99.9 {}, {:?}",
-                network.tail(1000),
-                network.statistics()
-            );
+            let spent = network.statistics();
+            let seen = std::format!("{name}, seed {seed}: late {late}, wire {wire}, {spent:?}");
             assert!(late <= bounds.late + inevitable, "{seen}");
             assert!(wire <= bounds.wire + HEADERS, "{seen}");
-            let spent = network.statistics();
             let budget = u64::from(policy.redundancy.millionths()) * spent.packet_bytes;
             assert!(
                 (spent.copy_bytes + spent.repair_bytes) * 1_000_000 <= budget,
@@ -106,7 +104,15 @@ fn check(policy: RepairConfig, all: &[Bounds; 4]) {
             );
             let reports = network.bytes[&FrameKind::Report];
             assert!(reports * 50 <= spent.packet_bytes + 200_000, "{seen}");
+            worst_late = worst_late.max(late);
+            worst_wire = worst_wire.max(wire);
+            worst_tail = worst_tail.max(network.tail(1000));
         }
+        std::println!(
+            "{name}: {:.3} % later than {}; wire {worst_wire:.3}; p99.9 {worst_tail}",
+            worst_late * 100.0,
+            policy.deadline,
+        );
     }
 }
 
@@ -267,4 +273,44 @@ fn lost_reports_lose_no_packets() {
     network.stream(30);
     let late = network.late(MS * 200);
     assert!(late < 0.01, "{late}");
+}
+
+/// A peer of an older version gets plain data, and nothing is kept for it.
+#[test]
+fn a_peer_without_reports_gets_plain_data() {
+    let mut end = endpoint(PolicyConfig::InTime(policy(200, 10)));
+    let outputs = wake(&mut end, at(0), Wake::Input(Input::PeerReports(false)));
+    assert_eq!(outputs, [Output::Event(Event::RepairUnavailable)]);
+    let sent = send(&mut end, at(1), 0, Kind::Data);
+    assert!(
+        sent.iter().any(|frame| matches!(frame.body, Body::Data(_))),
+        "{sent:?}"
+    );
+    assert_eq!(
+        end.repair_statistics().map(|counters| counters.packets),
+        Some(0)
+    );
+    wake(&mut end, at(2), Wake::Input(Input::PeerReports(true)));
+    let sent = send(&mut end, at(3), 1, Kind::Data);
+    let is_reported = |frame: &Frame<Packet>| matches!(frame.body, Body::Reported { .. });
+    assert!(sent.iter().any(is_reported), "{sent:?}");
+}
+
+/// A change of the policy keeps the sequence, and what is kept ends with the policy.
+#[test]
+fn a_reload_starts_and_ends_repairs() {
+    let mut end = endpoint(PolicyConfig::SinglePath { path: 0 });
+    let adjust = |policy| Input::Adjust(Adjustment::new(&config(policy)).unwrap());
+    send(&mut end, at(0), 0, Kind::Data);
+    let in_time = PolicyConfig::InTime(policy(200, 10));
+    wake(&mut end, at(1), Wake::Input(adjust(in_time)));
+    let sent = of_kind(&send(&mut end, at(2), 1, Kind::Data), FrameKind::Data);
+    assert_eq!(sent[0].sequence, 1);
+    assert_eq!(end.buffered(), 1);
+    wake(
+        &mut end,
+        at(3),
+        Wake::Input(adjust(PolicyConfig::SinglePath { path: 0 })),
+    );
+    assert_eq!((end.buffered(), end.repair_statistics()), (0, None));
 }

@@ -13,6 +13,7 @@ use super::parties::{NO_PSK, PATHS, Party, Sent, WALL, config, private_key, sour
 use crate::datagram::{self, Datagram, OVERHEAD};
 use crate::entropy::Entropy as _;
 use crate::event::Reject;
+use crate::handshake::FEATURES;
 use crate::key::{KEY_LEN, PublicKey};
 use crate::mac::MAC_LEN;
 use polypath_core::rng::Seed;
@@ -95,7 +96,7 @@ impl SideDraws {
         InfoVector {
             index: u32::from_be_bytes(self.index.as_slice().try_into().unwrap()),
             instance: Hex(self.instance.clone()),
-            features: 0,
+            features: FEATURES,
             paths,
         }
     }

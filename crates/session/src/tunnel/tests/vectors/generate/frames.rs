@@ -1,8 +1,9 @@
 //! Frames, and the fragments of a packet.
 
 use etherparse::PacketBuilder;
-use polypath_core::frame::{Body, Epoch, Frame, PathId, Purpose};
-use polypath_core::time::Time;
+use polypath_core::frame::{Attempt, Body, Epoch, Frame, PathId, Purpose};
+use polypath_core::repair::{PathArrival, Report, SendTime};
+use polypath_core::time::{Duration, Time};
 use polypath_core::wire::{self, HEADER_LEN};
 
 use crate::tunnel::fragment;
@@ -56,7 +57,36 @@ fn body(name: &str) -> Body<Vec<u8>> {
         "heartbeat, size" => Body::Heartbeat(size(48)),
         "heartbeat reply, liveness" => Body::HeartbeatReply(Purpose::Liveness),
         "heartbeat reply, policy" => Body::HeartbeatReply(Purpose::Policy),
+        "reported data" => reported(Attempt::First),
+        "copy" => reported(Attempt::Copy),
+        "repair" => reported(Attempt::Repair),
+        "report" => Body::Report(report().into()),
         _ => Body::HeartbeatReply(size(48).answered()),
+    }
+}
+
+fn reported(attempt: Attempt) -> Body<Vec<u8>> {
+    Body::Reported {
+        payload: packet(b"polypath"),
+        attempt,
+    }
+}
+
+/// Of packets 1000 to 1016, 1000 and 1009 are missing.
+fn report() -> Report {
+    let arrival = |path, newest, age, reordering: u64| PathArrival {
+        path: PathId(path),
+        newest: SendTime(newest),
+        age: Duration::from_micros(age),
+        reordering: Duration::from_micros(reordering * 100),
+    };
+    Report {
+        base: 1000,
+        paths: vec![
+            arrival(0, 4_000_000_000, 1500, 0),
+            arrival(1, 7, 250_000, 513),
+        ],
+        arrived: vec![0b1111_1110, 0b1111_1101, 0b1],
     }
 }
 
@@ -73,6 +103,10 @@ pub(super) fn vectors() -> Vec<FrameVector> {
         "heartbeat reply, liveness",
         "heartbeat reply, policy",
         "heartbeat reply, size",
+        "reported data",
+        "copy",
+        "repair",
+        "report",
     ];
     let vectors = (0_u8..).zip(names).map(|(number, name)| {
         // Both paths and more than one byte of each number.
@@ -98,8 +132,15 @@ pub(super) fn vectors() -> Vec<FrameVector> {
 }
 
 pub(super) fn rejected() -> Vec<RejectedFrame> {
-    let cases: [(&str, u8, &[u8]); 12] = [
-        ("unknown kind", 6, &[0, 0]),
+    let cases: [(&str, u8, &[u8]); 15] = [
+        ("unknown kind", 10, &[0, 0]),
+        ("a repair without a packet", 8, &[]),
+        ("a report without the number of its paths", 9, &[0; 8]),
+        (
+            "a report with part of a path",
+            9,
+            &[0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0],
+        ),
         ("data without a packet", 0, &[]),
         ("a short probe", 1, &[4]),
         ("a long probe", 1, &[4, 176, 0]),
