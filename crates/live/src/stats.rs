@@ -8,6 +8,7 @@ use std::net::SocketAddr;
 use polypath_core::event::DropReason;
 use polypath_core::liveness::{PathHealth, PathState};
 use polypath_core::pmtu::MtuState;
+use polypath_core::repair::{PathEstimate, RepairStatistics};
 use polypath_core::time::Time;
 use polypath_session::event::{Counters, Reject};
 use polypath_session::session::Session;
@@ -101,8 +102,32 @@ pub struct PathStats {
     pub mtu_state: Option<MtuState>,
     /// The results of the heartbeats; absent where liveness detection is off.
     pub liveness: Option<LivenessStats>,
+    /// The results of the peer's reports; absent where losses are not repaired.
+    pub delivery: Option<DeliveryStats>,
     /// The session with the path's relay, if it has one.
     pub relay: Option<RelayStats>,
+}
+
+/// The results of the peer's reports of a path.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct DeliveryStats {
+    /// The one-way delay in milliseconds; the clocks of the nodes are assumed to be such that the
+    /// fastest way there and the fastest way back take the same time.
+    pub one_way_ms: f64,
+    /// The delay of queues in milliseconds: that above the minimum of the last seconds.
+    pub queueing_ms: f64,
+    /// The share of packets lost, 0 to 1.
+    pub loss: f64,
+}
+
+impl From<PathEstimate> for DeliveryStats {
+    fn from(estimate: PathEstimate) -> Self {
+        Self {
+            one_way_ms: estimate.one_way.as_secs_f64() * 1e3,
+            queueing_ms: estimate.queueing.as_secs_f64() * 1e3,
+            loss: f64::from(estimate.loss) / 1e6,
+        }
+    }
 }
 
 /// The session with the relay of a path.
@@ -199,6 +224,8 @@ pub struct Stats {
     pub tun_name: String,
     /// The policy.
     pub policy: PolicyStats,
+    /// Copies and repairs of packets; absent under a policy without them.
+    pub repair: Option<RepairStatistics>,
     /// Reloads of the configuration.
     pub reloads: Reloads,
     /// Whether a session with the peer is established.

@@ -9,7 +9,7 @@ use polypath_session::tunnel::Tunnel;
 
 use super::io::NodeIo;
 use super::paths::Paths;
-use crate::stats::{self, PathStats, PolicyStats, RelayStats, Reloads, Stats};
+use crate::stats::{self, DeliveryStats, PathStats, PolicyStats, RelayStats, Reloads, Stats};
 use rates::Rates;
 
 /// The counters that need a history.
@@ -54,6 +54,7 @@ impl Statistics {
             established: tunnel.is_established(),
             tun: io.tun.stats(),
             policy: policy(tunnel, &paths),
+            repair: tunnel.endpoint().repair_statistics(),
             paths,
             peer_paths: tunnel.peer_paths(),
             dropped: io.dropped.clone(),
@@ -70,6 +71,7 @@ impl Statistics {
             PathStats {
                 rate: self.rates.of(id.index()),
                 relay: tunnel.relay(id).map(RelayStats::from),
+                delivery: tunnel.endpoint().path_estimate(id).map(DeliveryStats::from),
                 mtu_bytes: size.and_then(|size| paths.wire_mtu(id, size)),
                 mtu_state: size.map(|size| size.state),
                 ..path

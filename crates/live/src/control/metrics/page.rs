@@ -13,7 +13,7 @@ use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::exemplar::Exemplar;
 use prometheus_client::registry::Registry;
 
-use crate::stats::{Missing, PathStats, Stats, Volume};
+use crate::stats::{DeliveryStats, Missing, PathStats, Stats, Volume};
 
 /// The format of the page. The series are the same in all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,6 +93,8 @@ impl Collector for Snapshot {
         datagrams(page, &stats.paths)?;
         path_status(page, &stats.paths)?;
         liveness(page, &stats.paths)?;
+        delivery(page, &stats.paths)?;
+        repairs(page, stats)?;
         drops(page, stats)
     }
 }
@@ -277,6 +279,65 @@ fn liveness(page: &mut Page<'_>, paths: &[PathStats]) -> fmt::Result {
         )?;
     page.counter("path_silences_total", "How often the path fell silent.")
         .samples(watched().map(|(name, liveness)| (vec![("path", name)], liveness.silences)))
+}
+
+fn delivery(page: &mut Page<'_>, paths: &[PathStats]) -> fmt::Result {
+    let of = |value: fn(&DeliveryStats) -> f64| {
+        let measured = paths.iter().filter_map(move |path| {
+            let delivery = path.delivery.as_ref()?;
+            Some((vec![("path", &*path.name)], value(delivery)))
+        });
+        measured.collect::<Vec<_>>()
+    };
+    page.gauge(
+        "path_one_way_delay_seconds",
+        "One-way delay to the peer, from its reports.",
+    )
+    .samples(of(|delivery| delivery.one_way_ms / 1e3))?;
+    page.gauge(
+        "path_queueing_delay_seconds",
+        "One-way delay above its recent minimum.",
+    )
+    .samples(of(|delivery| delivery.queueing_ms / 1e3))?;
+    page.gauge(
+        "path_packet_loss_ratio",
+        "Share of packets lost, from the peer's reports.",
+    )
+    .samples(of(|delivery| delivery.loss))
+}
+
+fn repairs(page: &mut Page<'_>, stats: &Stats) -> fmt::Result {
+    let Some(repair) = stats.repair else {
+        return Ok(());
+    };
+    let kinds = |first, copy, again| {
+        let kinds = [("first", first), ("copy", copy), ("repair", again)];
+        kinds.map(|(kind, count): (_, u64)| (vec![("kind", kind)], count))
+    };
+    page.counter(
+        "transmissions_total",
+        "Transmissions of packets: the first, copies sent with it, and repairs of losses.",
+    )
+    .samples(kinds(repair.packets, repair.copies, repair.repairs))?;
+    page.counter(
+        "transmission_bytes_total",
+        "Bytes of transmissions, all headers included.",
+    )
+    .samples(kinds(
+        repair.packet_bytes,
+        repair.copy_bytes,
+        repair.repair_bytes,
+    ))?;
+    page.counter(
+        "packets_given_up_total",
+        "Missing packets that were not repaired, by reason: too late for any path, or no budget.",
+    )
+    .samples([
+        (vec![("reason", "late")], repair.given_up),
+        (vec![("reason", "budget")], repair.unaffordable),
+    ])?;
+    page.counter("reports_total", "Reports received from the peer.")
+        .sample(&[], repair.reports)
 }
 
 fn drops(page: &mut Page<'_>, stats: &Stats) -> fmt::Result {

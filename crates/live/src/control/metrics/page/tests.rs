@@ -1,10 +1,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use polypath_core::event::DropReason;
+use polypath_core::repair::RepairStatistics;
 use polypath_session::event::Counters;
 
 use super::*;
-use crate::stats::{InterfaceStatus, LivenessStats, Missing, session};
+use crate::stats::{DeliveryStats, InterfaceStatus, LivenessStats, Missing, session};
 
 /// Parses a page of either format: contiguous families, each with HELP and TYPE before its samples,
 /// and no duplicate samples.
@@ -91,6 +92,11 @@ fn stats() -> Stats {
         sent: volume(3),
         received: volume(4),
         liveness,
+        delivery: liveness.map(|_| DeliveryStats {
+            one_way_ms: 20.0,
+            queueing_ms: 1.0,
+            loss: 0.01,
+        }),
         ..PathStats::default()
     };
     Stats {
@@ -99,6 +105,15 @@ fn stats() -> Stats {
         uptime_s: 12.5,
         paths: vec![path("lte", Some(liveness)), path("odd \"\\\n name", None)],
         dropped: [(DropReason::Duplicate, 7)].into(),
+        repair: Some(RepairStatistics {
+            packets: 100,
+            copies: 2,
+            repair_bytes: 3500,
+            given_up: 4,
+            unaffordable: 5,
+            reports: 6,
+            ..RepairStatistics::default()
+        }),
         session: session(&Counters::default(), Some(3.5)),
         ..Stats::default()
     }
@@ -186,6 +201,15 @@ fn the_page_is_valid_and_in_base_units() {
         ("path_rtt_variation_seconds", "{path=\"lte\"}", 0.0015),
         ("path_loss_ratio", "{path=\"lte\"}", 0.25),
         ("path_silences_total", "{path=\"lte\"}", 2.0),
+        ("path_one_way_delay_seconds", "{path=\"lte\"}", 0.02),
+        ("path_queueing_delay_seconds", "{path=\"lte\"}", 0.001),
+        ("path_packet_loss_ratio", "{path=\"lte\"}", 0.01),
+        ("transmissions_total", "{kind=\"first\"}", 100.0),
+        ("transmissions_total", "{kind=\"copy\"}", 2.0),
+        ("transmission_bytes_total", "{kind=\"repair\"}", 3500.0),
+        ("packets_given_up_total", "{reason=\"late\"}", 4.0),
+        ("packets_given_up_total", "{reason=\"budget\"}", 5.0),
+        ("reports_total", "", 6.0),
         ("packets_dropped_total", "{reason=\"duplicate\"}", 7.0),
         ("datagrams_rejected_total", "{reason=\"bad-mac\"}", 0.0),
         ("reloads_total", "{outcome=\"refused\"}", 0.0),
