@@ -9,6 +9,7 @@ pub use delivery_oracle::{DELIVERY_TIME, RELAY_SETTLING_TIME, settling_time};
 use polypath_core::frame::{OVER_IPV4, PathId};
 use polypath_core::liveness::LivenessConfig;
 use polypath_core::policy::{PolicyConfig, Weights};
+use polypath_core::repair::{RepairConfig, Share};
 use polypath_core::rng::{Seed, Stream};
 use polypath_core::time::{Duration, Time};
 use polypath_session::session::Limits;
@@ -22,6 +23,8 @@ pub const INTERFACE_MTU: u16 = 1500;
 /// The first seed whose schedule may have the policy `round-robin`; those before it are the same
 /// without and with that policy.
 pub const ROUND_ROBIN_FROM: u64 = 10_000;
+/// The first seed whose schedule may have the policy `in-time`.
+pub const IN_TIME_FROM: u64 = 8_000;
 /// The time for which packets are sent after the calm has settled.
 const CALM_TRAFFIC: Duration = Duration::from_secs(8);
 /// The rate limit of a relay that drops nothing: more than applications and heartbeats need.
@@ -321,6 +324,9 @@ impl Schedule {
         schedule.end = schedule.last_packet_at + DELIVERY_TIME + TAIL;
         fault_intervals::draw(&mut schedule);
         attacks::draw(&mut schedule);
+        if seed.0 >= IN_TIME_FROM {
+            draw_in_time(&mut schedule);
+        }
         if seed.0 >= ROUND_ROBIN_FROM {
             draw_round_robin(&mut schedule);
         }
@@ -428,17 +434,35 @@ fn draw_policy(stream: &mut Stream, path: u8) -> PolicyConfig {
     pick(stream, &policies)
 }
 
+/// The settings of the nodes at first and after each reload.
+fn all_settings(schedule: &mut Schedule) -> impl Iterator<Item = &mut Settings> {
+    let incidents = schedule.incidents.iter_mut();
+    let reloads = incidents.filter_map(|(_, incident)| match incident {
+        Incident::Reload(_, settings) => Some(settings),
+        _ => None,
+    });
+    schedule.nodes.settings.iter_mut().chain(reloads)
+}
+
+/// Replaces half of the policies by `in-time`.
+fn draw_in_time(schedule: &mut Schedule) {
+    let stream = &mut schedule.seed.stream("faults/in-time");
+    for settings in all_settings(schedule) {
+        let config = RepairConfig {
+            deadline: Duration::from_millis(pick(stream, &[20, 100, 200, 1000, 10_000])),
+            redundancy: Share::from_millionths(pick(stream, &[0, 100_000, 1_000_000])),
+        };
+        if stream.chance(0.5) {
+            settings.policy = PolicyConfig::InTime(config);
+        }
+    }
+}
+
 /// Replaces a third of the policies by round robin, in which a third of the paths is a standby.
 fn draw_round_robin(schedule: &mut Schedule) {
     let stream = &mut schedule.seed.stream("faults/round-robin");
     let paths = schedule.paths.len();
-    let settings = (schedule.nodes.settings.iter_mut()).chain(
-        (schedule.incidents.iter_mut()).filter_map(|(_, incident)| match incident {
-            Incident::Reload(_, settings) => Some(settings),
-            _ => None,
-        }),
-    );
-    for settings in settings {
+    for settings in all_settings(schedule) {
         let is_replaced = stream.chance(0.33);
         let mut weights: Vec<u8> = (0..paths).map(|_| pick(stream, &[0, 1, 3])).collect();
         weights[0] = weights[0].max(u8::from(weights.iter().all(|weight| *weight == 0)));

@@ -2,7 +2,7 @@
 
 use polypath_faults::datagram::Host;
 use polypath_faults::mutants::Mutant;
-use polypath_faults::schedule::{AttackKind, ROUND_ROBIN_FROM};
+use polypath_faults::schedule::{AttackKind, IN_TIME_FROM, ROUND_ROBIN_FROM};
 use polypath_faults::violation::Violation;
 use polypath_faults::{Failure, Options, run, run_many};
 use polypath_session::event::Reject;
@@ -66,12 +66,22 @@ fn all_invariants_hold_and_all_faults_are_exercised() {
     }
 }
 
-#[test]
-fn all_invariants_hold_with_round_robin() {
-    let seeds = ROUND_ROBIN_FROM..ROUND_ROBIN_FROM + REDUCED / 4;
+/// Runs a quarter of the reduced number of schedules from the seed `first` on.
+fn check_from(first: u64) {
+    let seeds = first..first + REDUCED / 4;
     let coverage = run_many(seeds, Options::default(), &|_| {});
     let coverage = coverage.unwrap_or_else(|failures| panic!("{failures:#?}"));
     assert!(coverage.required > REDUCED, "{coverage}");
+}
+
+#[test]
+fn all_invariants_hold_with_in_time() {
+    check_from(IN_TIME_FROM);
+}
+
+#[test]
+fn all_invariants_hold_with_round_robin() {
+    check_from(ROUND_ROBIN_FROM);
 }
 
 #[test]
