@@ -22,7 +22,7 @@ import time
 
 NODES = {"a": "loss-a", "b": "loss-b"}
 LINKS = ("p1", "p2")
-POLICIES = ("single-path", "duplicate-acks", "duplicate-all", "probe-and-switch")
+POLICIES = ("single-path", "duplicate-acks", "duplicate-all", "probe-and-switch", "in-time")
 RECEIVER = ("10.77.0.2", 5004)
 SIZE, INTERVAL = 1200, 0.005  # 1.92 Mbit/s
 TOP = pathlib.Path(__file__).resolve().parents[2]
@@ -105,8 +105,10 @@ def transmit(sender, count):
 
 
 def bytes_sent(folder, policy):
-    status = json.loads(run(f"polypath status {folder}/{policy}-a.sock --format json"))
-    return sum(path["sent"]["bytes"] for path in status["paths"])
+    """The bytes of datagrams that both nodes have sent."""
+    files = [f"{folder}/{policy}-{node}.sock" for node in NODES]
+    paths = [json.loads(run(f"polypath status {file} --format json"))["paths"] for file in files]
+    return sum(path["sent"]["bytes"] for node in paths for path in node)
 
 
 def wilson(lost, count):
