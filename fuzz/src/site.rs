@@ -288,8 +288,10 @@ impl Site {
                     self.transmit(Host::Node(end), path, to, datagram);
                 }
                 Output::Reply { path, datagram } => {
-                    let to = source.map(|source| node.reply_to(source));
-                    effects.count_sent(&datagram);
+                    let to = source.and_then(|source| node.reply_to(source, &datagram));
+                    if to.is_some() {
+                        effects.count_sent(&datagram);
+                    }
                     self.transmit(Host::Node(end), path, to, datagram);
                 }
                 Output::Authenticated { .. } => {

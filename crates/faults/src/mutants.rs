@@ -26,6 +26,8 @@ pub enum Mutant {
     RepliesToRejected,
     /// A node sends a datagram on the path of each datagram that it rejects.
     SendsOnRejected,
+    /// A node sends its peer the cookies for other addresses.
+    MisdirectsCookies,
     /// An impostor has the key of the node that it replaces.
     ImpostorHasKey,
     /// A node does nothing at its deadlines.

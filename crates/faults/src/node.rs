@@ -192,10 +192,17 @@ impl Node {
         self.peer[path.index()].get()
     }
 
-    /// The destination of a reply to an unauthenticated datagram.
+    /// The destination of `reply`, which answers an unauthenticated datagram; `None` if it is not
+    /// sent.
     #[must_use]
-    pub fn reply_to(&self, source: Address) -> Address {
-        self.peer[source.path.index()].reply_to(source)
+    pub fn reply_to(&self, source: Address, reply: &[u8]) -> Option<Address> {
+        let peer = &self.peer[source.path.index()];
+        let to = peer.reply_to(source, reply);
+        if self.mutant == Mutant::MisdirectsCookies {
+            to.or(peer.get())
+        } else {
+            to
+        }
     }
 
     /// Learns the source of an authentic datagram; returns whether the peer's address has changed.

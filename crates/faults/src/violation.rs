@@ -65,6 +65,14 @@ pub enum Violation {
         /// The destination.
         to: Address,
     },
+    /// A node or a relay sent a cookie to another address than the one that it covers.
+    #[error("{host} sent {to} a cookie for another address", host = host.name())]
+    MisdirectedCookie {
+        /// The node or relay.
+        host: Host,
+        /// The destination.
+        to: Address,
+    },
     /// A relay forwarded more bytes than it received.
     #[error("a relay forwarded {sent} B for the {received} B of datagram #{id}")]
     Amplified {

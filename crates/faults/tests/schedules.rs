@@ -123,8 +123,9 @@ fn violation(mutant: Mutant, first: u64) -> Violation {
 #[test]
 fn every_mutant_is_detected() {
     use Violation::{
-        ActedOnForgery, Amplified, DeliveredToImpostor, DuplicateDelivery, ForgedDelivery, Missing,
-        MtuNotFound, MtuTooLarge, OverCapacity, StuckDeadline, UnprovenDestination,
+        ActedOnForgery, Amplified, DeliveredToImpostor, DuplicateDelivery, ForgedDelivery,
+        MisdirectedCookie, Missing, MtuNotFound, MtuTooLarge, OverCapacity, StuckDeadline,
+        UnprovenDestination,
     };
     let detected_from = |first, mutant, is_expected: fn(&Violation) -> bool| {
         let violation = violation(mutant, first);
@@ -142,6 +143,9 @@ fn every_mutant_is_detected() {
     });
     detected(Mutant::SendsOnRejected, |v| {
         matches!(v, ActedOnForgery { .. })
+    });
+    detected(Mutant::MisdirectsCookies, |v| {
+        matches!(v, MisdirectedCookie { .. })
     });
     detected(Mutant::ImpostorHasKey, |v| {
         matches!(v, ForgedDelivery { .. } | DeliveredToImpostor { .. })

@@ -2,6 +2,8 @@
 
 use std::net::{IpAddr, SocketAddr};
 
+use crate::datagram::COOKIE_REPLY;
+
 /// Length of an IPv6 address in bytes.
 const IP_LEN: usize = 16;
 /// Length of the network of an IPv6 host in bytes (RFC 4291, section 2.5.4).
@@ -79,14 +81,17 @@ impl<A: Copy + PartialEq> PeerAddress<A> {
         self.address
     }
 
-    /// The destination of a reply to an unauthenticated datagram from `source`.
+    /// The destination of `reply`, which answers an unauthenticated datagram from `source`: the
+    /// configured address, or otherwise the source.
+    ///
+    /// A cookie goes only to the source that it covers: `None` if another address is configured.
+    /// Otherwise anyone could make this node send its peer cookies that the peer cannot use.
     #[must_use]
-    pub fn reply_to(&self, source: A) -> A {
-        if self.learns {
-            source
-        } else {
-            self.address.unwrap_or(source)
-        }
+    pub fn reply_to(&self, source: A, reply: &[u8]) -> Option<A> {
+        let configured = self.address.filter(|_| !self.learns);
+        let to = configured.unwrap_or(source);
+        let is_cookie = reply.first() == Some(&COOKIE_REPLY);
+        (to == source || !is_cookie).then_some(to)
     }
 
     /// Learns the source of an authentic datagram; returns whether the peer's address has changed.
@@ -110,6 +115,7 @@ impl From<u32> for Source {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::datagram::RESPONSE;
 
     #[test]
     fn a_source_has_the_network_of_its_address() {
@@ -127,11 +133,16 @@ mod tests {
         );
     }
 
+    const RESPONDS: [u8; 1] = [RESPONSE];
+    const GIVES_COOKIE: [u8; 1] = [COOKIE_REPLY];
+
     #[test]
     fn a_learned_address_follows_the_peer() {
         let mut peer = PeerAddress::configured(None);
         assert_eq!(peer.get(), None);
-        assert_eq!(peer.reply_to(3), 3);
+        for reply in [RESPONDS, GIVES_COOKIE] {
+            assert_eq!(peer.reply_to(3, &reply), Some(3));
+        }
         assert_eq!(peer.get(), None);
         assert!(peer.update(1));
         assert!(!peer.update(1));
@@ -144,7 +155,9 @@ mod tests {
         let mut peer = PeerAddress::configured(Some(1));
         assert!(!peer.update(2));
         assert_eq!(peer.get(), Some(1));
-        assert_eq!(peer.reply_to(2), 1);
+        assert_eq!(peer.reply_to(2, &RESPONDS), Some(1));
+        assert_eq!(peer.reply_to(2, &GIVES_COOKIE), None);
+        assert_eq!(peer.reply_to(1, &GIVES_COOKIE), Some(1));
     }
 
     #[test]

@@ -31,8 +31,8 @@
 //! once a response has brought them or a datagram has confirmed them. A replayed initiation
 //! therefore gets a response at most.
 //!
-//! **Addresses.** An initiation is answered to its source address, and to the known addresses of
-//! the peer on other paths. Only a datagram that opens under agreed keys, or a response that
+//! **Addresses.** An initiation is answered to the configured address of the peer or, without one, to
+//! its source, and to the known addresses of the peer on other paths. Only a datagram that opens under agreed keys, or a response that
 //! completes a handshake, reveals the peer's address ([`Output::Authenticated`]): after a restart a
 //! node cannot distinguish a replayed initiation from a new one. The initiator's hellos reveal its
 //! address on every path.

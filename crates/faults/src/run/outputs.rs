@@ -1,7 +1,7 @@
 //! The outputs of a node: performed in the simulation, and checked.
 
 use bytes::Bytes;
-use polypath_session::datagram::INITIATION;
+use polypath_session::datagram::{COOKIE_REPLY, INITIATION};
 use polypath_session::tunnel::Output;
 
 use super::Run;
@@ -29,7 +29,7 @@ impl Run<'_> {
                 datagram: reply, ..
             } => {
                 if let Some(datagram) = datagram {
-                    self.reply(end, datagram.source, reply);
+                    self.reply(end, datagram.source, reply)?;
                 }
             }
             Output::Authenticated { .. } => {
@@ -52,13 +52,15 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Sends the response to an initiation, which may be a replay: to its source, or to the
-    /// configured address.
-    fn reply(&mut self, end: End, source: Address, bytes: Bytes) {
+    /// Sends the response or cookie for an initiation, which may be a replay: to its source, or to
+    /// the configured address.
+    fn reply(&mut self, end: End, source: Address, bytes: Bytes) -> Result<(), Violation> {
         let node = self.slot(end).node.as_ref();
-        if let Some(to) = node.map(|node| node.reply_to(source)) {
+        if let Some(to) = node.and_then(|node| node.reply_to(source, &bytes)) {
+            check_cookie(Host::Node(end), source, to, &bytes)?;
             self.send_from_node(end, to, bytes);
         }
+        Ok(())
     }
 
     pub(super) fn learn_address(&mut self, end: End, source: Address) -> Result<(), Violation> {
@@ -169,4 +171,17 @@ impl Run<'_> {
             bytes,
         }
     }
+}
+
+/// Checks that a cookie in reply to a datagram from `source` goes to that source, which it covers.
+pub(super) fn check_cookie(
+    host: Host,
+    source: Address,
+    to: Address,
+    reply: &Bytes,
+) -> Result<(), Violation> {
+    if reply.first() == Some(&COOKIE_REPLY) && to != source {
+        return Err(Violation::MisdirectedCookie { host, to });
+    }
+    Ok(())
 }

@@ -13,6 +13,7 @@ use polypath_session::event::{Reject, SessionEvent};
 use polypath_session::relay::{CAPACITY, Input, Output, Relay, RelayConfig, RelayEvent};
 
 use super::Run;
+use super::outputs::check_cookie;
 use crate::coverage::Coverage;
 use crate::datagram::{Address, End, Host, Provenance, TestDatagram};
 use crate::mutants::Mutant;
@@ -289,6 +290,9 @@ impl Run<'_> {
                     .is_some_and(|slot| slot.proven.contains(&to));
                 if !is_proven && !datagram.is_some_and(is_answer) {
                     return Err(Violation::UnprovenDestination { host, to });
+                }
+                if let Some(datagram) = datagram {
+                    check_cookie(host, datagram.source, to, &bytes)?;
                 }
                 self.transmit(RelaySlot::address(path), to, Provenance::Genuine, bytes);
             }

@@ -135,10 +135,12 @@ impl Paths {
         }
     }
 
-    /// Replies to a datagram from `source` that does not prove the peer's address.
+    /// Replies to a datagram from `source` that does not prove the peer's address; drops a cookie
+    /// for a source that is not the configured address.
     pub(super) fn reply(&mut self, path: PathId, source: SocketAddr, datagram: Bytes) {
-        if let Some(path) = self.all.get_mut(path.index()) {
-            let to = path.remote.reply_to(source);
+        if let Some(path) = self.all.get_mut(path.index())
+            && let Some(to) = path.remote.reply_to(source, &datagram)
+        {
             path.has_replied |= datagram.first() == Some(&RESPONSE);
             path.flush();
             path.outgoing.push(datagram);
@@ -276,6 +278,7 @@ mod tests {
     use super::*;
     use crate::config::LivenessSetting;
     use polypath_core::policy::PolicyConfig;
+    use polypath_session::datagram::COOKIE_REPLY;
     use std::net::UdpSocket;
     use std::thread::sleep;
     use std::time;
@@ -284,6 +287,44 @@ mod tests {
     fn datagrams_of_all_paths_are_dequeued_in_order_of_arrival() {
         check_order(false);
         check_order(true);
+    }
+
+    /// The first bytes of the datagrams that arrive at `socket`.
+    fn received(socket: &UdpSocket) -> Vec<u8> {
+        let mut buffer = [0; 100];
+        let receive = || socket.recv(&mut buffer).ok().map(|_| buffer[0]);
+        std::iter::from_fn(receive).collect()
+    }
+
+    /// A stranger who floods a node with initiations does not make it flood its peer.
+    #[test]
+    fn a_cookie_for_a_stranger_does_not_go_to_the_configured_peer() {
+        let [peer, stranger] = [(); 2].map(|()| {
+            let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+            socket.set_nonblocking(true).unwrap();
+            socket
+        });
+        let [at_peer, at_stranger] = [&peer, &stranger].map(|socket| socket.local_addr().unwrap());
+        for (remote, expected) in [
+            (Some(at_peer), [vec![RESPONSE, COOKIE_REPLY], vec![]]),
+            (None, [vec![COOKIE_REPLY], vec![RESPONSE, COOKIE_REPLY]]),
+        ] {
+            let config = PathConfig {
+                remote,
+                ..PathConfig::at("127.0.0.1:0", None)
+            };
+            let socket = PathSocket::open(&config).unwrap();
+            let policy = PolicyConfig::DuplicateAll {};
+            let silence_detector = SilenceDetector::new(1, policy, LivenessSetting::default());
+            let clock = Clock::starting_now();
+            let mut paths =
+                Paths::new(&[config], vec![socket], 100, clock, silence_detector, false);
+            for kind in [RESPONSE, COOKIE_REPLY] {
+                paths.reply(PathId(0), at_stranger, vec![kind; 33].into());
+            }
+            paths.reply(PathId(0), at_peer, vec![COOKIE_REPLY; 33].into());
+            assert_eq!([&peer, &stranger].map(received), expected, "{remote:?}");
+        }
     }
 
     fn check_order(gro_enabled: bool) {

@@ -110,7 +110,8 @@ pub enum Output {
         /// Its bytes.
         datagram: Bytes,
     },
-    /// Send this datagram to the source address of the datagram just received.
+    /// Reply with this datagram to the datagram just received
+    /// ([`PeerAddress::reply_to`](crate::address::PeerAddress::reply_to)).
     ///
     /// It is the response to an initiation, or a cookie. The initiation may be a replay or forged, so
     /// its source is not necessarily the peer's address.

@@ -1,7 +1,8 @@
 //! The path on which the peer's initiation is answered.
 //!
-//! An initiation is sent on every path, and its first copy is answered: to its source on the path
-//! where it was received, and to the peer's address on other paths where that is known. If the
+//! An initiation is sent on every path, and its first copy is answered: on the path where it was
+//! received, to its source unless the peer's address is configured, and on other paths to the peer's
+//! address where that is known. If the
 //! response is lost, the peer tries again, and the first copy probably arrives on the same path as
 //! before. That path is therefore skipped next time, and a copy on another path is answered. If no
 //! other path brings a copy, all paths are eligible again for the following initiation.

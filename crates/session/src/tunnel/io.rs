@@ -64,8 +64,8 @@ pub enum Output {
         /// Its bytes.
         datagram: Bytes,
     },
-    /// Send this datagram to the source address of the datagram just received, which is not
-    /// necessarily the peer's.
+    /// Reply with this datagram to the datagram just received, whose source is not necessarily the
+    /// peer's address ([`PeerAddress::reply_to`](crate::address::PeerAddress::reply_to)).
     Reply {
         /// The path.
         path: PathId,
