@@ -138,11 +138,16 @@ impl RelayPath {
         step(&mut self.relay, self.last, wake, &mut |output| {
             outputs.push(output);
         });
+        // The filter passes what has a node's address, so that no share of it reduces what is read.
+        let nodes = Side::ALL.map(|side| self.relay.address(side));
+        let is_stranger = !nodes.contains(&source);
         for output in outputs {
             match output {
                 Output::Send { to, datagram } => self.send(&datagram, to),
                 Output::Event(event) => {
-                    if let RelayEvent::Rejected(reason) = event {
+                    if let RelayEvent::Rejected(reason) = event
+                        && is_stranger
+                    {
                         self.flood.count(reason);
                     }
                     self.log.event(event, source);

@@ -107,7 +107,8 @@ impl Alarm {
 }
 
 impl FloodGuard {
-    /// Counts a datagram of a stranger that was rejected for `reason`.
+    /// Counts a datagram of a stranger that was rejected for `reason`; none from an address that the
+    /// filter passes.
     pub(crate) fn count(&mut self, reason: Reject) {
         match reason {
             Reject::UnknownIndex
@@ -176,6 +177,12 @@ impl FloodGuard {
             let wanted = self.wanted(admitted());
             self.apply(socket, Some(wanted));
         }
+    }
+
+    /// The share of handshakes that passes the filter while one is attached.
+    #[cfg(test)]
+    pub(crate) fn handshakes(&self) -> Handshakes {
+        self.share.handshakes()
     }
 
     fn wanted(&self, admitted: Admitted) -> Filter {

@@ -5,7 +5,7 @@ use std::time;
 use polypath_core::frame::PathId;
 use polypath_core::units::Rate;
 use polypath_session::address::Source;
-use polypath_session::datagram::TRANSPORT;
+use polypath_session::datagram::{INITIATION, INITIATION_LEN, TRANSPORT};
 use polypath_session::entropy::BoxedEntropy;
 use polypath_session::key::{PrivateKey, PublicKey};
 use polypath_session::relay::RelayConfig;
@@ -14,6 +14,7 @@ use polypath_session::session::{self, Limits, Session, SessionConfig};
 use super::*;
 use crate::config::relay::RelayedNode;
 use crate::keys::SystemEntropy;
+use crate::udp::filter::Handshakes;
 use crate::udp::flood::MANY_PER_SECOND;
 
 /// Bytes of a frame that takes some 10 ms at the rate of the path.
@@ -187,4 +188,32 @@ fn during_a_flood_nodes_are_forwarded_and_can_reconnect() {
         sleep(time::Duration::from_millis(10));
     }
     panic!("it does not join");
+}
+
+/// An attacker spoofs the address of a node, whose datagrams all pass the filter. Before, each second
+/// halved the share of handshakes that strangers were left, down to one in 65536: a node that had
+/// moved could not join.
+#[test]
+fn a_flood_from_the_address_of_a_node_leaves_strangers_their_share() {
+    const READ: u64 = 25_000;
+    let _quiet = crate::test_lock::exclusive();
+    let (mut path, nodes) = joined(Clock::starting_now());
+    let mut initiation = vec![0; INITIATION_LEN];
+    initiation[0] = INITIATION;
+    let mut second = |source, until: u64| {
+        while path.stats().rejected["bad-mac"] < until {
+            for _ in 0..1_000 {
+                let datagram = initiation.clone().into();
+                path.wake(path.last, Wake::Input(Input { source, datagram }));
+            }
+        }
+        path.guard();
+        path.flood.handshakes()
+    };
+    for (node, seconds) in nodes.iter().zip([1, 2]) {
+        let source = node.socket.local_addr().unwrap();
+        assert_eq!(second(source, READ * seconds), Handshakes::All);
+    }
+    let stranger = "127.0.0.1:9".parse().unwrap();
+    assert_eq!(second(stranger, READ * 3), Handshakes::OneIn(2));
 }
