@@ -6,8 +6,8 @@ use crate::datagram::COOKIE_REPLY;
 
 /// Length of an IPv6 address in bytes.
 const IP_LEN: usize = 16;
-/// Length of the network of an IPv6 host in bytes (RFC 4291, section 2.5.4).
-const NETWORK_LEN: usize = 8;
+/// Length in bytes of the network of an IPv6 site, whose hosts use any address in it (RFC 6177).
+const SITE_LEN: usize = 6;
 
 /// The source of a datagram, which cookies cover: an IPv6 address, or an IPv4 address mapped to one
 /// (RFC 4291, section 2.5.5.2), and a port.
@@ -25,11 +25,11 @@ impl Source {
         &self.0
     }
 
-    /// The network whose hosts one sender may have: an IPv4 address, or the first 64 bits of an IPv6
+    /// The network that one sender may have: an IPv4 address, or the first 48 bits of an IPv6
     /// address.
     pub(crate) fn network(&self) -> &[u8] {
         let is_mapped = self.0[..10] == [0; 10] && self.0[10..12] == [0xff; 2];
-        let len = if is_mapped { IP_LEN } else { NETWORK_LEN };
+        let len = if is_mapped { IP_LEN } else { SITE_LEN };
         &self.0[..len]
     }
 }
@@ -124,7 +124,12 @@ mod tests {
         assert_eq!(network("192.0.2.1:7"), network("192.0.2.1:8"));
         assert_ne!(network("192.0.2.1:7"), network("192.0.2.2:7"));
         assert_eq!(network("[2001:db8::1]:7"), network("[2001:db8::2]:8"));
-        assert_ne!(network("[2001:db8::1]:7"), network("[2001:db8:0:1::1]:7"));
+        assert_eq!(
+            network("[2001:db8::1]:7"),
+            network("[2001:db8:0:ff::1]:7"),
+            "a host of a /56 has 256 networks of 64 bits"
+        );
+        assert_ne!(network("[2001:db8::1]:7"), network("[2001:db8:1::1]:7"));
         assert_ne!(source("192.0.2.1:7"), source("192.0.2.1:8"));
         assert_eq!(source("192.0.2.1:7"), source("[::ffff:192.0.2.1]:7"));
         assert_eq!(

@@ -33,7 +33,8 @@ use crate::gcra::Gcra;
 /// processor.
 const RATE: RateLimit = RateLimit::per_second(20, 20);
 /// The limit of each bucket of senders with a cookie: twice what a peer sends, and 15 % of a
-/// processor if all buckets are exhausted, which takes as many hosts that receive cookies.
+/// processor if all buckets are exhausted. That takes an attacker who receives cookies in some 1500
+/// networks: the secret distributes them at random.
 const COOKIE_RATE: RateLimit = RateLimit::per_second(4, 8);
 /// The number of buckets of senders with a cookie.
 const COOKIE_BUCKETS: usize = 256;
