@@ -1,8 +1,6 @@
 //! The two messages of the Noise IK handshake, and the checks before a response.
 
 use bytes::Bytes;
-use polypath_core::frame::PathId;
-use polypath_core::policy::PathSet;
 use snow::{HandshakeState, StatelessTransportState};
 
 use crate::datagram::{
@@ -53,8 +51,6 @@ pub(crate) struct Initiation {
     pub(crate) index: u32,
     /// The datagram, without a cookie MAC.
     pub(crate) datagram: Bytes,
-    /// The paths on which a cookie has already caused it to be sent again.
-    repeated: PathSet,
     state: HandshakeState,
 }
 
@@ -83,7 +79,6 @@ impl Initiation {
         Ok(Self {
             index: own.index,
             datagram: bytes.into(),
-            repeated: PathSet::EMPTY,
             state,
         })
     }
@@ -93,13 +88,6 @@ impl Initiation {
         let mut bytes = self.datagram.to_vec();
         write_mac(&mut bytes, &MacKey::from_short(cookie));
         bytes.into()
-    }
-
-    /// Notes that it is sent again on `path`; returns whether it was not before.
-    pub(crate) fn mark_repeated(&mut self, path: PathId) -> bool {
-        let before = self.repeated;
-        self.repeated = before.with(path);
-        self.repeated != before
     }
 
     /// Its MAC, which a cookie reply covers.

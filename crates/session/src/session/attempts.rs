@@ -241,21 +241,19 @@ impl Attempts {
         })
     }
 
-    /// Handles a cookie for the pending initiation; returns that with the cookie, unless a cookie
-    /// has already caused it to be sent again on this path.
+    /// Handles a cookie for the pending initiation; returns that with the cookie, unless it was
+    /// already sent again on this path with this or enough other ones.
     pub(super) fn on_cookie(
         &mut self,
         now: Time,
         path: PathId,
         reply: &CookieReply<'_>,
     ) -> Result<Option<Bytes>, Reject> {
-        let initiation = self.pending.as_mut().ok_or(Reject::UnexpectedCookie)?;
-        let key = &self.macs.peer_cookies;
-        if !(self.cookies).store(now, path, reply, initiation.mac(), key) {
-            return Err(Reject::UnexpectedCookie);
-        }
-        let is_first = initiation.mark_repeated(path);
-        Ok(self.pending_datagram(now, path).filter(|_| is_first))
+        let initiation = self.pending.as_ref().ok_or(Reject::UnexpectedCookie)?;
+        let (key, local) = (&self.macs.peer_cookies, &mut self.local);
+        let draw = || local.draw().map(u32::from_be_bytes);
+        let cookie = (self.cookies).receive(now, path, reply, initiation.mac(), key, draw)?;
+        Ok(cookie.map(|cookie| initiation.with_cookie(&cookie)))
     }
 
     /// Decrypts an initiation after the cheap checks; its sender is not yet compared with the peer.

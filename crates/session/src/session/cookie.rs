@@ -7,7 +7,7 @@
 //! receives no cookie (`WireGuard`'s paper, section 5.4.7).
 //!
 //! The MAC of a cookie reply covers that of the initiation, so that only someone who observed the
-//! initiation and knows the responder's public key can forge one. Unlike `WireGuard`'s, the cookie is
+//! initiation and knows the responder's public key can forge one ([`CookieJar`]). Unlike `WireGuard`'s, the cookie is
 //! not encrypted, since the key of that encryption follows from the same public key.
 
 use bytes::Bytes;
@@ -17,11 +17,14 @@ use polypath_core::time::{Duration, Time};
 use crate::address::Source;
 use crate::datagram::{Authenticator, COOKIE_REPLY, COOKIE_REPLY_LEN, CookieReply};
 use crate::entropy::EntropyError;
+use crate::event::Reject;
 use crate::mac::{MAC_KEY_LEN, MAC_LEN, MacKey, Tag};
 
 /// The time after which a responder changes its secret, and an initiator forgets a cookie. A secret
 /// is valid for twice as long.
 pub(super) const COOKIE_LIFETIME: Duration = Duration::from_secs(120);
+/// Different cookies with which an initiation is sent again on a path, at most.
+const MAX_REPETITIONS: u32 = 2;
 
 /// The secrets of a responder.
 #[derive(Default)]
@@ -84,13 +87,23 @@ impl CookieSecrets {
     }
 }
 
-/// The cookies that an initiator has received, by path.
+/// The cookies that an initiator has received, one for each path.
+///
+/// Anyone who observes an initiation and knows the responder's public key can forge replies to it.
+/// Therefore the first [`MAX_REPETITIONS`] different cookies are tried at once, and the one that
+/// later initiations carry is a random one of all: an attacker who forges n replies to each
+/// initiation leaves at least one attempt in n + 1 the cookie of the responder.
 pub(super) struct CookieJar(Vec<Option<ReceivedCookie>>);
 
 #[derive(Clone, Copy)]
 struct ReceivedCookie {
     cookie: Tag,
     expires: Time,
+    /// The MAC of the initiation that it was a reply to.
+    initiation: Tag,
+    /// Different cookies in replies to that initiation, except that one which is not kept counts
+    /// again if it is repeated.
+    replies: u32,
 }
 
 impl CookieJar {
@@ -104,24 +117,47 @@ impl CookieJar {
         (now < received.expires).then_some(received.cookie)
     }
 
-    /// Stores the cookie of a reply to the initiation with the MAC `initiation`; returns whether the
-    /// reply is authentic. `key` is that of the peer's cookie replies.
-    pub(super) fn store(
+    /// Handles a reply to the initiation with the MAC `initiation`; `key` is that of the peer's cookie
+    /// replies, and `draw` draws a random number. Returns the cookie if the initiation is to be sent
+    /// again with it.
+    ///
+    /// # Errors
+    /// [`Reject::UnexpectedCookie`] if the reply is not authentic.
+    pub(super) fn receive(
         &mut self,
         now: Time,
         path: PathId,
         reply: &CookieReply<'_>,
         initiation: &[u8],
         key: &MacKey,
-    ) -> bool {
-        let is_authentic = key.verify(&[initiation, reply.cookie], reply.mac);
-        if let Some(slot) = self.0.get_mut(path.index()).filter(|_| is_authentic) {
-            let mut cookie = Tag::default();
-            cookie.copy_from_slice(reply.cookie);
-            let expires = now + COOKIE_LIFETIME;
-            *slot = Some(ReceivedCookie { cookie, expires });
+        draw: impl FnOnce() -> Result<u32, EntropyError>,
+    ) -> Result<Option<Tag>, Reject> {
+        if !key.verify(&[initiation, reply.cookie], reply.mac) {
+            return Err(Reject::UnexpectedCookie);
         }
-        is_authentic
+        let slot = self.0.get_mut(path.index()).ok_or(Reject::UnknownPath)?;
+        let mut new = ReceivedCookie {
+            cookie: Tag::default(),
+            expires: now + COOKIE_LIFETIME,
+            initiation: Tag::default(),
+            replies: 1,
+        };
+        new.cookie.copy_from_slice(reply.cookie);
+        new.initiation.copy_from_slice(initiation);
+        let Some(kept) = slot.as_mut().filter(|kept| kept.initiation == initiation) else {
+            *slot = Some(new);
+            return Ok(Some(new.cookie));
+        };
+        if kept.cookie == new.cookie {
+            return Ok(None);
+        }
+        kept.replies = kept.replies.saturating_add(1);
+        new.replies = kept.replies;
+        // Each of the cookies so far is then kept with the same probability.
+        if draw().is_ok_and(|number| number % new.replies == 0) {
+            *kept = new;
+        }
+        Ok((new.replies <= MAX_REPETITIONS).then_some(new.cookie))
     }
 }
 

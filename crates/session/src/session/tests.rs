@@ -8,6 +8,7 @@ use net::{DELAY, Delivery, Net, PATHS, WALL, config, end, lossless};
 
 mod attacks;
 mod clock;
+mod floods;
 mod net;
 mod preshared;
 mod renewal;
