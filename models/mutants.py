@@ -179,8 +179,8 @@ MUTANTS = [
         [
             Edit(
                 "session/attempts.rs",
-                "if self.is_duplicate(message) {\n",
-                "if self.is_duplicate(message) {\n"
+                "if is_copy {\n",
+                "if is_copy {\n"
                 "            if MUTANT { self.schedule.deadline = now + backoff(9); }\n",
             )
         ],

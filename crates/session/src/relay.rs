@@ -204,13 +204,6 @@ impl<A: Copy + PartialEq + Into<Source>> Relay<A> {
         message: &InitiationMessage<'_>,
         out: &mut impl FnMut(Output<A>),
     ) -> Result<(), Reject> {
-        if self
-            .peers
-            .iter()
-            .any(|peer| peer.session.is_duplicate(message))
-        {
-            return Err(Reject::HandshakeCopy);
-        }
         let address = source.into();
         let mut sessions = self.peers.iter().map(|peer| &peer.session);
         let origin = Origin {
@@ -219,9 +212,8 @@ impl<A: Copy + PartialEq + Into<Source>> Relay<A> {
             is_peer_address: sessions.any(|session| session.is_peer_address(PATH, address)),
         };
         let [first, second] = &mut self.peers;
-        let read = (first.session).read_initiation(now, &origin, message, |mac| {
-            second.session.verify_session_mac(mac)
-        });
+        let other = Some(&second.session);
+        let read = (first.session).read_initiation(now, &origin, message, other);
         let initiation = match read {
             Ok(initiation) => initiation,
             Err(InitiationError::Rejected(reason)) => return Err(reason),

@@ -6,7 +6,7 @@ use polypath_core::machine::{Wake, step};
 use polypath_core::rng::{Seed, Stream};
 use proptest::prelude::*;
 
-use crate::datagram::{INITIATION, INITIATION_LEN, OVERHEAD, TRANSPORT};
+use crate::datagram::{INITIATION, INITIATION_LEN, OVERHEAD, SESSION_MAC_OFFSET, TRANSPORT};
 use crate::key::PrivateKey;
 use crate::session::{Limits, SILENCE_TIMEOUT};
 
@@ -237,6 +237,26 @@ fn unknown_keys_and_replays_are_not_answered() {
     assert!(site.relay.rejected(Reject::HandshakeCopy) > 0);
     assert!(site.relay.counters(Side::First).rejected(Reject::Replayed) > 0);
     assert_eq!(site.relay.address(Side::First), Some(10));
+}
+
+/// The MAC is verified before anything else: who does not know the relay's public key learns nothing
+/// of what the relay has accepted.
+#[test]
+fn an_accepted_initiation_with_another_mac_is_no_copy() {
+    let mut site = Site::established(FAST);
+    let received = site.received.clone();
+    let initiations = received.iter().filter(|entry| entry.1[0] == INITIATION);
+    let mut count = 0;
+    for (_, accepted) in initiations {
+        let mut altered = accepted.to_vec();
+        altered[SESSION_MAC_OFFSET - 1] ^= 1;
+        site.arrive(ATTACKER, altered.into());
+        count += 1;
+        assert_eq!(site.relay.rejected(Reject::BadMac), count);
+        site.arrive(ATTACKER, accepted.clone());
+        assert_eq!(site.relay.rejected(Reject::HandshakeCopy), count);
+    }
+    assert_eq!(count, 2, "one of each node");
 }
 
 #[test]

@@ -257,15 +257,17 @@ impl Attempts {
     }
 
     /// Decrypts an initiation after the cheap checks; its sender is not yet compared with the peer.
-    /// `has_session_mac` returns whether its session MAC is valid.
+    /// `is_copy` is whether it is a copy of one that was accepted last, and `has_session_mac` returns
+    /// whether its session MAC is valid.
     pub(super) fn read_initiation(
         &mut self,
         now: Time,
         origin: &Origin,
         message: &InitiationMessage<'_>,
+        is_copy: bool,
         has_session_mac: impl FnOnce(&Authenticator<'_>) -> bool,
     ) -> Result<ReceivedInitiation, InitiationError> {
-        match self.admit(now, origin, message, has_session_mac) {
+        match self.admit(now, origin, message, is_copy, has_session_mac) {
             Ok(()) => {}
             Err(Reject::CookieRequired) => return Err(self.cookie_reply(now, origin, message)),
             Err(reason) => return Err(InitiationError::Rejected(reason)),
@@ -359,10 +361,11 @@ impl Attempts {
         now: Time,
         origin: &Origin,
         message: &InitiationMessage<'_>,
+        is_copy: bool,
         has_session_mac: impl FnOnce(&Authenticator<'_>) -> bool,
     ) -> Result<(), Reject> {
         self.macs.check(&message.handshake)?;
-        if self.is_duplicate(message) {
+        if is_copy {
             return Err(Reject::HandshakeCopy);
         }
         let ephemeral = message.handshake.ephemeral();

@@ -27,7 +27,7 @@ impl Session {
             source,
             is_peer_address: self.is_peer_address(path, source),
         };
-        match self.read_initiation(now, &origin, message, |_| false) {
+        match self.read_initiation(now, &origin, message, None) {
             Ok(initiation) => {
                 let ephemeral = initiation.ephemeral;
                 let accepted = self.accept_initiation(now, path, initiation, out);
@@ -48,18 +48,23 @@ impl Session {
         }
     }
 
-    /// Decrypts an initiation, regardless of its sender. `has_other_mac` returns whether its session
-    /// MAC is valid in another session of this node.
+    /// Decrypts an initiation, regardless of its sender. `other` is another session that it may belong
+    /// to, under the same static key.
     pub(crate) fn read_initiation(
         &mut self,
         now: Time,
         origin: &Origin,
         message: &InitiationMessage<'_>,
-        has_other_mac: impl FnOnce(&Authenticator<'_>) -> bool,
+        other: Option<&Session>,
     ) -> Result<ReceivedInitiation, InitiationError> {
-        let keys = &self.keys;
-        let is_valid = |mac: &Authenticator<'_>| keys.verify_session_mac(mac) || has_other_mac(mac);
-        (self.attempts).read_initiation(now, origin, message, is_valid)
+        let is_copy =
+            self.is_duplicate(message) || other.is_some_and(|other| other.is_duplicate(message));
+        let keys = [Some(&self.keys), other.map(|other| &other.keys)];
+        let is_valid = |mac: &Authenticator<'_>| {
+            let mut keys = keys.into_iter().flatten();
+            keys.any(|keys| keys.verify_session_mac(mac))
+        };
+        (self.attempts).read_initiation(now, origin, message, is_copy, is_valid)
     }
 
     /// Whether the newest authentic datagram on `path` came from `source`.
@@ -67,13 +72,8 @@ impl Session {
         self.sources.get(path.index()) == Some(&Some(source))
     }
 
-    /// Whether the session MAC of an initiation is valid in this session.
-    pub(crate) fn verify_session_mac(&self, mac: &Authenticator<'_>) -> bool {
-        self.keys.verify_session_mac(mac)
-    }
-
     /// Whether this is a copy of the last accepted initiation.
-    pub(crate) fn is_duplicate(&self, message: &InitiationMessage<'_>) -> bool {
+    fn is_duplicate(&self, message: &InitiationMessage<'_>) -> bool {
         self.attempts.is_duplicate(message)
     }
 
