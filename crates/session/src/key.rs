@@ -32,9 +32,10 @@ pub struct PrivateKey(Secret);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PresharedKey(Secret);
 
-/// Secret bytes in one place of the heap, so that no move leaves a copy behind.
+/// Secret bytes in one place of the heap, so that no move leaves a copy behind. They are erased when
+/// they are dropped.
 #[derive(Clone, PartialEq, Eq)]
-struct Secret(Box<Zeroizing<[u8; KEY_LEN]>>);
+pub(crate) struct Secret(Box<Zeroizing<[u8; KEY_LEN]>>);
 
 /// A text is not a valid key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -59,7 +60,7 @@ impl PrivateKey {
     /// The key's bytes.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8; KEY_LEN] {
-        &self.0.0
+        self.0.as_bytes()
     }
 
     /// The key in base64, the format of key files.
@@ -78,7 +79,7 @@ impl PresharedKey {
     /// The key's bytes.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8; KEY_LEN] {
-        &self.0.0
+        self.0.as_bytes()
     }
 
     /// The key in base64, the format of key files.
@@ -89,10 +90,16 @@ impl PresharedKey {
 }
 
 impl Secret {
-    fn generate(entropy: &mut dyn Entropy) -> Result<Self, EntropyError> {
+    /// Draws new bytes from `entropy`.
+    pub(crate) fn generate(entropy: &mut dyn Entropy) -> Result<Self, EntropyError> {
         let mut secret = Self::zeroed();
         entropy.fill(&mut secret.0[..])?;
         Ok(secret)
+    }
+
+    /// The bytes.
+    pub(crate) fn as_bytes(&self) -> &[u8; KEY_LEN] {
+        &self.0
     }
 
     fn zeroed() -> Self {
@@ -149,6 +156,14 @@ impl FromStr for PublicKey {
             return Err(ParseKeyError);
         }
         Ok(key)
+    }
+}
+
+/// A secret of a test.
+#[cfg(test)]
+impl From<[u8; KEY_LEN]> for Secret {
+    fn from(bytes: [u8; KEY_LEN]) -> Self {
+        Self(Box::new(Zeroizing::new(bytes)))
     }
 }
 

@@ -145,11 +145,12 @@ pub(crate) mod tests {
             paths,
         };
         let mac = &MacKey::of_handshakes_to(&initiator.peer);
-        let mut initiation = Initiation::write(&initiator, mac, None, [7; 32], 1, own).unwrap();
+        let mut initiation =
+            Initiation::write(&initiator, mac, None, [7; 32].into(), 1, own).unwrap();
         let Ok(Datagram::Initiation(message)) = datagram::parse(&initiation.datagram) else {
             panic!("no initiation");
         };
-        let received = ReceivedInitiation::read(&responder, [8; 32], &message.handshake);
+        let received = ReceivedInitiation::read(&responder, [8; 32].into(), &message.handshake);
         let received = received.unwrap_or_else(|reason| panic!("{reason:?}"));
         let (response, completed) = received
             .respond(&MacKey::of_handshakes_to(&initiator.public), own, &[9; 16])

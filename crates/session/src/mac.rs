@@ -3,6 +3,7 @@
 use blake2::digest::consts::U16;
 use blake2::digest::{FixedOutput, Mac as _};
 use blake2::{Blake2s256, Blake2sMac, Digest};
+use zeroize::Zeroize;
 
 use crate::key::PublicKey;
 
@@ -19,7 +20,7 @@ const COOKIE_LABEL: &[u8] = b"polypath cookie ";
 /// A MAC.
 pub(crate) type Tag = [u8; MAC_LEN];
 
-/// The key of a MAC.
+/// The key of a MAC, erased when it is dropped.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct MacKey([u8; MAC_KEY_LEN]);
 
@@ -66,6 +67,12 @@ impl MacKey {
     fn hash(&self, parts: &[&[u8]]) -> Blake2sMac<U16> {
         let hash = <Blake2sMac<U16> as blake2::digest::KeyInit>::new(&self.0.into());
         parts.iter().fold(hash, blake2::digest::Mac::chain_update)
+    }
+}
+
+impl Drop for MacKey {
+    fn drop(&mut self) {
+        self.0.zeroize();
     }
 }
 

@@ -8,7 +8,7 @@ use snow::resolvers::{CryptoResolver, DefaultResolver, RingResolver};
 use snow::types::{Cipher, Dh, Hash, Random};
 use snow::{Builder, Error, HandshakeState};
 
-use crate::key::{KEY_LEN, PresharedKey, PrivateKey, PublicKey};
+use crate::key::{KEY_LEN, PresharedKey, PrivateKey, PublicKey, Secret};
 
 /// Length of an authentication tag in bytes (RFC 8439).
 pub(crate) const TAG_LEN: usize = 16;
@@ -23,7 +23,7 @@ const NO_PSK: [u8; KEY_LEN] = [0; KEY_LEN];
 const PROLOGUE: &[u8] = b"polypath session 3";
 
 /// The private half of an ephemeral key.
-pub(crate) type Ephemeral = [u8; KEY_LEN];
+pub(crate) type Ephemeral = Secret;
 
 /// The static keys of a session: this node's key pair, the peer's public key, and the key that both
 /// share.
@@ -146,7 +146,7 @@ struct Primitives {
 
 impl CryptoResolver for Primitives {
     fn resolve_rng(&self) -> Option<Box<dyn Random>> {
-        Some(Box::new(SingleDraw(self.ephemeral)))
+        Some(Box::new(SingleDraw(self.ephemeral.clone())))
     }
 
     fn resolve_dh(&self, choice: &DHChoice) -> Option<Box<dyn Dh>> {
@@ -170,10 +170,10 @@ struct SingleDraw(Option<Ephemeral>);
 impl Random for SingleDraw {
     fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Error> {
         let drawn = self.0.take().ok_or(Error::Rng)?;
-        if bytes.len() != drawn.len() {
+        if bytes.len() != KEY_LEN {
             return Err(Error::Rng);
         }
-        bytes.copy_from_slice(&drawn);
+        bytes.copy_from_slice(drawn.as_bytes());
         Ok(())
     }
 }
@@ -207,7 +207,7 @@ mod tests {
             let point = point(hex);
             assert!(has_low_order(&point), "{hex}");
             let keys = StaticKeys::new(key.clone(), point, None);
-            let mut state = keys.initiator([7; KEY_LEN]).unwrap();
+            let mut state = keys.initiator([7; KEY_LEN].into()).unwrap();
             assert!(state.write_message(&[], &mut [0; 200]).is_err(), "{hex}");
         }
     }

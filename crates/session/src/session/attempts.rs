@@ -217,7 +217,7 @@ impl Attempts {
         session_mac: Option<&MacKey>,
         is_used: impl Fn(u32) -> bool,
     ) -> Option<()> {
-        let ephemeral = self.local.draw().ok()?;
+        let ephemeral = self.local.draw_ephemeral().ok()?;
         let own = self.handshake_info(is_used).ok()?;
         let timestamp = self.clock.next_timestamp(now);
         let initiation = Initiation::write(
@@ -272,7 +272,8 @@ impl Attempts {
             Err(Reject::CookieRequired) => return Err(self.cookie_reply(now, origin, message)),
             Err(reason) => return Err(InitiationError::Rejected(reason)),
         }
-        let ephemeral = self.local.draw().map_err(|_| InitiationError::NoEntropy)?;
+        let ephemeral = self.local.draw_ephemeral();
+        let ephemeral = ephemeral.map_err(|_| InitiationError::NoEntropy)?;
         ReceivedInitiation::read(&self.static_keys, ephemeral, &message.handshake)
             .map_err(InitiationError::Rejected)
     }

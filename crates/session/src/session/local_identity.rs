@@ -2,6 +2,7 @@
 
 use crate::entropy::{BoxedEntropy, EntropyError};
 use crate::handshake::{FEATURES, HandshakeInfo};
+use crate::noise::Ephemeral;
 
 /// Attempts to draw an unused index; a source that needs more is not random.
 const MAX_DRAWS: u32 = 8;
@@ -29,6 +30,11 @@ impl LocalIdentity {
         let mut bytes = [0; N];
         self.entropy.fill(&mut bytes)?;
         Ok(bytes)
+    }
+
+    /// Draws the private half of an ephemeral key.
+    pub(super) fn draw_ephemeral(&mut self) -> Result<Ephemeral, EntropyError> {
+        Ephemeral::generate(&mut *self.entropy)
     }
 
     /// Describes this node for a handshake, under a new index for which `is_used` is false.
