@@ -270,7 +270,7 @@ impl PathSocket {
 
     /// Sends `datagram` to `to`.
     ///
-    /// An error concerns this datagram alone: no route, or a queue is full, for a cookie by half.
+    /// An error concerns this datagram alone: no route, a full queue, or a cookie withheld.
     pub fn send(&self, datagram: &[u8], to: SocketAddr) -> io::Result<()> {
         if !self.admits(datagram) {
             return Err(io::ErrorKind::WouldBlock.into());

@@ -34,7 +34,7 @@ pub struct SendCounts {
     pub datagrams: usize,
     /// Their bytes.
     pub bytes: usize,
-    /// The number of datagrams that the kernel refused.
+    /// The number of datagrams that the kernel refused, and of cookies that were withheld.
     pub unsent: usize,
     /// The number of those that exceed the MTU of the interface.
     pub too_long: usize,
