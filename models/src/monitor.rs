@@ -127,7 +127,7 @@ pub(crate) enum Goal {
     RestartNoticed,
     /// A restarted node has answered an initiation to its former run.
     OldAnswered,
-    /// An initiation was refused for want of a cookie.
+    /// An initiation was refused because it had no cookie.
     CookieRequired,
 }
 

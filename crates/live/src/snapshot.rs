@@ -1,4 +1,5 @@
-//! Documents that a file always has the newest of: statistics, and the state of a node.
+//! Files that always contain the newest version of a document: the statistics and the state of a
+//! node.
 
 mod file;
 mod writer;

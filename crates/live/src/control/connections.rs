@@ -4,7 +4,7 @@ use std::io;
 
 use nix::libc;
 
-/// The errors of `accept(2)` that a closed connection cures.
+/// The errors of `accept(2)` that closing a connection can resolve.
 const LACKS_RESOURCES: [i32; 4] = [libc::EMFILE, libc::ENFILE, libc::ENOBUFS, libc::ENOMEM];
 
 /// A connection in service.
@@ -51,8 +51,8 @@ impl<S: PartialEq, C: Connection> Connections<S, C> {
         }
     }
 
-    /// Ends a connection if the next one was not accepted for want of what it holds, as a file
-    /// descriptor.
+    /// Ends a connection if the next one was not accepted because a resource was exhausted that it
+    /// frees, such as file descriptors.
     pub(super) fn make_room_after(&mut self, error: &io::Error) {
         self.forget_ended();
         if error

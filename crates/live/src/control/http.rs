@@ -35,7 +35,7 @@ pub(super) const BLOCKING_THREADS: usize = 16;
 const MAX_HEAD: usize = 8192;
 /// Stack size of a blocking thread, in bytes.
 const STACK: usize = 256 << 10;
-/// Pause after a failed `accept`, as for want of file descriptors.
+/// The pause after an `accept` that failed, for example because no file descriptor was free.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// The limits on the clients of a server.

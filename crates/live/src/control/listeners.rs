@@ -9,7 +9,8 @@ use super::metrics;
 use super::socket::ControlSocket;
 use crate::config::{Control, MetricsConfig, NodeConfig};
 
-/// Refuses to close the control socket for want of a directory that can be written.
+/// The error of a node whose control socket has no directory that can be written: it does not go on
+/// without one.
 const NO_SOCKET: &str = "control: no default directory for the socket can be written, and the node would become \
                          unreachable; name a socket with `control.socket`, or write control = \"off\"";
 

@@ -31,7 +31,7 @@ const MAX_CLIENTS: usize = 16;
 const MAX_THREADS: usize = 4 * MAX_CLIENTS;
 /// Stack size of a client's thread, in bytes.
 const STACK: usize = 256 << 10;
-/// Pause after a failed `accept`, as for want of file descriptors.
+/// The pause after an `accept` that failed, for example because no file descriptor was free.
 const ACCEPT_PAUSE: std::time::Duration = std::time::Duration::from_millis(100);
 
 /// The control thread of a node; dropping this ends the thread.

@@ -53,8 +53,8 @@ impl SnapshotFile {
         })
     }
 
-    /// The file, of which a power failure leaves the last document or the one before. This waits for
-    /// the disk at each write.
+    /// The same file, but a write waits for the disk: after a power failure the file contains the last
+    /// document or the one before.
     #[must_use]
     pub(crate) fn durable(self) -> Self {
         Self {
