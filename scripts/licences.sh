@@ -10,7 +10,8 @@ Unicode-3.0 NCSA CC0-1.0 0BSD Unlicense BSL-1.0 MIT-0 CDLA-Permissive-2.0'
 metadata() {
   local manifest
   for manifest in Cargo.toml fuzz/Cargo.toml models/Cargo.toml; do
-    cargo metadata --format-version 1 --locked --manifest-path "$manifest"
+    # `set -e` does not hold in a command substitution.
+    cargo metadata --format-version 1 --locked --manifest-path "$manifest" || return 1
   done
 }
 refused=$(metadata | jq -r --arg allowed "$allowed" '
