@@ -68,7 +68,7 @@ tunnel-race: setup build ## throughput of the tunnel against wireguard-go (from 
 attack: setup build ## attack two nodes with floods, replays and slow clients, beside the program of BASE and wireguard-go (10 min)
 	@scripts/setup.sh wireguard-go:wireguard-go
 	$(RELEASE) build --release --quiet -p polypath-lab --example attack
-	@scripts/attack.sh "$(BUILT)/release/examples/attack" "$(POLYPATH)" "$(or $(BASE),$(BEFORE_MENDS))" $(if $(FORMAT),--format $(FORMAT))
+	@scripts/attack.sh "$(BUILT)/release/examples/attack" "$(POLYPATH)" "$(BEFORE_MENDS)" "$(BASE)" $(if $(FORMAT),--format $(FORMAT))
 
 soak: setup build ## two nodes for MINUTES at half load: every packet must arrive, and memory must not grow
 	$(RELEASE) build --release --quiet -p polypath-lab --example soak
