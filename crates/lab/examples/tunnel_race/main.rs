@@ -5,8 +5,9 @@
 //! Measured for each tunnel: the goodput of one TCP connection, and the number of 64-byte packets
 //! per second that arrive if one sender offers as many as it can. Then the cost of 100 000
 //! unauthenticated datagrams per second for polypath's tunnel, compared with as many to another
-//! port of the same machine. Exit code 1 if a mean misses its target, or if the whole 95 % interval
-//! of the ratio to the older program lies below 1.
+//! port of the same machine. Exit code 1 if a mean misses its target, or if the program is slower than
+//! the older one: the whole 95 % interval of their ratio lies below 1, or there is none, since that
+//! takes two rounds.
 
 mod flood;
 mod load;
@@ -96,6 +97,8 @@ const FLOOD_ROUNDS: u64 = 4;
 const MIN_SPEEDUP: f64 = 2.0;
 /// The position of the older program among the racers.
 const BEFORE: usize = 3;
+/// The ratio to the older program from which on a program counts as not slower.
+const MARGIN: f64 = 0.95;
 /// The target for the share of its goodput that a flow keeps while the node is flooded.
 const MIN_KEPT_GOODPUT: f64 = 0.9;
 
@@ -152,7 +155,7 @@ fn race(args: &Args, span: Duration) -> Result<bool, Box<dyn Error>> {
     racers.extend(args.before.as_deref().map(Racer::Before));
     let mut results: Vec<_> = (racers.iter().map(|_| RacerResults::default())).collect();
     for round in 1..=args.rounds {
-        // The order rotates, so that each place in a round counts equally for all.
+        // The order rotates: in as many rounds as there are racers, each has every place once.
         let mut order: Vec<_> = racers.iter().zip(&mut results).collect();
         let first = usize::try_from(round)? % order.len();
         order.rotate_left(first);
@@ -226,7 +229,46 @@ fn report_race(racers: &[Racer<'_>], results: &[RacerResults]) -> bool {
     meets & before.is_none_or(|before| report_regression(now, before))
 }
 
-/// Prints the ratios to an older program; returns whether none is certainly below 1.
+/// The comparison of a program with an older one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Regression {
+    /// The whole interval lies below 1.
+    Slower,
+    /// The interval includes both 1 and [`MARGIN`].
+    Undecided,
+    NotSlower,
+    /// There is no interval.
+    NotMeasured,
+}
+
+impl Regression {
+    fn of(ratio: Option<Estimate>) -> Self {
+        let interval = ratio.and_then(|ratio| Some((ratio.mean, ratio.ci95?)));
+        let Some((mean, half)) = interval else {
+            return Self::NotMeasured;
+        };
+        match (mean - half, mean + half) {
+            (_, upper) if upper < 1.0 => Self::Slower,
+            (lower, _) if lower <= MARGIN => Self::Undecided,
+            _ => Self::NotSlower,
+        }
+    }
+
+    const fn verdict(self) -> &'static str {
+        match self {
+            Self::Slower => "slower",
+            Self::Undecided => "undecided: the interval includes 1 and 0.95; more rounds decide",
+            Self::NotSlower => "not slower",
+            Self::NotMeasured => "not measured: an interval takes at least two rounds",
+        }
+    }
+
+    fn is_acceptable(self) -> bool {
+        matches!(self, Self::Undecided | Self::NotSlower)
+    }
+}
+
+/// Prints the ratios to an older program; returns whether all are acceptable.
 fn report_regression(now: &RacerResults, before: &RacerResults) -> bool {
     let quantities = [
         ("a TCP flow", ratio_of(&now.goodput, &before.goodput)),
@@ -234,12 +276,13 @@ fn report_regression(now: &RacerResults, before: &RacerResults) -> bool {
     ];
     let mut meets = true;
     for (quantity, ratio) in quantities {
-        let Some(ratio) = ratio else { continue };
-        let is_slower = ratio.mean + ratio.ci95.unwrap_or(f64::INFINITY) < 1.0;
-        let verdict = if is_slower { "slower" } else { "not slower" };
-        let ratio = format_ratio(ratio);
+        let regression = Regression::of(ratio);
+        let (ratio, verdict) = (
+            ratio.map_or_else(|| "?".to_owned(), format_ratio),
+            regression.verdict(),
+        );
         println!("target: {quantity}, polypath to polypath before: {ratio} is {verdict}");
-        meets &= !is_slower;
+        meets &= regression.is_acceptable();
     }
     meets
 }

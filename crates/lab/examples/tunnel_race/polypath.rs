@@ -1,7 +1,7 @@
 //! The tunnel of polypath: two nodes, each a process of its own.
 
 use std::error::Error;
-use std::fs;
+use std::fs::{self, File};
 use std::io;
 use std::net::{Ipv4Addr, UdpSocket};
 use std::path::{Path, PathBuf};
@@ -49,10 +49,13 @@ pub(crate) fn start(
     for (namespace, own, peer, peer_key) in specs {
         let file = write_config(nodes.directory.path(), own, peer, &peer_key, offload)?;
         let mut command = Command::new(program);
+        let log = nodes.directory.path().join(format!("{}.log", own.name));
         command.arg("node").arg(file).stdin(Stdio::null());
-        command.stdout(Stdio::null()).stderr(Stdio::null());
-        nodes.running.push(namespace.spawn(&mut command)?);
-        wait_for_device(namespace, own)?;
+        command.stdout(Stdio::null()).stderr(File::create(&log)?);
+        let mut node = namespace.spawn(&mut command)?;
+        let started = wait_for_device(namespace, own, &mut node);
+        nodes.running.push(node);
+        started.map_err(|error| format!("{error}; its log ends with\n{}", last_lines(&log)))?;
     }
     Ok(nodes)
 }
@@ -94,14 +97,28 @@ fn write_config(
 }
 
 /// Waits until the node has given its TUN device the address.
-fn wait_for_device(namespace: &Namespace, node: Identity) -> io::Result<()> {
+///
+/// # Errors
+/// Its `process` has ended before, or it takes more than 5 s.
+fn wait_for_device(namespace: &Namespace, node: Identity, process: &mut Child) -> io::Result<()> {
     let address = Ipv4Addr::new(10, 77, 0, node.digit);
     for _ in 0..500 {
         if namespace.run(|| UdpSocket::bind((address, 0))).is_ok() {
             return Ok(());
         }
+        if let Some(status) = process.try_wait()? {
+            let message = format!("node {} has ended with {status}", node.name);
+            return Err(io::Error::other(message));
+        }
         sleep(Duration::from_millis(10));
     }
     let message = format!("node {} has no TUN device after 5 s", node.name);
     Err(io::Error::new(io::ErrorKind::TimedOut, message))
+}
+
+/// The last lines of a log.
+fn last_lines(log: &Path) -> String {
+    let text = fs::read_to_string(log).unwrap_or_default();
+    let lines: Vec<&str> = text.lines().collect();
+    lines[lines.len().saturating_sub(5)..].join("\n")
 }
