@@ -11,6 +11,7 @@ use crate::initiations::of_strangers;
 use crate::inject::{Flood, FloodPlan, Sources};
 use crate::middle::Middle;
 use crate::probe::Probe;
+use crate::reach::Reach;
 use crate::slow::{self, SlowClients};
 use crate::subject::{Pair, Subject, Way, write_node_with_peer};
 
@@ -44,8 +45,14 @@ pub(crate) struct Settings {
 pub(crate) enum Attack {
     Flood(Way, Sender),
     Restart(Way),
-    Replays { keeps_state: bool },
-    SlowHttp { is_spread: bool },
+    /// A restart at another port, so that the peer's known address is no evidence.
+    Move,
+    Replays {
+        keeps_state: bool,
+    },
+    SlowHttp {
+        is_spread: bool,
+    },
     SlowControl,
     LowOrderKey,
 }
@@ -79,16 +86,18 @@ impl fmt::Display for Outcome {
 
 impl Attack {
     /// Those that run at the same time.
-    pub(crate) const FLOODS: [Self; 4] = [
+    pub(crate) const FLOODS: [Self; 5] = [
         Self::Flood(Way::Direct, Sender::Strangers),
+        Self::Flood(Way::Learned, Sender::Strangers),
         Self::Flood(Way::Direct, Sender::Peer),
         Self::Flood(Way::ByRelay, Sender::Strangers),
         Self::Flood(Way::ByRelay, Sender::Peer),
     ];
     /// Those that run one after another.
-    pub(crate) const OTHERS: [Self; 8] = [
+    pub(crate) const OTHERS: [Self; 9] = [
         Self::Restart(Way::Direct),
         Self::Restart(Way::ByRelay),
+        Self::Move,
         Self::Replays { keeps_state: false },
         Self::Replays { keeps_state: true },
         Self::SlowHttp { is_spread: false },
@@ -100,6 +109,7 @@ impl Attack {
     pub(crate) fn name(self) -> String {
         let way = |way| match way {
             Way::Direct => "direct",
+            Way::Learned => "address learned",
             Way::ByRelay => "by relay",
             Way::ByAttacker => "through an attacker",
         };
@@ -109,6 +119,7 @@ impl Attack {
             }
             Self::Flood(by, Sender::Peer) => format!("flood from the peer's address, {}", way(by)),
             Self::Restart(by) => format!("restart during a flood, {}", way(by)),
+            Self::Move => "restart at another port during a flood".to_owned(),
             Self::Replays { keeps_state: false } => "restart under replays".to_owned(),
             Self::Replays { keeps_state: true } => "restart under replays, --state".to_owned(),
             Self::SlowHttp { is_spread: false } => "200 slow HTTP clients, one address".to_owned(),
@@ -122,7 +133,7 @@ impl Attack {
     pub(crate) const fn quantity(self) -> &'static str {
         match self {
             Self::Flood(..) => "longest gap",
-            Self::Restart(_) | Self::Replays { .. } => "connected after, at most",
+            Self::Restart(_) | Self::Move | Self::Replays { .. } => "connected after, at most",
             Self::SlowHttp { .. } => "metrics after",
             Self::SlowControl => "status after",
             Self::LowOrderKey => "check",
@@ -132,7 +143,7 @@ impl Attack {
     /// The largest outcome that is accepted, set before the first run.
     pub(crate) const fn bound(self) -> Option<Duration> {
         match self {
-            Self::Flood(..) | Self::Restart(_) | Self::Replays { .. } => {
+            Self::Flood(..) | Self::Restart(_) | Self::Move | Self::Replays { .. } => {
                 Some(Duration::from_secs(2))
             }
             Self::SlowHttp { .. } | Self::SlowControl => Some(Duration::from_secs(1)),
@@ -152,19 +163,27 @@ impl Attack {
 
     /// Runs it; none if the subject lacks what is attacked.
     pub(crate) fn run(self, subject: &Subject, settings: &Settings) -> io::Result<Option<Outcome>> {
-        let is_wireguard = matches!(subject, Subject::WireguardGo);
+        if matches!(subject, Subject::WireguardGo) && self.needs_polypath() {
+            return Ok(None);
+        }
         match self {
-            Self::Flood(Way::ByRelay, _) | Self::Restart(Way::ByRelay) if is_wireguard => Ok(None),
             Self::Flood(way, sender) => flood(subject, way, sender, settings).map(Some),
             Self::Restart(way) => restart(subject, way, settings).map(Some),
-            Self::Replays { keeps_state: true } if is_wireguard || !has_state(subject)? => Ok(None),
+            Self::Move => return_elsewhere(subject, settings).map(Some),
+            Self::Replays { keeps_state: true } if !has_state(subject)? => Ok(None),
             Self::Replays { keeps_state } => replays(subject, keeps_state, settings).map(Some),
-            Self::SlowHttp { .. } | Self::SlowControl | Self::LowOrderKey if is_wireguard => {
-                Ok(None)
-            }
             Self::SlowHttp { is_spread } => slow_http(subject, is_spread).map(Some),
             Self::SlowControl => slow_control(subject).map(Some),
             Self::LowOrderKey => low_order_key(subject).map(Some),
+        }
+    }
+
+    /// Whether it attacks what wireguard-go lacks.
+    const fn needs_polypath(self) -> bool {
+        match self {
+            Self::Flood(way, _) | Self::Restart(way) => matches!(way, Way::ByRelay | Way::Learned),
+            Self::Replays { keeps_state } => keeps_state,
+            Self::Move | Self::SlowHttp { .. } | Self::SlowControl | Self::LowOrderKey => true,
         }
     }
 }
@@ -210,7 +229,7 @@ fn connected(pair: &Pair) -> io::Result<Probe> {
     }
 }
 
-/// Floods whatever each node sends to, from the side of that node.
+/// Floods the target of each node, from the side of that node.
 fn start_floods(pair: &Pair, sender: Sender, rate: u32) -> io::Result<Vec<Flood>> {
     let start = |from: usize| -> io::Result<Flood> {
         let plan = FloodPlan {
@@ -231,30 +250,13 @@ fn flood(subject: &Subject, way: Way, sender: Sender, settings: &Settings) -> io
     let pair = Pair::start(subject, way, false)?;
     let probe = connected(&pair)?;
     let floods = start_floods(&pair, sender, SLOW_FLOOD)?;
+    let reach = Reach::start(&pair, &[0, 1], SLOW_FLOOD)?;
     probe.reset();
     sleep(settings.flood);
     let gap = probe.longest_gap();
-    if matches!((subject, way), (Subject::Polypath(_), Way::Direct)) {
-        require_rejects(&pair)?;
-    }
+    reach.require(&pair)?;
     end_floods(floods)?;
     Ok(Outcome::Longest(Some(gap)))
-}
-
-/// Fails if a node has rejected nothing: then the attack does not reach it, and shows nothing.
-fn require_rejects(pair: &Pair) -> io::Result<()> {
-    for node in pair.ends() {
-        let text = slow::metrics(node)?;
-        let rejected = |line: &str| {
-            line.starts_with("polypath_datagrams_rejected_total") && !line.ends_with(" 0")
-        };
-        if !text.lines().any(rejected) {
-            return Err(io::Error::other(
-                "a node has rejected no datagram of the flood",
-            ));
-        }
-    }
-    Ok(())
 }
 
 fn end_floods(floods: Vec<Flood>) -> io::Result<()> {
@@ -270,9 +272,32 @@ fn restart(subject: &Subject, way: Way, settings: &Settings) -> io::Result<Outco
     let mut pair = Pair::start(subject, way, false)?;
     let probe = connected(&pair)?;
     let floods = start_floods(&pair, Sender::Peer, FAST_FLOOD)?;
+    let reach = Reach::start(&pair, &[0], FAST_FLOOD)?;
     let longest = restart_repeatedly(&mut pair, &probe, settings)?;
+    reach.require(&pair)?;
     end_floods(floods)?;
     Ok(longest)
+}
+
+/// Restarts the second node at another port each time, during a flood from strangers' addresses of
+/// the first, which learns its address: it needs a cookie.
+fn return_elsewhere(subject: &Subject, settings: &Settings) -> io::Result<Outcome> {
+    let mut pair = Pair::start(subject, Way::Learned, false)?;
+    let probe = connected(&pair)?;
+    let floods = start_floods(&pair, Sender::Strangers, SLOW_FLOOD)?;
+    let reach = Reach::start(&pair, &[0], SLOW_FLOOD)?;
+    let mut longest = Some(Duration::ZERO);
+    for _ in 0..settings.restarts {
+        pair.move_node(1);
+        let time = restart_once(&mut pair, &probe)?;
+        longest = longest.zip(time).map(|(longest, time)| longest.max(time));
+        if longest.is_none() {
+            break;
+        }
+    }
+    reach.require(&pair)?;
+    end_floods(floods)?;
+    Ok(Outcome::Longest(longest))
 }
 
 /// The longest time from the start of the second node until packets cross both ways.

@@ -14,6 +14,7 @@ mod initiations;
 mod inject;
 mod middle;
 mod probe;
+mod reach;
 mod report;
 mod slow;
 mod subject;

@@ -86,13 +86,13 @@ impl Report {
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:<42}{:<25}", "attack", "")?;
+        write!(f, "{:<48}{:<25}", "attack", "")?;
         for name in &self.columns {
             write!(f, "{name:>14}")?;
         }
         writeln!(f, "{:>10}", "bound")?;
         for &attack in &self.attacks {
-            write!(f, "{:<42}{:<25}", attack.name(), attack.quantity())?;
+            write!(f, "{:<48}{:<25}", attack.name(), attack.quantity())?;
             for column in 0..self.columns.len() {
                 let outcome = self.outcomes.get(&(attack, column));
                 let text = outcome.map_or_else(|| "-".to_owned(), Outcome::to_string);
@@ -110,7 +110,7 @@ impl fmt::Display for Report {
         write!(
             f,
             "floods of {SLOW_FLOOD} initiations/s to each target for {} s, restarts ({} each) during {FAST_FLOOD}/s from \
-             the peer's address; 100 packets/s each way",
+             the peer's address, at another port during {SLOW_FLOOD}/s from strangers' addresses; 100 packets/s each way",
             self.settings.flood.as_secs(),
             self.settings.restarts
         )

@@ -1,8 +1,9 @@
 //! The programs under attack, and a pair of them in two namespaces.
 
-use std::fs;
+use std::fs::{self, Permissions};
 use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
@@ -49,6 +50,8 @@ pub(crate) struct Stranger {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Way {
     Direct,
+    /// As direct, but the first node learns the address of the second.
+    Learned,
     ByRelay,
     /// Through an attacker who forwards.
     ByAttacker,
@@ -64,6 +67,8 @@ pub(crate) struct Pair {
     keys: [PrivateKey; 2],
     relay_key: PrivateKey,
     directory: TempDir,
+    /// The ports of the nodes.
+    ports: [u16; 2],
     nodes: [Option<Process>; 2],
     relay_process: Option<Process>,
     /// Whether the second node keeps its state over restarts.
@@ -205,7 +210,7 @@ impl Pair {
     pub(crate) fn start(subject: &Subject, way: Way, keeps_state: bool) -> io::Result<Self> {
         let namespaces = [Namespace::new()?, Namespace::new()?];
         let middle = match way {
-            Way::Direct => {
+            Way::Direct | Way::Learned => {
                 let [a, b] = &namespaces;
                 a.join(b, "p1", ["10.1.1.1/24", "10.1.1.2/24"])?;
                 None
@@ -225,6 +230,7 @@ impl Pair {
             keys: [generate()?, generate()?],
             relay_key: generate()?,
             directory: tempfile::tempdir()?,
+            ports: [7001; 2],
             nodes: [None, None],
             relay_process: None,
             keeps_state,
@@ -243,6 +249,13 @@ impl Pair {
         };
         let directory = self.directory.path();
         write_key(directory, "relay", &self.relay_key)?;
+        // The relay that root starts becomes another user.
+        let statistics = self.relay_statistics();
+        for (folder, mode) in [(Some(directory), 0o711), (statistics.parent(), 0o777)] {
+            let folder = folder.ok_or(io::ErrorKind::NotFound)?;
+            fs::create_dir_all(folder)?;
+            fs::set_permissions(folder, Permissions::from_mode(mode))?;
+        }
         let [a, b] = [0, 1].map(|of: usize| self.keys[of].public());
         let text = format!(
             "[relay]\nkey_file = \"relay.key\"\n\
@@ -252,7 +265,11 @@ impl Pair {
         let file = directory.join("relay.toml");
         fs::write(&file, text)?;
         let mut command = Command::new(program);
-        command.arg("relay").arg(file);
+        command
+            .arg("relay")
+            .arg(file)
+            .arg("--stats")
+            .arg(statistics);
         self.relay_process = Some(spawn(namespace, &mut command, directory, "relay")?);
         Ok(())
     }
@@ -262,13 +279,19 @@ impl Pair {
         self.nodes[which] = None;
     }
 
+    /// Gives a node another port from its next start on.
+    pub(crate) fn move_node(&mut self, which: usize) {
+        self.ports[which] += 1;
+    }
+
     /// Starts or restarts a node, without notice to its peer.
     pub(crate) fn start_node(&mut self, which: usize) -> io::Result<()> {
         self.stop_node(which);
         let own = self.address(which);
         let target = self.target_of(which);
         let path = match self.way {
-            Way::Direct | Way::ByAttacker => {
+            Way::Learned if which == 0 => format!("local = \"{own}\"\n"),
+            Way::Direct | Way::Learned | Way::ByAttacker => {
                 format!("local = \"{own}\"\nremote = \"{target}\"\n")
             }
             Way::ByRelay => format!(
@@ -295,10 +318,11 @@ impl Pair {
     /// The address of a node on its path.
     pub(crate) fn address(&self, which: usize) -> SocketAddrV4 {
         let network = match self.way {
-            Way::Direct => 1,
+            Way::Direct | Way::Learned => 1,
             Way::ByRelay | Way::ByAttacker => [1, 2][which],
         };
-        SocketAddrV4::new(Ipv4Addr::new(10, 1, network, DIGITS[which]), 7001)
+        let address = Ipv4Addr::new(10, 1, network, DIGITS[which]);
+        SocketAddrV4::new(address, self.ports[which])
     }
 
     /// The attacker who forwards between the nodes, if they use one.
@@ -314,7 +338,7 @@ impl Pair {
     /// The address to which a node sends: of its peer, or of the relay or attacker.
     pub(crate) fn target_of(&self, which: usize) -> SocketAddrV4 {
         match self.way {
-            Way::Direct => self.address(1 - which),
+            Way::Direct | Way::Learned => self.address(1 - which),
             Way::ByRelay | Way::ByAttacker => {
                 SocketAddrV4::new(Ipv4Addr::new(10, 1, [1, 2][which], 9), 7101)
             }
@@ -324,13 +348,17 @@ impl Pair {
     /// The public key of the receiver at [`Self::target_of`].
     pub(crate) fn target_key(&self, which: usize) -> PublicKey {
         match self.way {
-            Way::Direct | Way::ByAttacker => self.keys[1 - which].public(),
+            Way::Direct | Way::Learned | Way::ByAttacker => self.keys[1 - which].public(),
             Way::ByRelay => self.relay_key.public(),
         }
     }
 
     pub(crate) fn subject(&self) -> &Subject {
         &self.subject
+    }
+
+    pub(crate) fn way(&self) -> Way {
+        self.way
     }
 
     pub(crate) fn namespace(&self, which: usize) -> &Namespace {
@@ -345,6 +373,11 @@ impl Pair {
     /// A file of the pair.
     pub(crate) fn file(&self, name: &str) -> PathBuf {
         self.directory.path().join(name)
+    }
+
+    /// The statistics file of the relay.
+    pub(crate) fn relay_statistics(&self) -> PathBuf {
+        self.file("relay/stats.json")
     }
 
     /// The last lines of the nodes' logs.
