@@ -149,7 +149,7 @@ pub enum FrameKind {
     Heartbeat,
     /// The answer to a heartbeat.
     HeartbeatReply,
-    /// What has arrived.
+    /// A report of the packets that have arrived.
     Report,
 }
 
@@ -322,7 +322,7 @@ pub enum Body<P> {
     Heartbeat(Purpose),
     /// The answer to a heartbeat.
     HeartbeatReply(Purpose),
-    /// What has arrived until the send time of the frame.
+    /// A report of the packets that have arrived until the send time of the frame.
     Report(Box<Report>),
 }
 

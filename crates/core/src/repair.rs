@@ -29,6 +29,7 @@ mod outstanding;
 mod report;
 mod reporter;
 mod sender;
+mod statistics;
 
 pub use budget::Budget;
 pub use config::{RepairConfig, RepairError, Share};
@@ -36,4 +37,5 @@ pub use estimates::{Estimates, PathEstimate};
 pub use report::{MAX_BITMAP, PATH_LEN, PathArrival, REPORT_LEN, Report, SendTime};
 pub(crate) use reporter::NumberedReport;
 pub use reporter::{MAX_TICKS, Reporter};
-pub use sender::{Kept, MARGIN, RISING_QUEUE, Repair, RepairOutput, RepairStatistics, SLACK};
+pub use sender::{Kept, MARGIN, RISING_QUEUE, Repair, RepairOutput, SLACK};
+pub use statistics::RepairStatistics;

@@ -4,12 +4,12 @@ mod attacks;
 mod delivery_oracle;
 mod fault_intervals;
 mod liveness_windows;
+mod policies;
 
 pub use delivery_oracle::{DELIVERY_TIME, RELAY_SETTLING_TIME, settling_time};
 use polypath_core::frame::{OVER_IPV4, PathId};
 use polypath_core::liveness::LivenessConfig;
-use polypath_core::policy::{PolicyConfig, Weights};
-use polypath_core::repair::{RepairConfig, Share};
+use polypath_core::policy::PolicyConfig;
 use polypath_core::rng::{Seed, Stream};
 use polypath_core::time::{Duration, Time};
 use polypath_session::session::Limits;
@@ -325,10 +325,10 @@ impl Schedule {
         fault_intervals::draw(&mut schedule);
         attacks::draw(&mut schedule);
         if seed.0 >= IN_TIME_FROM {
-            draw_in_time(&mut schedule);
+            policies::draw_in_time(&mut schedule);
         }
         if seed.0 >= ROUND_ROBIN_FROM {
-            draw_round_robin(&mut schedule);
+            policies::draw_round_robin(&mut schedule);
         }
         schedule
     }
@@ -406,7 +406,7 @@ fn draw_path(stream: &mut Stream, is_wide: bool) -> PathPlan {
 /// Most nodes monitor the liveness of their paths, as by default.
 fn draw_nodes(stream: &mut Stream, paths: u64) -> NodesPlan {
     let named = u8::try_from(stream.below(paths)).unwrap_or(0);
-    let policy = draw_policy(stream, named);
+    let policy = policies::draw(stream, named);
     let both = [true; 2];
     let watched = pick(stream, &[both, both, both, both, [false; 2], [true, false]]);
     let settings = |is_watched: bool| Settings {
@@ -419,56 +419,6 @@ fn draw_nodes(stream: &mut Stream, paths: u64) -> NodesPlan {
         limits: draw_limits(stream),
         apps: [draw_app(stream), draw_app(stream)],
         state: StatePlan::default(),
-    }
-}
-
-fn draw_policy(stream: &mut Stream, path: u8) -> PolicyConfig {
-    let all = PolicyConfig::DuplicateAll {};
-    let policies = [
-        all,
-        all,
-        PolicyConfig::SinglePath { path },
-        PolicyConfig::DuplicateAcks { path },
-        PolicyConfig::ProbeAndSwitch { path },
-    ];
-    pick(stream, &policies)
-}
-
-/// The settings of the nodes at first and after each reload.
-fn all_settings(schedule: &mut Schedule) -> impl Iterator<Item = &mut Settings> {
-    let incidents = schedule.incidents.iter_mut();
-    let reloads = incidents.filter_map(|(_, incident)| match incident {
-        Incident::Reload(_, settings) => Some(settings),
-        _ => None,
-    });
-    schedule.nodes.settings.iter_mut().chain(reloads)
-}
-
-/// Replaces half of the policies by `in-time`.
-fn draw_in_time(schedule: &mut Schedule) {
-    let stream = &mut schedule.seed.stream("faults/in-time");
-    for settings in all_settings(schedule) {
-        let config = RepairConfig {
-            deadline: Duration::from_millis(pick(stream, &[20, 100, 200, 1000, 10_000])),
-            redundancy: Share::from_millionths(pick(stream, &[0, 100_000, 1_000_000])),
-        };
-        if stream.chance(0.5) {
-            settings.policy = PolicyConfig::InTime(config);
-        }
-    }
-}
-
-/// Replaces a third of the policies by round robin, in which a third of the paths is a standby.
-fn draw_round_robin(schedule: &mut Schedule) {
-    let stream = &mut schedule.seed.stream("faults/round-robin");
-    let paths = schedule.paths.len();
-    for settings in all_settings(schedule) {
-        let is_replaced = stream.chance(0.33);
-        let mut weights: Vec<u8> = (0..paths).map(|_| pick(stream, &[0, 1, 3])).collect();
-        weights[0] = weights[0].max(u8::from(weights.iter().all(|weight| *weight == 0)));
-        if let Some(weights) = Weights::new(&weights).filter(|_| is_replaced) {
-            settings.policy = PolicyConfig::RoundRobin { weights };
-        }
     }
 }
 

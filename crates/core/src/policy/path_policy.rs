@@ -62,7 +62,7 @@ pub enum Feedback {
     Measured {
         /// A path.
         path: PathId,
-        /// What is known of it.
+        /// Its measured delay and losses.
         estimate: Option<PathEstimate>,
         /// Whether packets on it are missing, and nothing has arrived since.
         is_silent: bool,

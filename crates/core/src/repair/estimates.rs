@@ -26,7 +26,7 @@ const CLOCK_STEP: i64 = 500_000_000;
 /// The longest interval of reports of a stream without pauses.
 const MAX_INTERVAL: Duration = Duration::from_millis(100);
 
-/// What a sender knows of its paths.
+/// The measured delays and losses of the paths of a sender.
 #[derive(Clone, Debug)]
 pub struct Estimates {
     paths: Vec<Option<Forward>>,
@@ -63,7 +63,7 @@ struct Minimum {
     since: Time,
 }
 
-/// What is known of a path.
+/// The measured delay and losses of a path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PathEstimate {
     /// The expected one-way delay; rising delays are continued.
@@ -165,7 +165,7 @@ impl Estimates {
         }
     }
 
-    /// What is known of `path`; `None` before a frame on it was reported.
+    /// The measured delay and losses of `path`; `None` before a frame on it was reported.
     #[must_use]
     pub fn path(&self, path: PathId) -> Option<PathEstimate> {
         let path = self.forward(path)?;

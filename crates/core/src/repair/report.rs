@@ -1,4 +1,4 @@
-//! What a receiver reports to a sender.
+//! The report of a receiver to a sender.
 
 use alloc::vec::Vec;
 
@@ -37,8 +37,8 @@ pub struct PathArrival {
     pub newest: SendTime,
     /// The time from its arrival to the report, in whole microseconds, less than 2^32.
     pub age: Duration,
-    /// How much later frames arrive than frames that were sent after them, in units of 100 us, less
-    /// than 2^16.
+    /// The time by which frames arrive later than frames that were sent after them, in units of
+    /// 100 us, less than 2^16.
     pub reordering: Duration,
 }
 

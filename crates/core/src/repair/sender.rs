@@ -8,6 +8,7 @@ use super::config::RepairConfig;
 use super::estimates::{Estimates, PathEstimate};
 use super::outstanding::{Entry, KeptPacket, Outstanding, State, Transmission};
 use super::report::Report;
+use super::statistics::RepairStatistics;
 use crate::frame::{Encapsulation, Epoch, PathId, Payload};
 use crate::machine::Deadline;
 use crate::packet::PacketMeta;
@@ -96,30 +97,6 @@ pub enum RepairOutput<P> {
     },
 }
 
-/// The counters of the sender's half; bytes are those on the wire.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize))]
-pub struct RepairStatistics {
-    /// Packets sent for the first time.
-    pub packets: u64,
-    /// Their bytes.
-    pub packet_bytes: u64,
-    /// Copies sent with the first transmission.
-    pub copies: u64,
-    /// Their bytes.
-    pub copy_bytes: u64,
-    /// Frames that repair a loss.
-    pub repairs: u64,
-    /// Their bytes.
-    pub repair_bytes: u64,
-    /// Missing packets that no path would have delivered in time.
-    pub given_up: u64,
-    /// Missing packets whose deadline passed while they waited for the budget.
-    pub unaffordable: u64,
-    /// Reports received.
-    pub reports: u64,
-}
-
 impl<P: Payload> Repair<P> {
     /// Repairs over `paths` paths with a checked configuration.
     #[must_use]
@@ -169,7 +146,7 @@ impl<P: Payload> Repair<P> {
         MAX_KEPT
     }
 
-    /// What is known of `path`.
+    /// The measured delay and losses of `path`.
     #[must_use]
     pub fn estimate(&self, path: PathId) -> Option<PathEstimate> {
         self.estimates.path(path)

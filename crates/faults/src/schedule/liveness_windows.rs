@@ -5,7 +5,7 @@ use polypath_core::liveness::LivenessConfig;
 use polypath_core::rng::Stream;
 use polypath_core::time::{Duration, Time};
 
-use super::{Disturbance, Incident, Schedule, Settings, Span, draw_policy, pick};
+use super::{Disturbance, Incident, Schedule, Settings, Span, pick, policies};
 use crate::datagram::End;
 
 /// The correct wall clock at the start of the run: 2026, in nanoseconds since 1970.
@@ -256,7 +256,7 @@ fn draw_reloads(schedule: &mut Schedule, stream: &mut Stream, end: End, until: T
     let mut watched = schedule.nodes.settings[end.index()].liveness.is_some();
     for at in times {
         let named = stream.below(schedule.paths.len() as u64);
-        let policy = draw_policy(stream, u8::try_from(named).unwrap_or(0));
+        let policy = policies::draw(stream, u8::try_from(named).unwrap_or(0));
         let is_watched = watched != stream.chance(0.2);
         let liveness = is_watched.then(LivenessConfig::default);
         let settings = Settings { policy, liveness };

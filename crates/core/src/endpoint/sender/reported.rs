@@ -21,7 +21,7 @@ impl<P: Payload> Sender<P> {
         self.repair.as_ref().map(Repair::statistics)
     }
 
-    /// What reports have measured of `path`.
+    /// The delay and losses of `path` that reports have measured.
     pub(in super::super) fn path_estimate(&self, path: PathId) -> Option<PathEstimate> {
         self.repair.as_ref()?.estimate(path)
     }

@@ -224,7 +224,7 @@ fn without_a_budget_nothing_is_repaired() {
     assert!(network.late(MS * 200) < 0.02, "{}", network.late(MS * 200));
 }
 
-/// Where a round trip takes longer than the deadline, copies replace repairs, as far as the budget
+/// If a round trip takes longer than the deadline, copies replace repairs, as far as the budget
 /// reaches.
 #[test]
 fn below_the_round_trip_copies_replace_repairs() {

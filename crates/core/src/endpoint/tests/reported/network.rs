@@ -45,7 +45,7 @@ impl TestPath {
 pub(super) struct Clock {
     /// Its lead.
     pub(super) ahead: Duration,
-    /// How much faster it is, in millionths.
+    /// The excess of its rate, in millionths.
     pub(super) drift: u64,
     /// A step forward by a second at this time.
     pub(super) step: Time,

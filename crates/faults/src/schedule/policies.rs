@@ -1,0 +1,59 @@
+//! The policies of the nodes.
+
+use polypath_core::policy::{PolicyConfig, Weights};
+use polypath_core::repair::{RepairConfig, Share};
+use polypath_core::rng::Stream;
+use polypath_core::time::Duration;
+
+use super::{Incident, Schedule, Settings, pick};
+
+/// One of the policies of all schedules; those that name a path name `path`.
+pub(super) fn draw(stream: &mut Stream, path: u8) -> PolicyConfig {
+    let all = PolicyConfig::DuplicateAll {};
+    let policies = [
+        all,
+        all,
+        PolicyConfig::SinglePath { path },
+        PolicyConfig::DuplicateAcks { path },
+        PolicyConfig::ProbeAndSwitch { path },
+    ];
+    pick(stream, &policies)
+}
+
+/// The settings of the nodes at first and after each reload.
+fn all_settings(schedule: &mut Schedule) -> impl Iterator<Item = &mut Settings> {
+    let incidents = schedule.incidents.iter_mut();
+    let reloads = incidents.filter_map(|(_, incident)| match incident {
+        Incident::Reload(_, settings) => Some(settings),
+        _ => None,
+    });
+    schedule.nodes.settings.iter_mut().chain(reloads)
+}
+
+/// Replaces half of the policies by `in-time`.
+pub(super) fn draw_in_time(schedule: &mut Schedule) {
+    let stream = &mut schedule.seed.stream("faults/in-time");
+    for settings in all_settings(schedule) {
+        let config = RepairConfig {
+            deadline: Duration::from_millis(pick(stream, &[20, 100, 200, 1000, 10_000])),
+            redundancy: Share::from_millionths(pick(stream, &[0, 100_000, 1_000_000])),
+        };
+        if stream.chance(0.5) {
+            settings.policy = PolicyConfig::InTime(config);
+        }
+    }
+}
+
+/// Replaces a third of the policies by round robin, in which a third of the paths is a standby.
+pub(super) fn draw_round_robin(schedule: &mut Schedule) {
+    let stream = &mut schedule.seed.stream("faults/round-robin");
+    let paths = schedule.paths.len();
+    for settings in all_settings(schedule) {
+        let is_replaced = stream.chance(0.33);
+        let mut weights: Vec<u8> = (0..paths).map(|_| pick(stream, &[0, 1, 3])).collect();
+        weights[0] = weights[0].max(u8::from(weights.iter().all(|weight| *weight == 0)));
+        if let Some(weights) = Weights::new(&weights).filter(|_| is_replaced) {
+            settings.policy = PolicyConfig::RoundRobin { weights };
+        }
+    }
+}
