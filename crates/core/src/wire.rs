@@ -9,7 +9,7 @@
 //! | 8 | send time, nanoseconds by the sender's clock |
 //! | rest | data, reported data, copy and repair: the IP packet; probe: 2 bytes, length of the packet it stands for; pair: 1 byte, 0 leading or 1 trailing, then padding; switch: 2 bytes, 0 and the path to become active; heartbeat and answer: 2 bytes, 0 and the purpose, 0 liveness, 1 policy or 2 size; for size then padding; report: below |
 //!
-//! A report has these fields ([`Report`]):
+//! A report has these fields ([`crate::repair::Report`]):
 //!
 //! | bytes | field |
 //! | --- | --- |
