@@ -32,6 +32,7 @@ use alloc::vec::Vec;
 pub use config::{LivenessConfig, LivenessError};
 use outstanding::CAPACITY;
 use path::{Change, Path};
+pub use setting::{LivenessSetting, Off};
 
 use crate::event::Event;
 use crate::frame::{PathId, Purpose};
@@ -43,6 +44,7 @@ mod config;
 mod losses;
 mod outstanding;
 mod path;
+mod setting;
 
 /// The number of consecutive misses that make a path silent, whatever its losses.
 pub const MAX_MISSES: u32 = 20;

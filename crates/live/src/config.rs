@@ -9,14 +9,13 @@ use std::path::{Path, PathBuf};
 use ipnet::IpNet;
 use polypath_core::endpoint::{EndpointConfig, ProbingConfig};
 use polypath_core::frame::{Encapsulation, OVER_IPV4, OVER_IPV6};
-use polypath_core::liveness::LivenessConfig;
 use polypath_core::policy::PolicyConfig;
 use polypath_core::rng::Seed;
 use polypath_document::file::{self, FileError};
 use polypath_document::{self as document, Document, Errors, FileKind, Problems};
 use polypath_session::key::PublicKey;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 mod auto;
 mod check;
@@ -27,6 +26,7 @@ pub mod relay;
 pub use auto::{AutoConfig, Uplinks};
 pub use control::{Control, ControlConfig, MetricsConfig};
 pub use control_address::ControlAddress;
+pub use polypath_core::liveness::{LivenessSetting, Off};
 
 /// Least MTU of an IPv6 link (RFC 8200, section 5), in bytes.
 pub(crate) const MIN_MTU_V6: u16 = 1280;
@@ -72,47 +72,6 @@ pub struct NodeConfig {
     /// The paths, in the same order at both nodes.
     #[serde(rename = "path")]
     pub paths: Vec<PathConfig>,
-}
-
-/// Liveness detection of paths.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(untagged)]
-pub enum LivenessSetting {
-    /// By heartbeats; a silent path carries no data.
-    Heartbeats(LivenessConfig),
-    /// None.
-    Off(Off),
-}
-
-/// The value `"off"`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Off {
-    /// Off.
-    Off,
-}
-
-impl Default for LivenessSetting {
-    fn default() -> Self {
-        Self::Heartbeats(LivenessConfig::default())
-    }
-}
-
-impl From<Option<LivenessConfig>> for LivenessSetting {
-    fn from(config: Option<LivenessConfig>) -> Self {
-        config.map_or(Self::Off(Off::Off), Self::Heartbeats)
-    }
-}
-
-impl LivenessSetting {
-    /// The parameters of the heartbeats, if there are any.
-    #[must_use]
-    pub fn config(self) -> Option<LivenessConfig> {
-        match self {
-            Self::Heartbeats(config) => Some(config),
-            Self::Off(Off::Off) => None,
-        }
-    }
 }
 
 /// This node of the overlay.

@@ -1,4 +1,5 @@
 use super::*;
+use polypath_core::liveness::LivenessConfig;
 
 mod auto;
 mod load;
