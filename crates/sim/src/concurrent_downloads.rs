@@ -11,10 +11,11 @@ use polypath_core::time::{Duration, Time};
 use polypath_scenario::{Scenario, Scheme};
 
 use crate::error::RunError;
-use crate::host_pairs::{HostPairs, Listener};
+use crate::host_pairs::Listener;
 use crate::network::{build, foreground_tcp};
 use crate::observer::SimEvent;
 use crate::tcp::{Client, ClientInput, SenderStats, Server};
+use crate::transfer_hosts::TransferPairs;
 use crate::world::LinkReport;
 
 /// The size of a file that no run finishes, in segments.
@@ -67,7 +68,7 @@ pub struct DownloadsSample<'a> {
 /// Ignores all events.
 struct Silent;
 
-impl Listener for Silent {
+impl Listener<Client> for Silent {
     fn on_event(&mut self, _: Time, _: u32, _: &SimEvent) {}
 
     fn on_client(&mut self, _: Time, _: u32, _: &Client) {}
@@ -97,7 +98,7 @@ pub fn run_concurrent_downloads(
         seed: seed.child("overlay"),
         ..scenario.endpoint(downloads.scheme)
     };
-    let mut pairs = HostPairs::new(build(scenario, seed)?, &endpoint);
+    let mut pairs = TransferPairs::new(build(scenario, seed)?, &endpoint);
     let tcp = foreground_tcp(scenario);
     for number in 0..downloads.flows {
         let overhead = seed.stream(&format!("server{number}/overhead"));
@@ -132,7 +133,7 @@ fn begins(downloads: &ConcurrentDownloads, seed: Seed) -> Vec<(Time, u32)> {
     begins
 }
 
-fn sample(pairs: &HostPairs, now: Time) -> DownloadsSample<'_> {
+fn sample(pairs: &TransferPairs, now: Time) -> DownloadsSample<'_> {
     let sent = |server: &Server| server.stats().unwrap_or_default();
     let window = |server: &Server| server.congestion_window().unwrap_or(0.0);
     DownloadsSample {

@@ -13,22 +13,21 @@ use polypath_core::packet::{Ecn, FlowId};
 use polypath_core::time::Time;
 
 use crate::error::RunError;
-use crate::host::{Host, HostInput, HostOutput};
+use crate::host::{Application, Host, HostInput, HostOutput};
 use crate::observer::SimEvent;
-use crate::tcp::{Client, ClientInput, Segment, Server};
 use crate::world::{Overflow, PortId, PortInput, Side, World, WorldOutput};
 
 /// A frame on the links, with its size there and the pair to which it belongs.
 ///
 /// Its outer header has the ECN field of the inner packet, which receives its marks (RFC 6040).
 #[derive(Clone, Debug)]
-pub(crate) struct LinkFrame {
-    frame: Frame<Segment>,
+pub(crate) struct LinkFrame<P> {
+    frame: Frame<P>,
     size: u32,
     pair: u32,
 }
 
-impl Payload for LinkFrame {
+impl<P: Payload> Payload for LinkFrame<P> {
     fn len(&self) -> usize {
         self.size as usize
     }
@@ -43,26 +42,26 @@ impl Payload for LinkFrame {
     }
 
     fn mark_ce(&mut self) {
-        if let Some(segment) = self.frame.body.payload_mut() {
-            segment.mark_ce();
+        if let Some(packet) = self.frame.body.payload_mut() {
+            packet.mark_ce();
         }
     }
 }
 
 /// A server and its client.
 #[derive(Debug)]
-struct Pair {
-    server: Host<Server>,
-    client: Host<Client>,
+struct Pair<S: Application, C: Application> {
+    server: Host<S>,
+    client: Host<C>,
 }
 
-/// Receives the events of pairs.
-pub(crate) trait Listener {
+/// Receives the events of pairs with clients `C`.
+pub(crate) trait Listener<C> {
     /// An event of an endpoint of a pair.
     fn on_event(&mut self, now: Time, pair: u32, event: &SimEvent);
 
     /// A frame arrived at the client of a pair.
-    fn on_client(&mut self, now: Time, pair: u32, client: &Client);
+    fn on_client(&mut self, now: Time, pair: u32, client: &C);
 }
 
 /// A host, by its pair and side.
@@ -111,22 +110,22 @@ impl Deadlines {
 }
 
 /// A frame that left the network.
-type Arrival = (u32, Side, Frame<Segment>);
+type Arrival<P> = (u32, Side, Frame<P>);
 
-/// Hosts and the network between them.
+/// Hosts with servers `S` and clients `C`, and the network between them.
 #[derive(Debug)]
-pub(crate) struct HostPairs {
-    network: World<LinkFrame>,
-    pairs: Vec<Pair>,
+pub(crate) struct HostPairs<S: Application, C: Application> {
+    network: World<LinkFrame<S::Packet>>,
+    pairs: Vec<Pair<S, C>>,
     deadlines: Deadlines,
     encapsulation: Encapsulation,
     /// Outputs of the network and of the hosts that have not been handled; empty between wakes.
-    arrived: VecDeque<Arrival>,
-    outputs: Vec<HostOutput>,
+    arrived: VecDeque<Arrival<S::Packet>>,
+    outputs: Vec<HostOutput<S::Packet>>,
 }
 
 /// The frame that leaves the network with an output, and where it does.
-fn exit(output: WorldOutput<LinkFrame>) -> Option<Arrival> {
+fn exit<P>(output: WorldOutput<LinkFrame<P>>) -> Option<Arrival<P>> {
     match output {
         WorldOutput::Deliver { port, payload } => {
             let mut frame = payload.frame;
@@ -137,8 +136,8 @@ fn exit(output: WorldOutput<LinkFrame>) -> Option<Arrival> {
     }
 }
 
-impl HostPairs {
-    pub(crate) fn new(network: World<LinkFrame>, endpoint: &EndpointConfig) -> Self {
+impl<S: Application, C: Application<Packet = S::Packet>> HostPairs<S, C> {
+    pub(crate) fn new(network: World<LinkFrame<S::Packet>>, endpoint: &EndpointConfig) -> Self {
         Self {
             network,
             pairs: Vec::new(),
@@ -152,8 +151,8 @@ impl HostPairs {
     /// Adds a pair.
     pub(crate) fn add(
         &mut self,
-        server: Server,
-        client: Client,
+        server: S,
+        client: C,
         endpoint: &EndpointConfig,
     ) -> Result<(), RunError> {
         let number = u32::try_from(self.pairs.len()).expect("fewer than 2^32 pairs");
@@ -172,18 +171,18 @@ impl HostPairs {
         Ok(())
     }
 
-    pub(crate) const fn network(&self) -> &World<LinkFrame> {
+    pub(crate) const fn network(&self) -> &World<LinkFrame<S::Packet>> {
         &self.network
     }
 
     /// The servers, in the order of the pairs.
-    pub(crate) fn servers(&self) -> impl Iterator<Item = &Server> {
-        self.pairs.iter().map(|pair| pair.server.tcp())
+    pub(crate) fn servers(&self) -> impl Iterator<Item = &S> {
+        self.pairs.iter().map(|pair| pair.server.application())
     }
 
     /// The clients, in the order of the pairs.
-    pub(crate) fn clients(&self) -> impl Iterator<Item = &Client> {
-        self.pairs.iter().map(|pair| pair.client.tcp())
+    pub(crate) fn clients(&self) -> impl Iterator<Item = &C> {
+        self.pairs.iter().map(|pair| pair.client.application())
     }
 
     /// Fails if the network holds more packets than the memory bound.
@@ -192,12 +191,12 @@ impl HostPairs {
     }
 
     /// Runs until `limit`, events due at `limit` included.
-    pub(crate) fn run_until(&mut self, limit: Time, listener: &mut impl Listener) {
+    pub(crate) fn run_until(&mut self, limit: Time, listener: &mut impl Listener<C>) {
         while self.wake_next(limit, listener) {}
     }
 
     /// Advances to the next event of the hosts, if that is at `limit` or before.
-    pub(crate) fn wake_next(&mut self, limit: Time, listener: &mut impl Listener) -> bool {
+    pub(crate) fn wake_next(&mut self, limit: Time, listener: &mut impl Listener<C>) -> bool {
         let host = self.deadlines.first().filter(|(at, _)| *at <= limit);
         let until = host.map_or(limit, |(at, _)| at);
         let arrived = &mut self.arrived;
@@ -228,7 +227,7 @@ impl HostPairs {
         self.deadlines.note(host, deadline.map(|d| d.at));
     }
 
-    fn wake_host(&mut self, now: Time, host: HostId, listener: &mut impl Listener) {
+    fn wake_host(&mut self, now: Time, host: HostId, listener: &mut impl Listener<C>) {
         let HostId { pair: number, side } = host;
         let why = self.deadline(host).map_or("", |deadline| deadline.why);
         let outputs = &mut self.outputs;
@@ -246,7 +245,7 @@ impl HostPairs {
     }
 
     /// Passes frames that left the network to their hosts.
-    fn take_arrived(&mut self, now: Time, listener: &mut impl Listener) {
+    fn take_arrived(&mut self, now: Time, listener: &mut impl Listener<C>) {
         while let Some((number, side, frame)) = self.arrived.pop_front() {
             let outputs = &mut self.outputs;
             let out = &mut |output| outputs.push(output);
@@ -257,7 +256,11 @@ impl HostPairs {
             }
             self.pass_on(now, HostId { pair: number, side }, listener);
             if side == Side::Client {
-                listener.on_client(now, number, self.pairs[number as usize].client.tcp());
+                listener.on_client(
+                    now,
+                    number,
+                    self.pairs[number as usize].client.application(),
+                );
             }
         }
     }
@@ -267,20 +270,22 @@ impl HostPairs {
         &mut self,
         now: Time,
         pair: u32,
-        input: ClientInput,
-        listener: &mut impl Listener,
+        input: C::Input,
+        listener: &mut impl Listener<C>,
     ) {
         let outputs = &mut self.outputs;
-        self.pairs[pair as usize]
-            .client
-            .handle_input(now, HostInput::Tcp(input), &mut |o| outputs.push(o));
+        self.pairs[pair as usize].client.handle_input(
+            now,
+            HostInput::Application(input),
+            &mut |o| outputs.push(o),
+        );
         let side = Side::Client;
         self.pass_on(now, HostId { pair, side }, listener);
         self.take_arrived(now, listener);
     }
 
     /// Handles the outputs of a host: sends its frames and reports its events.
-    fn pass_on(&mut self, now: Time, host: HostId, listener: &mut impl Listener) {
+    fn pass_on(&mut self, now: Time, host: HostId, listener: &mut impl Listener<C>) {
         self.note_deadline(host);
         let HostId { pair, side } = host;
         let mut outputs = std::mem::take(&mut self.outputs);

@@ -57,6 +57,7 @@ mod slab;
 pub mod tcp;
 mod timer;
 pub mod world;
+mod transfer_hosts;
 
 pub use agents::{AgentEvent, PathChange, SpacingEvent, StreamEvent, StreamState};
 pub use concurrent_downloads::{

@@ -7,10 +7,11 @@ use polypath_scenario::{Scenario, Scheme};
 
 use crate::error::RunError;
 use crate::flow::BackgroundBytes;
-use crate::host_pairs::{HostPairs, LinkFrame, Listener};
+use crate::host_pairs::{LinkFrame, Listener};
 use crate::network::{build, foreground_tcp};
 use crate::observer::SimEvent;
-use crate::tcp::{Client, ClientInput, Server};
+use crate::tcp::{Client, ClientInput, Segment, Server};
+use crate::transfer_hosts::TransferPairs;
 use crate::world::{Overflow, World};
 
 /// The file that every transfer carries.
@@ -32,7 +33,7 @@ struct Transfer {
 /// The simulation of one scheme.
 #[derive(Debug)]
 pub(crate) struct SchemeRun {
-    pairs: HostPairs,
+    pairs: TransferPairs,
     file: File,
     transfer: Transfer,
 }
@@ -50,7 +51,7 @@ struct ProgressListener<'a, 'b> {
     transfer: &'a mut Transfer,
 }
 
-impl Listener for ProgressListener<'_, '_> {
+impl Listener<Client> for ProgressListener<'_, '_> {
     fn on_event(&mut self, now: Time, _: u32, event: &SimEvent) {
         (self.report)(now, event);
     }
@@ -86,7 +87,7 @@ impl SchemeRun {
         let overhead = seed.stream("server/overhead");
         let server = Server::new(tcp, file.segments);
         let server = server.with_overhead(scenario.tcp.overhead, overhead);
-        let mut pairs = HostPairs::new(build(scenario, seed)?, &endpoint);
+        let mut pairs = TransferPairs::new(build(scenario, seed)?, &endpoint);
         pairs.add(server, Client::new(tcp), &endpoint)?;
         Ok(Self {
             pairs,
@@ -99,7 +100,7 @@ impl SchemeRun {
         })
     }
 
-    pub(crate) const fn network(&self) -> &World<LinkFrame> {
+    pub(crate) const fn network(&self) -> &World<LinkFrame<Segment>> {
         self.pairs.network()
     }
 
@@ -155,7 +156,7 @@ impl SchemeRun {
     fn listener<'a, 'b>(
         &'a mut self,
         report: &'a mut Report<'b>,
-    ) -> (&'a mut HostPairs, ProgressListener<'a, 'b>) {
+    ) -> (&'a mut TransferPairs, ProgressListener<'a, 'b>) {
         let listener = ProgressListener {
             report,
             file: self.file,
