@@ -17,6 +17,7 @@ use polypath_link::{ConfigError, GilbertElliott, OnOff, QueueLimit, outage_probl
 
 use crate::background::{Background, HostLink, Profile};
 use crate::path::{Link, Path};
+use crate::loaded_paths::LoadedPaths;
 use crate::scenario::{SCHEMA_VERSION, Scenario};
 use crate::settings::Overlay;
 use crate::tcp::Tcp;
@@ -48,16 +49,21 @@ pub(crate) fn check(scenario: &Scenario, problems: &mut Problems) {
         );
     }
     check_overlay(&scenario.overlay, problems);
-    if let Background::Profiles(profiles) = &scenario.background {
+    check_loaded_paths(scenario.into(), &Largest::frames(scenario), problems);
+    positive("lab.lateness_bound", scenario.lab.lateness_bound, problems);
+    bounds::check(scenario, problems);
+}
+
+/// Checks the background and the paths; all queues of paths must admit these `frames`.
+fn check_loaded_paths(loaded: LoadedPaths<'_>, frames: &[Largest], problems: &mut Problems) {
+    if let Background::Profiles(profiles) = loaded.background {
         for (name, profile) in profiles {
             let key = format!("background.{name}");
             check_name(&key, name, problems);
-            check_profile(&key, profile, scenario.tcp.segment, problems);
+            check_profile(&key, profile, loaded.tcp.segment, problems);
         }
     }
-    check_paths(scenario, problems);
-    positive("lab.lateness_bound", scenario.lab.lateness_bound, problems);
-    bounds::check(scenario, problems);
+    check_paths(loaded, frames, problems);
 }
 
 fn check_schemes(scenario: &Scenario, problems: &mut Problems) {
@@ -137,24 +143,26 @@ pub(crate) fn tcp_key(key: &str, leaf: &str, problems: &Problems) -> String {
 }
 
 fn check_overlay(overlay: &Overlay, problems: &mut Problems) {
-    for problem in overlay.liveness.iter().flat_map(LivenessConfig::problems) {
-        let key = problem.key();
-        let remedy = "leave it out for the usual one";
-        problems.report(
-            &format!("overlay.liveness.{key}"),
-            problem.to_string(),
-            remedy,
-        );
-    }
+    check_liveness("overlay.liveness", overlay.liveness, problems);
     positive("overlay.pair_interval", overlay.pair_interval, problems);
-    check_packet("overlay.pair_len", overlay.pair_len, problems);
-    if overlay.pair_len < MIN_PAIR {
-        let message = format!(
-            "a pair of {} is too small to measure with",
-            overlay.pair_len
-        );
-        let remedy = format!("use {MIN_PAIR} or more");
-        problems.report("overlay.pair_len", message, remedy);
+    check_pair_len("overlay.pair_len", overlay.pair_len, problems);
+}
+
+/// Checks the heartbeats of the table at `key`.
+fn check_liveness(key: &str, liveness: Option<LivenessConfig>, problems: &mut Problems) {
+    for problem in liveness.iter().flat_map(LivenessConfig::problems) {
+        let key = format!("{key}.{}", problem.key());
+        let remedy = "leave it out for the usual one";
+        problems.report(&key, problem.to_string(), remedy);
+    }
+}
+
+/// Checks the size of the larger packet of a pair.
+fn check_pair_len(key: &str, len: Bytes, problems: &mut Problems) {
+    check_packet(key, len, problems);
+    if len < MIN_PAIR {
+        let message = format!("a pair of {len} is too small to measure with");
+        problems.report(key, message, format!("use {MIN_PAIR} or more"));
     }
 }
 
@@ -180,8 +188,8 @@ fn check_profile(key: &str, profile: &Profile, segment: Bytes, problems: &mut Pr
     }
 }
 
-fn check_paths(scenario: &Scenario, problems: &mut Problems) {
-    let paths = &scenario.paths;
+fn check_paths(loaded: LoadedPaths<'_>, frames: &[Largest], problems: &mut Problems) {
+    let paths = loaded.paths;
     if paths.is_empty() {
         problems.report("path", "there is no path", "add a `[[path]]`");
     }
@@ -198,8 +206,10 @@ fn check_paths(scenario: &Scenario, problems: &mut Problems) {
             let keys = [format!("{key}.name"), format!("path.{earlier}.name")];
             problems.report_among(&keys.each_ref().map(String::as_str), message, "rename one");
         }
-        check_links(&key, path, &Largest::on_path(scenario, path), problems);
-        load::check(&key, path, &scenario.background, problems);
+        let datagram = Largest::of_background(loaded, path);
+        let packets: Vec<&Largest> = frames.iter().chain(&datagram).collect();
+        check_links(&key, path, &packets, problems);
+        load::check(&key, path, loaded.background, problems);
     }
     shared::check(paths, problems);
 }
@@ -222,23 +232,25 @@ impl Largest {
         }
     }
 
-    /// The packets on the links of a path: frames of the overlay around segments and pairs, and
-    /// datagrams of the background.
-    fn on_path(scenario: &Scenario, path: &Path) -> Vec<Largest> {
+    /// The frames of the overlay around segments and pairs.
+    fn frames(scenario: &Scenario) -> [Largest; 2] {
         let (segment, pair) = (scenario.tcp.segment, scenario.overlay.pair_len);
         let frame = |what, size: Bytes, key: &str| Largest {
             what,
             size: Bytes(scenario.frame_overhead().0.saturating_add(size.0)),
             keys: vec![key.to_owned(), "overlay.encapsulation".to_owned()],
         };
-        let frames = [
+        [
             frame("frame with a segment", segment, "tcp.segment"),
             frame("frame with a pair", pair, "overlay.pair_len"),
-        ];
-        let profile = scenario.profile(path).zip(path.background.as_ref());
-        let datagram = profile
-            .and_then(|(profile, name)| Largest::of_udp(&format!("background.{name}"), profile));
-        frames.into_iter().chain(datagram).collect()
+        ]
+    }
+
+    /// The datagrams of the background of a path, if it has any.
+    fn of_background(loaded: LoadedPaths<'_>, path: &Path) -> Option<Largest> {
+        let profile = loaded.profile(path)?;
+        let name = path.background.as_ref()?;
+        Largest::of_udp(&format!("background.{name}"), profile)
     }
 
     fn of_udp(profile: &str, with: &Profile) -> Option<Largest> {
@@ -250,7 +262,7 @@ impl Largest {
     }
 }
 
-fn check_links(key: &str, path: &Path, packets: &[Largest], problems: &mut Problems) {
+fn check_links(key: &str, path: &Path, packets: &[&Largest], problems: &mut Problems) {
     check_name(&format!("{key}.name"), &path.name, problems);
     if path.links.is_empty() {
         let message = format!("path `{}` has no links", path.name);
@@ -261,7 +273,7 @@ fn check_links(key: &str, path: &Path, packets: &[Largest], problems: &mut Probl
     }
 }
 
-pub(crate) fn check_link(key: &str, link: &Link, packets: &[Largest], problems: &mut Problems) {
+pub(crate) fn check_link(key: &str, link: &Link, packets: &[&Largest], problems: &mut Problems) {
     check_name(&format!("{key}.name"), &link.name, problems);
     check_line(key, link, problems);
     for error in link.queue.problems(link.rate) {

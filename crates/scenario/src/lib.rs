@@ -12,6 +12,8 @@ mod check;
 mod endpoint;
 mod experiment;
 pub mod network;
+mod loaded_paths;
+pub mod media;
 mod notation;
 mod parameters;
 pub mod path;
@@ -26,6 +28,8 @@ pub use background::{
 };
 pub use experiment::Experiment;
 pub use network::Network;
+pub use loaded_paths::LoadedPaths;
+pub use media::{Media, MediaPolicy, MediaScenario};
 pub use parameters::parameters;
 pub use path::{Link, Path};
 pub use scenario::{SCHEMA_VERSION, Scenario, Scheme, Transfer};

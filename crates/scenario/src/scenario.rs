@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::background::{Background, Profile};
 use crate::check::check;
+use crate::loaded_paths::LoadedPaths;
 use crate::notation::NOTATIONS;
 use crate::path::Path;
 use crate::settings::{Lab, Overlay};
@@ -136,12 +137,7 @@ impl Scenario {
     ) -> Result<Scenario, Errors> {
         let complete = |scenario: &mut Scenario, problems: &mut _| {
             check(scenario, problems);
-            let mut traces = TraceReader::new(files);
-            for (path, n) in scenario.paths.iter_mut().zip(0..) {
-                for (link, m) in path.links.iter_mut().zip(0..) {
-                    traces.fill(&format!("path.{n}.link.{m}"), link, problems);
-                }
-            }
+            TraceReader::new(files).fill_paths(&mut scenario.paths, problems);
         };
         read_completed(text, file_name, overrides, complete).map(|(scenario, _)| scenario)
     }
@@ -155,20 +151,14 @@ impl Scenario {
     /// The background profile of a path, if it carries background traffic.
     #[must_use]
     pub fn profile(&self, path: &Path) -> Option<&Profile> {
-        match &self.background {
-            Background::Off => None,
-            Background::Profiles(profiles) => profiles.get(path.background.as_ref()?),
-        }
+        LoadedPaths::from(self).profile(path)
     }
 
     /// The background profile of the sources of a path that send towards the server, if it carries
     /// background traffic.
     #[must_use]
     pub fn profile_back(&self, path: &Path) -> Option<&Profile> {
-        match (&self.background, &path.background_back) {
-            (Background::Profiles(profiles), Some(name)) => profiles.get(name),
-            _ => self.profile(path),
-        }
+        LoadedPaths::from(self).profile_back(path)
     }
 
     /// The receiver window of the foreground transfers, in segments.
@@ -177,6 +167,16 @@ impl Scenario {
         self.transfer
             .receiver_window
             .unwrap_or(self.tcp.receiver_window)
+    }
+}
+
+impl<'a> From<&'a Scenario> for LoadedPaths<'a> {
+    fn from(scenario: &'a Scenario) -> Self {
+        Self {
+            paths: &scenario.paths,
+            background: &scenario.background,
+            tcp: &scenario.tcp,
+        }
     }
 }
 

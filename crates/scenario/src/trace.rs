@@ -15,7 +15,7 @@ use polypath_core::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::path::Link;
+use crate::path::{Link, Path};
 pub use named::{Entry, Named};
 pub use packets::TracePacket;
 use polypath_document::{FilePosition, NamedFile, Problems};
@@ -95,6 +95,15 @@ impl<'a> TraceReader<'a> {
             rates: Cache::new(),
             packets: Cache::new(),
             ns2_packets: Cache::new(),
+        }
+    }
+
+    /// Reads the traces of the links of all paths.
+    pub(crate) fn fill_paths(&mut self, paths: &mut [Path], problems: &mut Problems) {
+        for (path, n) in paths.iter_mut().zip(0..) {
+            for (link, m) in path.links.iter_mut().zip(0..) {
+                self.fill(&format!("path.{n}.link.{m}"), link, problems);
+            }
         }
     }
 

@@ -1,4 +1,4 @@
-//! Builds a simulated network from a scenario.
+//! Builds the simulated network of a file.
 //!
 //! *Graph* ([`build_graph`]): the nodes, links and flows of a
 //! [`Network`](polypath_scenario::Network), without ports.
@@ -24,7 +24,7 @@ use polypath_core::policy::PathSet;
 use polypath_core::rng::Seed;
 use polypath_link::{Link, LinkConfig};
 use polypath_scenario::network::RouteError;
-use polypath_scenario::{Path, Scenario};
+use polypath_scenario::{LoadedPaths, Path};
 
 use crate::agents::Agents;
 use crate::fabric::Fabric;
@@ -63,15 +63,23 @@ pub enum BuildError {
     },
 }
 
-/// The network of a scenario, with a port at each end of every path and idle background sources.
-pub fn build<X: Payload>(scenario: &Scenario, seed: Seed) -> Result<World<X>, BuildError> {
+/// The network of the paths of a file, with a port at each end of every path and idle background
+/// sources.
+///
+/// # Errors
+/// If the paths make no network; a file that was read has no such error.
+pub fn build<'a, X: Payload>(
+    paths: impl Into<LoadedPaths<'a>>,
+    seed: Seed,
+) -> Result<World<X>, BuildError> {
+    let loaded = paths.into();
     let mut network = NetworkBuilder::new(seed);
-    for (index, path) in scenario.paths.iter().enumerate() {
+    for (index, path) in loaded.paths.iter().enumerate() {
         let id = u8::try_from(index)
             .ok()
             .filter(|id| *id < PathSet::CAPACITY)
-            .ok_or(BuildError::TooManyPaths(scenario.paths.len()))?;
-        network.add_path(scenario, path, PathId(id))?;
+            .ok_or(BuildError::TooManyPaths(loaded.paths.len()))?;
+        network.add_path(loaded, path, PathId(id))?;
     }
     Ok(network.finish())
 }
@@ -116,12 +124,17 @@ impl NetworkBuilder {
         World::new(self.fabric, self.agents, self.ports, names)
     }
 
-    fn add_path(&mut self, scenario: &Scenario, path: &Path, id: PathId) -> Result<(), BuildError> {
+    fn add_path(
+        &mut self,
+        loaded: LoadedPaths<'_>,
+        path: &Path,
+        id: PathId,
+    ) -> Result<(), BuildError> {
         let chain = self.add_chain(path, id)?;
         self.add_port(id, Side::Server, chain.to_client.iter().copied());
         self.add_port(id, Side::Client, chain.to_server.iter().rev().copied());
-        match scenario.profile(path).zip(scenario.profile_back(path)) {
-            Some((profile, back)) => self.add_background(scenario, path, profile, back, &chain),
+        match loaded.profile(path).zip(loaded.profile_back(path)) {
+            Some((profile, back)) => self.add_background(loaded.tcp, path, profile, back, &chain),
             None => Ok(()),
         }
     }

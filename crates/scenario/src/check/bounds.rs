@@ -5,6 +5,7 @@ use polypath_core::units::{Bytes, Rate};
 
 use super::tcp_key;
 use crate::background::{Background, LogNormal, Profile};
+use crate::loaded_paths::LoadedPaths;
 use crate::notation::MAX_PACKETS;
 use crate::path::{Link, Path};
 use crate::scenario::{Scenario, Transfer};
@@ -31,12 +32,18 @@ pub(super) fn check(scenario: &Scenario, problems: &mut Problems) {
     check_transfer(&scenario.transfer, problems);
     check_tcp("tcp", &scenario.tcp, problems);
     check_overlay(&scenario.overlay, problems);
-    if let Background::Profiles(profiles) = &scenario.background {
+    check_loaded_paths(scenario.into(), problems);
+    at_most_a_day("lab.lateness_bound", scenario.lab.lateness_bound, problems);
+}
+
+/// Reports the values of the background and of the paths beyond the limits.
+pub(super) fn check_loaded_paths(loaded: LoadedPaths<'_>, problems: &mut Problems) {
+    if let Background::Profiles(profiles) = loaded.background {
         for (name, profile) in profiles {
             check_profile(&format!("background.{name}"), profile, problems);
         }
     }
-    for (path, key) in numbered("path", &scenario.paths) {
+    for (path, key) in numbered("path", loaded.paths) {
         for (link, key) in numbered(&format!("{key}.link"), &path.links) {
             check_link(&key, link, problems);
         }
@@ -46,8 +53,7 @@ pub(super) fn check(scenario: &Scenario, problems: &mut Problems) {
             problems.report(&format!("{key}.link"), message, "");
         }
     }
-    check_hosts(scenario, problems);
-    at_most_a_day("lab.lateness_bound", scenario.lab.lateness_bound, problems);
+    check_hosts(loaded, problems);
 }
 
 fn check_transfer(transfer: &Transfer, problems: &mut Problems) {
@@ -75,9 +81,12 @@ pub(crate) fn check_tcp(key: &str, tcp: &Tcp, problems: &mut Problems) {
 }
 
 fn check_overlay(overlay: &Overlay, problems: &mut Problems) {
-    let interval = overlay.pair_interval;
-    at_least("overlay.pair_interval", interval, MIN_INTERVAL, problems);
-    at_most_a_day("overlay.pair_interval", interval, problems);
+    check_pair_interval("overlay.pair_interval", overlay.pair_interval, problems);
+}
+
+pub(super) fn check_pair_interval(key: &str, interval: Duration, problems: &mut Problems) {
+    at_least(key, interval, MIN_INTERVAL, problems);
+    at_most_a_day(key, interval, problems);
 }
 
 fn check_profile(key: &str, profile: &Profile, problems: &mut Problems) {
@@ -166,17 +175,17 @@ fn check_queue(key: &str, queue: QueueLimit, problems: &mut Problems) {
 }
 
 /// Checks the number of background hosts, which are at every inner node of every path.
-fn check_hosts(scenario: &Scenario, problems: &mut Problems) {
+fn check_hosts(loaded: LoadedPaths<'_>, problems: &mut Problems) {
     let hosts_of = |path: &Path| {
         let nodes = (path.hops() as u64).saturating_sub(1);
-        scenario
+        loaded
             .profile(path)
             .map_or(0, |profile| u64::from(profile.hosts) * nodes)
     };
-    let hosts = scenario.paths.iter().map(hosts_of).sum::<u64>();
+    let hosts = loaded.paths.iter().map(hosts_of).sum::<u64>();
     if hosts > MAX_HOSTS {
         let message = format!("all paths together have {hosts} background hosts");
-        let used = scenario.paths.iter().filter_map(|p| p.background.as_ref());
+        let used = loaded.paths.iter().filter_map(|p| p.background.as_ref());
         let keys: Vec<String> = used
             .map(|name| format!("background.{name}.hosts"))
             .collect();

@@ -80,7 +80,8 @@ fn check_run(run: Run, problems: &mut Problems) {
 }
 
 fn check_links(network: &Network, problems: &mut Problems) {
-    let packets = [Largest::segment(network.tcp.segment)];
+    let segment = Largest::segment(network.tcp.segment);
+    let packets = [&segment];
     if let Some(topology) = &network.topology {
         for (kind, link) in topology.link_kinds() {
             let key = format!("topology.{kind}");

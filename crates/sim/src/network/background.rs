@@ -1,6 +1,6 @@
 //! The background hosts of a path.
 
-use polypath_scenario::{Path, Profile, Scenario};
+use polypath_scenario::{Path, Profile, Tcp};
 
 use super::destinations::{HostId, flows};
 use super::graph::RouteLinks;
@@ -22,7 +22,7 @@ impl NetworkBuilder {
     /// sources; those that send towards the server use `profile_back`.
     pub(super) fn add_background(
         &mut self,
-        scenario: &Scenario,
+        tcp: &Tcp,
         path: &Path,
         profile: &Profile,
         profile_back: &Profile,
@@ -43,7 +43,7 @@ impl NetworkBuilder {
                 there: there.clone(),
                 back,
             };
-            self.add_tcp(scenario, profile, &name, links);
+            self.add_tcp(tcp, profile, &name, links);
             self.add_udp(profile, &name, there);
         }
         Ok(())
@@ -74,10 +74,10 @@ impl NetworkBuilder {
         Ok(HostLinks { hosts, links })
     }
 
-    fn add_tcp(&mut self, scenario: &Scenario, profile: &Profile, name: &str, links: RouteLinks) {
+    fn add_tcp(&mut self, hosts: &Tcp, profile: &Profile, name: &str, links: RouteLinks) {
         let Some(source) = &profile.tcp else { return };
-        let tcp = TcpConfig::from(&scenario.tcp);
-        let config = convert::sessions(source, &scenario.tcp);
+        let tcp = TcpConfig::from(hosts);
+        let config = convert::sessions(source, hosts);
         let name = format!("{name}/tcp");
         let sessions = Sessions::new(config, self.seed.stream(&name), Time::ZERO);
         let source = TcpSource::Sessions(Box::new(sessions));

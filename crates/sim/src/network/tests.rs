@@ -5,6 +5,7 @@ use crate::world::{PortInput, WorldOutput};
 use polypath_core::machine::{Machine, Wake, step};
 use polypath_core::time::{Duration, Time};
 use polypath_link::DropReason;
+use polypath_scenario::Scenario;
 use proptest::prelude::*;
 
 const MS: u64 = 1_000_000;
