@@ -6,7 +6,7 @@ use polypath_core::time::Duration;
 use polypath_core::units::Rate;
 
 use crate::config_error::{ConfigError, probability};
-use crate::error::{GilbertElliott, OnOff, Outage, outage_problems};
+use crate::error::{Fades, GilbertElliott, OnOff, Outage, outage_problems};
 use crate::line::{LineRate, Trace};
 use crate::queue::QueueConfig;
 
@@ -25,6 +25,8 @@ pub struct LinkConfig {
     pub gilbert_elliott: Option<GilbertElliott>,
     /// Random outages.
     pub on_off: Option<OnOff>,
+    /// Fades at random times.
+    pub fades: Option<Fades>,
     /// Scheduled outages.
     pub outages: Vec<Outage>,
 }
@@ -40,6 +42,7 @@ impl LinkConfig {
             loss: 0.0,
             gilbert_elliott: None,
             on_off: None,
+            fades: None,
             outages: Vec::new(),
         }
     }
@@ -60,6 +63,7 @@ impl LinkConfig {
                 .flat_map(GilbertElliott::problems),
         );
         problems.extend(self.on_off.iter().flat_map(OnOff::problems));
+        problems.extend(self.fades.iter().flat_map(Fades::problems));
         problems.extend(outage_problems(&self.outages));
         problems.into_iter().next().map_or(Ok(()), Err)
     }

@@ -15,7 +15,7 @@ pub enum DropReason {
     Random,
     /// The Gilbert-Elliott chain loses it.
     Burst,
-    /// The on-off process is off.
+    /// The on-off process is off, or the link fades.
     Down,
     /// A scheduled outage loses it.
     Outage,

@@ -29,8 +29,9 @@
 //!
 //! *Loss.* The error models decide when the last bit of a packet leaves, so a lost packet has used
 //! queue and wire. They are a scheduled outage, a two-state Markov process in time (all packets are
-//! lost while it is down), a Gilbert-Elliott chain that steps with the packets, and independent
-//! loss. Each draws from its own stream for every packet, whatever the other models decide. The
+//! lost while it is down), fades of one length at random times, a Gilbert-Elliott chain that steps
+//! with the packets, and independent loss. The first three run in time: which packets a link
+//! carries does not change when it is down. Each model draws from its own stream for every packet, whatever the other models decide. The
 //! queue keeps draining while the link is down.
 //!
 //! *One wake per hop.* With drop-tail and RED the fate of a packet is known when it arrives: FIFO
@@ -62,7 +63,7 @@ pub use config::LinkConfig;
 pub use config_error::ConfigError;
 pub use counters::{Counters, Drops};
 pub use drop_reason::DropReason;
-pub use error::{GilbertElliott, OnOff, Outage, outage_problems};
+pub use error::{Fades, GilbertElliott, OnOff, Outage, outage_problems};
 pub use line::{LineRate, OPPORTUNITY, Trace, TraceError};
 pub use link::{Link, Output};
 pub use queue::*;

@@ -15,7 +15,7 @@ use crate::config::LinkConfig;
 use crate::config_error::ConfigError;
 use crate::counters::Counters;
 use crate::drop_reason::DropReason;
-use crate::error::{Errors, LossModels};
+use crate::error::{Errors, LinkNames, LossModels};
 use crate::line::{Line, TransmissionTimes};
 use crate::queue::{
     Arrival, ArrivalDiscipline, ArrivalQueue, LinkQueue, Occupancy, PacketLimited, Verdict, size_of,
@@ -77,7 +77,24 @@ struct Wire {
 impl<P: Payload> Link<P> {
     /// A link; its queue and each of its error models draw from streams `link/NAME/...` of `seed`
     /// of their own.
+    ///
+    /// # Errors
+    /// The first problem of the configuration.
     pub fn new(config: &LinkConfig, seed: Seed, name: &str) -> Result<Self, ConfigError> {
+        Self::of_duplex(config, seed, name, name)
+    }
+
+    /// One direction of a duplex link with the name `duplex`: like [`Self::new`], but both
+    /// directions have the same fades.
+    ///
+    /// # Errors
+    /// The first problem of the configuration.
+    pub fn of_duplex(
+        config: &LinkConfig,
+        seed: Seed,
+        name: &str,
+        duplex: &str,
+    ) -> Result<Self, ConfigError> {
         config.validate()?;
         let buffer = match LinkQueue::new(config, seed, name) {
             LinkQueue::PacketLimited(queue) => Buffer::PacketLimited(queue),
@@ -88,13 +105,15 @@ impl<P: Payload> Link<P> {
             loss: config.loss,
             gilbert_elliott: config.gilbert_elliott,
             on_off: config.on_off,
+            fades: config.fades,
             outages: &config.outages,
         };
+        let names = LinkNames { own: name, duplex };
         let wire = Wire {
             line: Line::new(&config.rate),
             delay: config.delay,
             accounting: Accounting::default(),
-            errors: Errors::new(&models, seed, name).map(Box::new),
+            errors: Errors::new(&models, seed, &names).map(Box::new),
         };
         Ok(Self {
             buffer,

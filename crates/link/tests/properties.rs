@@ -5,8 +5,8 @@ use polypath_core::rng::Seed;
 use polypath_core::time::{Duration, Time};
 use polypath_core::units::{Bytes, Rate};
 use polypath_link::{
-    CoDelConfig, DropReason, GilbertElliott, Link, LinkConfig, OnOff, Outage, Output, QueueConfig,
-    QueueLimit, RedConfig,
+    CoDelConfig, DropReason, Fades, GilbertElliott, Link, LinkConfig, OnOff, Outage, Output,
+    QueueConfig, QueueLimit, RedConfig,
 };
 use proptest::prelude::*;
 
@@ -135,7 +135,7 @@ proptest! {
             down: Duration::from_millis(down),
         });
         config.outages = outage
-            .map(|ms| Outage { from: Duration::from_millis(ms), until: None })
+            .map(|ms| Outage { from: Duration::from_millis(ms), until: None, every: None })
             .into_iter()
             .collect();
         let mut link = Link::new(&config, Seed(4), "l").unwrap();
@@ -264,6 +264,7 @@ fn an_invalid_configuration_is_refused_with_its_key() {
     let outage = |from: u64, until: u64| Outage {
         from: Duration(from),
         until: Some(Duration(until)),
+        every: None,
     };
     config = good.clone();
     config.outages = vec![outage(5, 5)];
@@ -298,4 +299,26 @@ fn an_invalid_queue_is_refused_with_its_key() {
         ..CoDelConfig::new(QueueLimit::Packets(5))
     };
     assert_eq!(keys_of(codel.into()), "queue.interval");
+}
+
+#[test]
+fn both_directions_of_a_duplex_link_have_the_same_fades() {
+    let mut config = LinkConfig::new(RATE, DELAY, QueueLimit::Packets(5));
+    config.fades = Some(Fades {
+        length: Duration::from_millis(50),
+        share: 0.2,
+    });
+    let lost = |link: &mut Link<Numbered>| -> Vec<usize> {
+        let sent = (0..20_000).filter(|number| {
+            let at = Time::ZERO + Duration::from_millis(5 * *number as u64);
+            matches!(offer(link, at, *number, 100), Output::Dropped { .. })
+        });
+        sent.collect()
+    };
+    let of = |name| Link::of_duplex(&config, Seed(1), name, "l").unwrap();
+    let there = lost(&mut of("l/client"));
+    assert!((2000..6000).contains(&there.len()), "{}", there.len());
+    assert_eq!(there, lost(&mut of("l/server")));
+    let alone = |name| Link::new(&config, Seed(1), name).unwrap();
+    assert_ne!(lost(&mut alone("l/client")), lost(&mut alone("l/server")));
 }

@@ -13,7 +13,7 @@ use polypath_core::policy::PathSet;
 use polypath_core::time::Duration;
 use polypath_core::units::{Bytes, Rate};
 use polypath_document::{Problems, last_part};
-use polypath_link::{ConfigError, GilbertElliott, OnOff, QueueLimit, outage_problems};
+use polypath_link::{ConfigError, Fades, GilbertElliott, OnOff, QueueLimit, outage_problems};
 
 use crate::background::{Background, HostLink, Profile};
 use crate::path::{Link, Path};
@@ -287,6 +287,7 @@ pub(crate) fn check_link(key: &str, link: &Link, packets: &[&Largest], problems:
     let losses = losses.chain(link.onoff.iter().flat_map(OnOff::problems));
     for error in losses.chain(outage_problems(&link.outage)) {
         report(key, &error, problems);
+    let losses = losses.chain(link.fades.iter().flat_map(Fades::problems));
     }
 }
 

@@ -6,7 +6,7 @@
 use polypath_core::time::Duration;
 use polypath_core::units::Rate;
 use polypath_link::{
-    ConfigError, GilbertElliott, LinkConfig, OnOff, Outage, QueueConfig, Trace as LinkTrace,
+    ConfigError, Fades, GilbertElliott, LinkConfig, OnOff, Outage, QueueConfig, Trace as LinkTrace,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -77,7 +77,11 @@ pub struct Link {
     /// is down.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub onoff: Option<OnOff>,
-    /// Scheduled outages.
+    /// Fades of one length at random times, in both directions at once: all packets are lost in a
+    /// fade.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fades: Option<Fades>,
+    /// Scheduled outages, once or periodically.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub outage: Vec<Outage>,
 }
@@ -105,6 +109,7 @@ impl Link {
             loss: self.loss,
             gilbert_elliott: self.gilbert_elliott,
             on_off: self.onoff,
+            fades: self.fades,
             outages: self.outage.clone(),
         })
     }

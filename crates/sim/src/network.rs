@@ -199,7 +199,9 @@ impl NetworkBuilder {
             Some(Side::Server) => format!("{}/server", name.name),
             None => name.name.clone(),
         };
-        let link = Link::new(config, self.seed, &stream).map_err(|source| BuildError::Link {
+        let duplex = duplex_name(&name.name);
+        let link = Link::of_duplex(config, self.seed, &stream, duplex);
+        let link = link.map_err(|source| BuildError::Link {
             name: name.name.clone(),
             source,
         })?;
@@ -216,6 +218,11 @@ impl NetworkBuilder {
         let route = self.fabric.routes.add(links, Terminal::Port(exit));
         self.ports.push(Port { id, route });
     }
+}
+
+/// The name that both directions of a link have; in a graph that of the reverse one ends in `/back`.
+fn duplex_name(name: &str) -> &str {
+    name.strip_suffix("/back").unwrap_or(name)
 }
 
 #[cfg(test)]

@@ -168,6 +168,7 @@ fn a_path_that_goes_silent_in_mid_transfer_is_survived_by_those_that_have_anothe
         s.paths[0].links[0].outage = vec![Outage {
             from: Duration::from_millis(5_900),
             until: None,
+            every: None,
         }];
     });
     let (outcome, log) = logged(&scenario, 1);
@@ -199,7 +200,8 @@ fn a_path_that_goes_silent_costs_little_where_paths_are_watched_and_is_used_agai
             s.overlay.liveness = liveness;
             let (from, until) = (Duration::from_millis(5_900), Duration::from_secs(20));
             let until = Some(until);
-            s.paths[0].links[0].outage = vec![Outage { from, until }];
+            let every = None;
+            s.paths[0].links[0].outage = vec![Outage { from, until, every }];
         })
     };
     let longest = |scenario: &Scenario| -> Vec<Duration> {

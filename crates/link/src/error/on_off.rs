@@ -72,7 +72,7 @@ impl ErrorModel for OnOffProcess {
 
 /// Draws an exponential sojourn time of at least one nanosecond, so that the process always
 /// advances.
-fn sojourn(stream: &mut Stream, mean: Duration) -> Duration {
+pub(super) fn sojourn(stream: &mut Stream, mean: Duration) -> Duration {
     Duration::from_secs_f64(stream.exponential(mean.as_secs_f64())).max(Duration(1))
 }
 

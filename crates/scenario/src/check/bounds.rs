@@ -149,6 +149,11 @@ pub(crate) fn check_link(key: &str, link: &Link, problems: &mut Problems) {
             at_most_a_day(&key, span, problems);
         }
     }
+    if let Some(fades) = link.fades {
+        let key = format!("{key}.fades.length");
+        at_least(&key, fades.length, MIN_INTERVAL, problems);
+        at_most_a_day(&key, fades.length, problems);
+    }
 }
 
 fn check_line(key: &str, rate: Rate, delay: Duration, problems: &mut Problems) {

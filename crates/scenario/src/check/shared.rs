@@ -89,6 +89,7 @@ fn difference(a: &Link, b: &Link) -> Option<&'static str> {
         ("loss", a.loss.total_cmp(&b.loss).is_eq()),
         ("gilbert_elliott", a.gilbert_elliott == b.gilbert_elliott),
         ("onoff", a.onoff == b.onoff),
+        ("fades", a.fades == b.fades),
         ("outage", a.outage == b.outage),
     ]
     .into_iter()
