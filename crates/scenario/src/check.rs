@@ -3,6 +3,7 @@
 
 pub(crate) mod bounds;
 mod load;
+mod media;
 mod shared;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,11 +17,12 @@ use polypath_document::{Problems, last_part};
 use polypath_link::{ConfigError, Fades, GilbertElliott, OnOff, QueueLimit, outage_problems};
 
 use crate::background::{Background, HostLink, Profile};
-use crate::path::{Link, Path};
 use crate::loaded_paths::LoadedPaths;
+use crate::path::{Link, Path};
 use crate::scenario::{SCHEMA_VERSION, Scenario};
 use crate::settings::Overlay;
 use crate::tcp::Tcp;
+pub(crate) use media::check_media;
 
 /// The maximum number of paths.
 const MAX_PATHS: usize = PathSet::CAPACITY as usize;
@@ -285,9 +287,9 @@ pub(crate) fn check_link(key: &str, link: &Link, packets: &[&Largest], problems:
     }
     let losses = (link.gilbert_elliott.iter()).flat_map(GilbertElliott::problems);
     let losses = losses.chain(link.onoff.iter().flat_map(OnOff::problems));
+    let losses = losses.chain(link.fades.iter().flat_map(Fades::problems));
     for error in losses.chain(outage_problems(&link.outage)) {
         report(key, &error, problems);
-    let losses = losses.chain(link.fades.iter().flat_map(Fades::problems));
     }
 }
 

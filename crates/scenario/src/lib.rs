@@ -1,7 +1,8 @@
 //! Experiments as plain validated data.
 //!
-//! An [`Experiment`] is a [`Scenario`] (transfers over given paths, by several schemes) or a
-//! [`Network`] (any graph with any flows).
+//! An [`Experiment`] is a [`Scenario`] (transfers over given paths, by several schemes), a
+//! [`MediaScenario`] (a media stream over given paths, by several policies) or a [`Network`] (any
+//! graph with any flows).
 //!
 //! A [`Scenario`] names the paths between a server and a client, the traffic that loads them, the
 //! measured transfer and the schemes that carry it. The simulator and the lab build their parts
@@ -11,9 +12,9 @@ pub mod background;
 mod check;
 mod endpoint;
 mod experiment;
-pub mod network;
 mod loaded_paths;
 pub mod media;
+pub mod network;
 mod notation;
 mod parameters;
 pub mod path;
@@ -27,9 +28,9 @@ pub use background::{
     Background, Destinations, HostLink, LogNormal, Profile, TcpSource, UdpSource,
 };
 pub use experiment::Experiment;
-pub use network::Network;
 pub use loaded_paths::LoadedPaths;
 pub use media::{Media, MediaPolicy, MediaScenario};
+pub use network::Network;
 pub use parameters::parameters;
 pub use path::{Link, Path};
 pub use scenario::{SCHEMA_VERSION, Scenario, Scheme, Transfer};
