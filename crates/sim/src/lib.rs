@@ -1,7 +1,7 @@
 //! Packet-level simulation of paths, their background traffic and the transfers over them.
 //!
-//! [`run`] simulates transfers over paths, [`run_network`] a network of flows. Both take the
-//! description and a seed, and report events to an observer. They start no thread, read no clock
+//! [`run`] simulates transfers over paths, [`run_media`] a media stream, [`run_network`] a network of
+//! flows. They take the description and a seed; the first and the last report events to an observer. They start no thread, read no clock
 //! and have no global state. The same description and seed give the same events in the same order
 //! on every platform; the crate builds for `wasm32-unknown-unknown`.
 //!
@@ -45,6 +45,7 @@ mod fabric;
 mod flow;
 mod host;
 mod host_pairs;
+mod media;
 pub mod network;
 mod observer;
 mod packet;
@@ -56,8 +57,8 @@ mod scheme_run;
 mod slab;
 pub mod tcp;
 mod timer;
-pub mod world;
 mod transfer_hosts;
+pub mod world;
 
 pub use agents::{AgentEvent, PathChange, SpacingEvent, StreamEvent, StreamState};
 pub use concurrent_downloads::{
@@ -65,6 +66,7 @@ pub use concurrent_downloads::{
 };
 pub use error::RunError;
 pub use flow::{BackgroundBytes, Delays, FlowCounters, SpanFiles};
+pub use media::{DelayQuantiles, MediaOutcome, WireCount, WireUse, run_media};
 pub use observer::{Observer, SimEvent};
 pub use percentiles::DelayPercentiles;
 pub use run::{

@@ -1,0 +1,103 @@
+//! A media stream over the paths of a file, by one policy.
+//!
+//! The server's application sends datagrams at a constant rate, the client's takes the time of each
+//! delivery, and between them are two endpoints and the network, as for transfers. The seed alone
+//! determines the background and the losses that run in time (outages, fades), so that they are the
+//! same for all policies.
+
+mod hosts;
+mod outcome;
+
+use polypath_core::endpoint::EndpointConfig;
+use polypath_core::event::Event;
+use polypath_core::policy::PolicyConfig;
+use polypath_core::rng::Seed;
+use polypath_core::time::{Duration, Time};
+use polypath_scenario::MediaScenario;
+
+use crate::error::RunError;
+use crate::host_pairs::{HostPairs, Listener};
+use crate::network::build;
+use crate::observer::SimEvent;
+use hosts::{Schedule, Sink, Source};
+pub use outcome::{DelayQuantiles, MediaOutcome, WireCount, WireUse};
+
+/// The time after the longest deadline for which later deliveries count, as late packets with their
+/// delays.
+const DRAIN: Duration = Duration::from_secs(2);
+
+/// The time between two checks of the memory bound.
+const STEP: Duration = Duration::from_secs(1);
+
+/// Runs the stream of a scenario once under a policy.
+///
+/// Bytes on the wire count from the first packet until the longest deadline after the end of the
+/// stream, deliveries for [`DRAIN`] longer.
+///
+/// # Errors
+/// If the scenario makes no network, or a queue without a limit grows beyond memory.
+pub fn run_media(
+    scenario: &MediaScenario,
+    policy: PolicyConfig,
+    seed: Seed,
+) -> Result<MediaOutcome, RunError> {
+    let media = &scenario.media;
+    let start = begin(scenario, seed);
+    let schedule = Schedule::new(media, start);
+    let endpoint = EndpointConfig {
+        seed: seed.child("overlay"),
+        ..scenario.endpoint(policy)
+    };
+    let mut pairs = HostPairs::new(build(scenario, seed)?, &endpoint);
+    pairs.add(
+        Source::new(schedule.clone()),
+        Sink::new(schedule),
+        &endpoint,
+    )?;
+    let end = start + media.duration + media.longest_deadline();
+    let mut listener = WireListener {
+        start,
+        end,
+        wire: WireUse::default(),
+    };
+    let mut now = Time::ZERO;
+    while now < end + DRAIN {
+        now = (now + STEP).min(end + DRAIN);
+        pairs.run_until(now, &mut listener);
+        pairs.fits_memory()?;
+    }
+    let deliveries = pairs.clients().next().map_or(&[][..], Sink::deliveries);
+    Ok(MediaOutcome::new(media, start, deliveries, listener.wire))
+}
+
+/// The time of the first packet.
+fn begin(scenario: &MediaScenario, seed: Seed) -> Time {
+    let spread = scenario.media.start_spread.as_secs_f64();
+    let late = seed.stream("media/start").uniform() * spread;
+    Time::ZERO + scenario.media.warm_up + Duration::from_secs_f64(late)
+}
+
+/// Counts the frames that both endpoints send from the start to the end of the stream.
+struct WireListener {
+    start: Time,
+    end: Time,
+    wire: WireUse,
+}
+
+impl Listener<Sink> for WireListener {
+    fn on_event(&mut self, now: Time, _: u32, event: &SimEvent) {
+        if let SimEvent::Overlay {
+            side,
+            event: Event::FrameOut { kind, len, .. },
+        } = event
+            && (self.start..=self.end).contains(&now)
+        {
+            self.wire.add(*side, *kind, *len);
+        }
+    }
+
+    fn on_client(&mut self, _: Time, _: u32, _: &Sink) {}
+}
+
+#[cfg(test)]
+mod tests;
