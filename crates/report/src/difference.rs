@@ -65,6 +65,15 @@ impl Difference {
         })
     }
 
+    /// The difference in another unit: the values times `factor`, which is more than 0.
+    #[must_use]
+    pub fn scaled(self, factor: f64) -> Self {
+        Self {
+            estimate: self.estimate.scaled(factor),
+            ..self
+        }
+    }
+
     /// Whether the 95 % interval includes zero, whatever the bound; `None` without an interval.
     /// Marks and keys follow from this, sentences from [`Self::verdict`].
     #[must_use]

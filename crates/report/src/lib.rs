@@ -11,6 +11,7 @@ pub mod figures;
 mod fixture;
 pub mod json;
 pub mod legend;
+pub mod media;
 pub mod network;
 pub mod page;
 pub mod playout;

@@ -66,9 +66,13 @@ pub fn render(experiment: &ExperimentRecord, figures: &Figures) -> String {
 /// The name of an experiment, and its title if it has one.
 #[must_use]
 pub fn heading(experiment: &ExperimentRecord) -> String {
-    let ExperimentRecord { name, title, .. } = experiment;
+    titled(&experiment.name, &experiment.title)
+}
+
+/// A name, and the title that belongs to it if there is one.
+pub(crate) fn titled(name: &str, title: &str) -> String {
     match title.trim() {
-        "" => name.clone(),
+        "" => name.to_owned(),
         title => format!("{name}: {title}"),
     }
 }

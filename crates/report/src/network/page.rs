@@ -13,6 +13,7 @@ use super::table::{self, files, losses};
 use crate::difference::NO_DIFFERENCE_MEANING;
 use crate::page::layout::{Head, PageTable, Section, render_sections};
 use crate::page::{PageError, parameters as parameter_table};
+use crate::table::titled;
 
 pub(crate) use pictures::picture;
 
@@ -35,10 +36,7 @@ pub(super) fn render(
     let network = record.network;
     let title = network.title.trim();
     let head = Head {
-        heading: match title {
-            "" => network.name.clone(),
-            title => format!("{}: {title}", network.name),
-        },
+        heading: titled(&network.name, title),
         name: &network.name,
         title,
         facts: table::basis(record).replace('\n', " ").replace("+-", "±") + ".",

@@ -13,7 +13,7 @@ use super::figures::{GroupFigures, LinkFigures, NetworkFigures};
 use crate::conclusion::lines;
 use crate::difference::{Difference, NO_DIFFERENCE_MEANING};
 use crate::statistics::{Estimate, are_correlated};
-use crate::table::{align, marked, shortened, table};
+use crate::table::{align, marked, shortened, table, titled};
 
 /// The maximum length of the name of a flow, and of a link, in the tables, in characters.
 const FLOW_NAME: usize = 19;
@@ -25,10 +25,7 @@ const FEW_LINKS: usize = 12;
 
 pub(super) fn render(record: NetworkRecord<'_>, figures: &NetworkFigures) -> String {
     let network = record.network;
-    let mut text = match network.title.trim() {
-        "" => format!("{}\n", network.name),
-        title => format!("{}: {title}\n", network.name),
-    };
+    let mut text = format!("{}\n", titled(&network.name, &network.title));
     let _ = writeln!(text, "{}\n", basis(record));
     let _ = writeln!(text, "{}\n", groups(&figures.groups));
     text.extend(differences(&figures.groups));

@@ -1,0 +1,74 @@
+//! The report of a media stream: lateness, delay and bytes on the wire by policy.
+//!
+//! The values of an estimate are those of the runs, each from a seed of its own. All policies have
+//! the same seeds, so differences between policies are paired by run.
+
+mod conclusion;
+mod csv;
+mod figures;
+mod json;
+mod page;
+mod table;
+
+use std::io;
+use std::path::Path;
+
+use polypath_scenario::{MediaPolicy, MediaScenario};
+use polypath_sim::MediaOutcome;
+
+pub use figures::{MediaFigures, PolicyFigures, WireFigures};
+pub use json::{VERSION, render as json};
+pub use table::render;
+
+use crate::write::replace_file;
+
+/// A media stream and its results.
+#[derive(Clone, Copy, Debug)]
+pub struct MediaRecord<'a> {
+    /// The scenario that was run.
+    pub scenario: &'a MediaScenario,
+    /// The seed of each run.
+    pub seeds: &'a [u64],
+    /// The outcomes of each policy, in the order of the scenario, in the order of the seeds.
+    pub policies: &'a [Vec<MediaOutcome>],
+}
+
+/// The names of the files of a report.
+pub const FILES: [&str; 5] = [
+    "report.json",
+    "report.html",
+    "runs.csv",
+    "late.csv",
+    "wire.csv",
+];
+
+/// Writes the files of a report ([`FILES`]) into `dir`, which is created if it is missing.
+///
+/// # Errors
+/// If `dir` or a file in it cannot be written; see [`replace_file`].
+pub fn write(dir: &Path, record: MediaRecord<'_>, figures: &MediaFigures) -> io::Result<()> {
+    std::fs::create_dir_all(dir)?;
+    let contents = [
+        json(record, figures)?.into_bytes(),
+        page::render(record, figures)
+            .map_err(io::Error::other)?
+            .into_bytes(),
+        csv::runs(record)?,
+        csv::late(record)?,
+        csv::wire(record)?,
+    ];
+    for (name, content) in FILES.iter().zip(contents) {
+        replace_file(&dir.join(name), &content)?;
+    }
+    Ok(())
+}
+
+/// Each policy's name with its outcomes.
+fn named(record: MediaRecord<'_>) -> impl Iterator<Item = (&str, &[MediaOutcome])> {
+    let names = record.scenario.media.policies.iter();
+    let outcomes = record.policies.iter().map(Vec::as_slice);
+    names.map(MediaPolicy::name).zip(outcomes)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,203 @@
+use std::collections::BTreeMap;
+
+use polypath_core::frame::FrameKind;
+use polypath_core::time::Duration;
+use polypath_sim::{DelayQuantiles, WireCount, WireUse};
+
+use super::*;
+use crate::fixture::HOSTILE;
+
+const RANDOM: &str = include_str!("../../../../scenarios/media-random.toml");
+
+/// A scenario of two policies.
+fn scenario(title: &str) -> MediaScenario {
+    let policies = r#"media.policies=[{ kind = "single-path" }, { kind = "duplicate-all" }]"#;
+    let overrides = [policies.parse().unwrap()];
+    let mut scenario = MediaScenario::parse(RANDOM, "media.toml", &overrides).unwrap();
+    title.clone_into(&mut scenario.title);
+    scenario
+}
+
+/// A run of 1000 packets of which `late` are late at each of three deadlines.
+fn outcome(late: [u64; 3], copies: u64) -> MediaOutcome {
+    let ms = Duration::from_millis;
+    let data = WireCount {
+        frames: 1000 * copies,
+        bytes: 1_423_000 * copies,
+    };
+    let replies = WireCount {
+        frames: 10,
+        bytes: 810,
+    };
+    MediaOutcome {
+        sent: 1000,
+        delivered: 1000 - late[2],
+        late: late.into(),
+        delay: Some(DelayQuantiles {
+            p50: ms(21),
+            p99: ms(150),
+            p999: ms(320),
+        }),
+        longest_gap: ms(40 + late[2]),
+        reordered: 2,
+        payload: 1_316_000,
+        wire: WireUse {
+            forward: [(FrameKind::Data, data)].into(),
+            backward: [(FrameKind::HeartbeatReply, replies)].into(),
+        },
+    }
+}
+
+/// Three runs of single-path and duplicate-all.
+fn outcomes() -> Vec<Vec<MediaOutcome>> {
+    vec![
+        [[40, 20, 10], [44, 22, 12], [48, 24, 14]]
+            .map(|late| outcome(late, 1))
+            .into(),
+        [[2, 1, 0], [0, 0, 0], [4, 2, 0]]
+            .map(|late| outcome(late, 2))
+            .into(),
+    ]
+}
+
+fn with_record<T>(title: &str, read: impl FnOnce(MediaRecord<'_>, &MediaFigures) -> T) -> T {
+    let (scenario, policies) = (scenario(title), outcomes());
+    let record = MediaRecord {
+        scenario: &scenario,
+        seeds: &[1, 2, 3],
+        policies: &policies,
+    };
+    read(record, &MediaFigures::of(record))
+}
+
+#[test]
+fn shares_have_intervals_and_differences_are_paired() {
+    with_record("", |_, figures| {
+        let [single, all] = &figures.policies[..] else {
+            panic!("{figures:?}");
+        };
+        let late = single.late[1].unwrap();
+        assert!((late.mean - 0.022).abs() < 1e-12);
+        // t(0.975, 2) = 4.302653; the standard deviation is 0.002.
+        let half = 4.302_653 * 0.002 / 3_f64.sqrt();
+        assert!((late.ci95.unwrap() - half).abs() < 1e-8);
+        assert!(single.late_differences.is_empty());
+        let difference = all.late_differences[1].unwrap().estimate;
+        assert!((difference.mean + 0.021).abs() < 1e-12, "{difference:?}");
+        assert_eq!((difference.n, difference.includes(0.0)), (3, Some(false)));
+        assert!((single.lost.unwrap().mean - 0.012).abs() < 1e-12);
+        let ratio = single.wire_ratio.unwrap().mean;
+        assert!((ratio - 1_423_810.0 / 1_316_000.0).abs() < 1e-12);
+        let parts: f64 = all.wire.iter().map(|of| of.ratio.unwrap().mean).sum();
+        assert!((parts - all.wire_ratio.unwrap().mean).abs() < 1e-12);
+        assert_eq!(all.wire[0].total.frames, 6000);
+    });
+}
+
+#[test]
+fn the_report_has_the_keys_that_programs_rely_on() {
+    let text = with_record("A small stream", |record, figures| {
+        json(record, figures).unwrap()
+    });
+    let report: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(report["deadlines_s"], serde_json::json!([0.1, 0.2, 0.4]));
+    let all = &report["policies"][1];
+    assert_eq!(all["kind"], "duplicate-all");
+    assert_eq!(all["late"][1]["share"]["mean"], 0.001);
+    assert_eq!(all["late"][1]["minus_first_includes_zero"], false);
+    assert_eq!(all["wire"][1]["kind"], "heartbeat-reply");
+    assert_eq!(all["runs"][2]["late"], serde_json::json!([4, 2, 0]));
+    let mut shown = report;
+    // The parameters are those of the scenario.
+    shown["parameters"] = serde_json::Value::Null;
+    insta::assert_snapshot!(serde_json::to_string_pretty(&shown).unwrap());
+}
+
+#[test]
+fn the_terminal_shows_intervals_within_80_columns() {
+    let text = with_record("A small \u{1b}[2Jstream", render);
+    assert!(!text.contains('\u{1b}'));
+    let tables = text.lines().filter(|line| line.starts_with(['─', ' ']));
+    assert!(
+        tables
+            .map(|line| line.chars().count())
+            .all(|width| width <= 80),
+        "{text}"
+    );
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn the_page_is_self_contained_and_escapes_names() {
+    let page = with_record(HOSTILE, |record, figures| {
+        page::render(record, figures).unwrap()
+    });
+    assert!(!page.contains("<b>"));
+    for outside in ["<script", "src=", "href=", "@import", "url("] {
+        assert!(!page.contains(outside), "{outside}");
+    }
+    assert_eq!(page.matches("<svg").count(), 3 + 3);
+    assert_eq!(
+        page.matches(r#"role="img" aria-label="Chart: "#).count(),
+        3 + 3
+    );
+    for part in [
+        "at 200 ms",
+        "heartbeat-reply",
+        "minus that of the first policy",
+    ] {
+        assert!(page.contains(part), "{part}");
+    }
+}
+
+#[test]
+fn each_sheet_has_a_header_and_a_row_for_each_observation() {
+    let lines = |bytes: Vec<u8>| -> Vec<String> {
+        String::from_utf8(bytes)
+            .unwrap()
+            .lines()
+            .map(str::to_owned)
+            .collect()
+    };
+    with_record("", |record, _| {
+        let late = lines(csv::late(record).unwrap());
+        assert_eq!(late[0], "policy,seed,deadline_s,late,sent");
+        assert_eq!(late[2], "single-path,1,0.200000,20,1000");
+        assert_eq!(late.len(), 1 + 2 * 3 * 3);
+        let runs = lines(csv::runs(record).unwrap());
+        assert_eq!(runs.len(), 1 + 2 * 3);
+        assert!(
+            runs[1].starts_with("single-path,1,1000,990,0.021000,0.150000,"),
+            "{runs:?}"
+        );
+        let wire = lines(csv::wire(record).unwrap());
+        assert_eq!(wire[1], "single-path,1,to client,data,1000,1423000");
+        assert_eq!(wire.len(), 1 + 2 * 3 * 2);
+    });
+}
+
+#[test]
+fn a_stream_that_never_arrives_still_makes_a_report() {
+    let scenario = scenario("");
+    let nothing = MediaOutcome {
+        delivered: 0,
+        delay: None,
+        wire: WireUse {
+            forward: BTreeMap::new(),
+            backward: BTreeMap::new(),
+        },
+        ..outcome([1000; 3], 1)
+    };
+    let policies = vec![vec![nothing.clone()], vec![nothing]];
+    let record = MediaRecord {
+        scenario: &scenario,
+        seeds: &[1],
+        policies: &policies,
+    };
+    let figures = MediaFigures::of(record);
+    assert!(render(record, &figures).contains("No packet arrived"));
+    let dir = tempfile::tempdir().unwrap();
+    write(dir.path(), record, &figures).unwrap();
+    let files = std::fs::read_dir(dir.path()).unwrap().count();
+    assert_eq!(files, FILES.len());
+}
