@@ -2,11 +2,13 @@
 //!
 //! [`polypath_sim::run_network`] performs one run on one thread. [`parallel_map`] performs many
 //! runs on several threads and returns their results in the order of their indices;
-//! [`replica_seeds`] gives each replica its own seed. The results therefore do not depend on the
+//! [`replica_seeds`] gives each replica its own seed, and [`run_media_runs`] runs a media stream by
+//! every policy with several seeds. The results therefore do not depend on the
 //! number of threads. A [`Sweep`] runs every combination of parameters and stores each finished
 //! point in a [`ResultCache`].
 
 mod digest;
+mod media;
 mod parallel_map;
 mod progress;
 mod replicas;
@@ -14,6 +16,7 @@ mod result_cache;
 mod sweep;
 
 pub use digest::digest;
+pub use media::{MediaRuns, run_media_runs};
 pub use parallel_map::{Groups, parallel_groups, parallel_map};
 pub use progress::PARTS;
 pub use replicas::{replica_seeds, run_counted};

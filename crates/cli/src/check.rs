@@ -116,6 +116,10 @@ fn check(path: &Path) -> CheckedFile {
     };
     match file.kinds()[..] {
         [kind] => checked(Some(kind), check_as(kind, path, file)),
+        // Reading a scenario reports the lines of the keys that exclude each other.
+        [first, ..] if file.kinds().into_iter().all(is_scenario) => {
+            checked(Some(first), check_as(first, path, file))
+        }
         [] => checked(None, Err(unknown(&name, &file))),
         [first, second, ..] => {
             let reason = format!(
@@ -126,6 +130,11 @@ fn check(path: &Path) -> CheckedFile {
             checked(None, Err(reason))
         }
     }
+}
+
+/// Whether `polypath sim` reads files of this kind.
+fn is_scenario(kind: FileKind) -> bool {
+    kind.commands().first() == Some(&"polypath sim")
 }
 
 /// The message about a file without characteristic content.
@@ -192,7 +201,8 @@ fn check_scenario(path: &Path, text: String) -> Result<bool, String> {
     for point in &file.points {
         let seed = Seed(point.experiment.seed());
         let built = match &point.experiment {
-            Experiment::Transfers(scenario) => build::<NoPayload>(scenario, seed).map(drop),
+            Experiment::Transfers(scenario) => build::<NoPayload>(&**scenario, seed).map(drop),
+            Experiment::Media(scenario) => build::<NoPayload>(&**scenario, seed).map(drop),
             Experiment::Network(network) => build_graph(network, seed).map(drop),
         };
         built.map_err(|error| format!("{}: {error}", path.display()))?;

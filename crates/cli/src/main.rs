@@ -11,6 +11,7 @@ mod key;
 mod lab;
 mod log;
 mod manual;
+mod media;
 mod network;
 mod node;
 mod number;

@@ -24,8 +24,8 @@ pub(crate) struct Replication {
     /// Run a network N times, each with a seed of its own derived from the root seed.
     #[arg(long, value_name = "N", default_value_t = 1, allow_negative_numbers = true, value_parser = whole(1..=100_000_u32))]
     pub(crate) replicas: u32,
-    /// The number of concurrent simulations (replicas and points of a sweep), which does not affect
-    /// the results [default: the number of cores].
+    /// The number of concurrent simulations (replicas, runs of a media stream and points of a
+    /// sweep), which does not affect the results [default: the number of cores].
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole(1..=1024_u16))]
     pub(crate) jobs: Option<u16>,
 }

@@ -99,7 +99,7 @@ impl Args {
     /// Reads and validates the file with every point of its sweep. Runs of networks end after
     /// `seconds`.
     pub(crate) fn read(&self, seconds: Option<u32>) -> Result<ParsedFile, Failure> {
-        let kinds = [FileKind::Transfers, FileKind::Network];
+        let kinds = [FileKind::Transfers, FileKind::Media, FileKind::Network];
         let text = file::read_text(&self.scenario, &kinds).map_err(Failure::input)?;
         self.parse(text, seconds)
     }
@@ -119,9 +119,7 @@ impl Args {
         let points = self.points(source, &fixed, of_networks, &mut files)?;
         // After the errors of the file itself: a missing key may be what makes it a network.
         if let Some(n) = seconds.filter(|_| of_networks.is_none()) {
-            return Err(Failure::input(format!(
-                "--seconds {n} is for networks; {name} describes transfers over paths: set transfer.count instead"
-            )));
+            return Err(not_for_paths(n, &name, &points));
         }
         let overrides = overrides.iter().map(ToString::to_string).collect();
         Ok(ParsedFile {
@@ -210,12 +208,15 @@ impl Args {
             )));
         }
         let experiment = read.points.into_iter().next().map(|point| point.experiment);
+        let found = experiment
+            .as_ref()
+            .map_or(FileKind::Network, Experiment::kind);
         if let Some(Experiment::Transfers(scenario)) = experiment {
             return Ok(*scenario);
         }
         Err(Failure::input(WrongKind {
             file: self.scenario.display().to_string(),
-            found: FileKind::Network,
+            found,
             wanted: vec![FileKind::Transfers],
         }))
     }
@@ -232,6 +233,19 @@ impl Args {
             ))
         })
     }
+}
+
+/// The failure of `--seconds` for a file with paths, with the key to set instead.
+fn not_for_paths(seconds: u32, name: &str, points: &[SweptExperiment]) -> Failure {
+    let is_media = |point: &SweptExperiment| matches!(point.experiment, Experiment::Media(_));
+    let (content, key) = if points.iter().any(is_media) {
+        ("a media stream", "media.duration")
+    } else {
+        ("transfers", "transfer.count")
+    };
+    Failure::input(format!(
+        "--seconds {seconds} is for networks; {name} describes {content} over paths: set {key} instead"
+    ))
 }
 
 /// The `--seconds` option as given.

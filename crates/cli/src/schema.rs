@@ -18,6 +18,8 @@ pub(crate) struct Args {
 enum File {
     /// Transfers over paths, for `polypath sim` and `polypath lab`.
     Scenario,
+    /// A media stream over paths, for `polypath sim`.
+    Media,
     /// Flows over a network, for `polypath sim`.
     Network,
     /// A node, for `polypath node`.
@@ -30,6 +32,7 @@ enum File {
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let schema = match args.file {
         File::Scenario => polypath_scenario::Scenario::schema(),
+        File::Media => polypath_scenario::MediaScenario::schema(),
         File::Network => polypath_scenario::Network::schema(),
         File::Node => polypath_live::config::NodeConfig::schema(),
         File::Relay => polypath_live::config::relay::RelayFile::schema(),

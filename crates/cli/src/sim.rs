@@ -9,6 +9,7 @@ use polypath_scenario::{Experiment, Scenario};
 use polypath_sim::{Observer, SimEvent};
 
 use crate::failure::Failure;
+use crate::media;
 use crate::network;
 use crate::number::whole;
 use crate::outcome;
@@ -56,6 +57,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     }
     match file.points.swap_remove(0).experiment {
         Experiment::Transfers(scenario) => run_transfers(&scenario, &out, args),
+        Experiment::Media(scenario) => media::run(&scenario, args.replication.jobs, &out, format),
         Experiment::Network(network) => {
             network::run(&network, args.replication, &args.recording, &out, format)
         }
@@ -66,10 +68,15 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
 /// Refuses the recording of anything but a single run of a network.
 fn refuse_recording(args: &Args, file: &ParsedFile) -> Result<(), Failure> {
     let recording = &args.recording;
-    if matches!(file.points[0].experiment, Experiment::Transfers(_)) {
+    let paths = match file.points[0].experiment {
+        Experiment::Transfers(_) => Some("a file with transfers over paths"),
+        Experiment::Media(_) => Some("a file with a media stream"),
+        Experiment::Network(_) => None,
+    };
+    if let Some(paths) = paths {
         let remedy =
             "describe its paths as `[[link]]`s and its traffic as `[[flow]]`s (docs/simulator.md)";
-        return recording.refuse("a file with transfers over paths", remedy);
+        return recording.refuse(paths, remedy);
     }
     if file.is_sweep() {
         let remedy = "remove `[sweep]`, and select one combination with --set";
@@ -82,13 +89,17 @@ fn refuse_recording(args: &Args, file: &ParsedFile) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Refuses replicas of transfers, which have rounds.
+/// Refuses replicas of transfers, which have rounds, and of media streams, which have runs.
 fn refuse_replicas(args: &Args, experiment: &Experiment) -> Result<(), Failure> {
-    if matches!(experiment, Experiment::Transfers(_)) && args.replication.replicas > 1 {
-        let message = "--replicas is for networks; for transfers set transfer.count";
-        return Err(Failure::input(message));
+    if args.replication.replicas == 1 {
+        return Ok(());
     }
-    Ok(())
+    let message = match experiment {
+        Experiment::Transfers(_) => "--replicas is for networks; for transfers set transfer.count",
+        Experiment::Media(_) => "--replicas is for networks; for a media stream set media.runs",
+        Experiment::Network(_) => return Ok(()),
+    };
+    Err(Failure::input(message))
 }
 
 fn run_transfers(scenario: &Scenario, out: &OutputFolder, args: &Args) -> Result<(), Failure> {

@@ -9,7 +9,7 @@ use common::{polypath, printed};
 
 /// The commands that read a file, each with the kinds that it reads.
 const COMMANDS: [(&[&str], &[&str]); 8] = [
-    (&["sim"], &["transfers.toml", "network.toml"]),
+    (&["sim"], &["transfers.toml", "media.toml", "network.toml"]),
     (&["lab"], &["transfers.toml"]),
     (&["node"], &["node.toml"]),
     (&["relay"], &["relay.toml"]),
@@ -20,10 +20,15 @@ const COMMANDS: [(&[&str], &[&str]); 8] = [
 ];
 
 /// The files, each with its kind and the command that reads it.
-const FILES: [(&str, &str, &str); 8] = [
+const FILES: [(&str, &str, &str); 9] = [
     (
         "transfers.toml",
         "a scenario of transfers",
+        "run it with: polypath sim",
+    ),
+    (
+        "media.toml",
+        "a scenario of a media stream",
         "run it with: polypath sim",
     ),
     (
@@ -60,6 +65,7 @@ fn write_files(folder: &Path) {
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
     for (name, source) in [
         ("transfers.toml", "scenarios/demo.toml"),
+        ("media.toml", "scenarios/media-random.toml"),
         ("network.toml", "scenarios/race.toml"),
         ("node.toml", "docs/two-nodes/a.toml"),
         ("relay.toml", "docs/deploy/relay.toml"),

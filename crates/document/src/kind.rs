@@ -17,6 +17,8 @@ use crate::shell::shell_word;
 pub enum FileKind {
     /// Transfers over given paths, once per scheme.
     Transfers,
+    /// A media stream over given paths, once per policy.
+    Media,
     /// Flows over any network.
     Network,
     /// The configuration of a node.
@@ -61,10 +63,15 @@ struct DistinctiveKeys {
     path: &'static [&'static str],
 }
 
-const DISTINCTIVE: [DistinctiveKeys; 5] = [
+const DISTINCTIVE: [DistinctiveKeys; 6] = [
     DistinctiveKeys {
         kind: FileKind::Transfers,
         top: &["background", "lab", "overlay", "schemes", "transfer"],
+        path: &["background", "background_back", "link"],
+    },
+    DistinctiveKeys {
+        kind: FileKind::Media,
+        top: &["background", "liveness", "media", "probing"],
         path: &["background", "background_back", "link"],
     },
     DistinctiveKeys {
@@ -116,6 +123,7 @@ impl FileKind {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Transfers => "a scenario of transfers",
+            Self::Media => "a scenario of a media stream",
             Self::Network => "a network of flows",
             Self::Node => "a node file",
             Self::Relay => "a relay file",
@@ -135,6 +143,7 @@ impl FileKind {
     pub const fn id(self) -> &'static str {
         match self {
             Self::Transfers => "transfers",
+            Self::Media => "media",
             Self::Network => "network",
             Self::Node => "node",
             Self::Relay => "relay",
@@ -154,7 +163,7 @@ impl FileKind {
     pub const fn commands(self) -> &'static [&'static str] {
         match self {
             Self::Transfers => &["polypath sim", "polypath lab"],
-            Self::Network => &["polypath sim"],
+            Self::Media | Self::Network => &["polypath sim"],
             Self::Node => &["polypath node"],
             Self::Relay => &["polypath relay"],
             Self::Claims => &["polypath reproduce --ledger"],
@@ -352,7 +361,10 @@ mod tests {
     fn every_file_of_the_repository_is_recognised() {
         let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
         for (folder, kinds) in [
-            ("scenarios", &[FileKind::Transfers, FileKind::Network][..]),
+            (
+                "scenarios",
+                &[FileKind::Transfers, FileKind::Media, FileKind::Network][..],
+            ),
             ("docs/deploy", &[FileKind::Node, FileKind::Relay]),
             ("docs/two-nodes", &[FileKind::Node]),
         ] {
@@ -381,6 +393,7 @@ mod tests {
                 "shemes = []\n[transfr]\n[run]\n[tcp]\n[[path]]\nlink = []",
                 FileKind::Transfers,
             ),
+            ("[medai]\n[liveness]\n[[path]]\nlink = []", FileKind::Media),
             ("[[claims]]\n", FileKind::Claims),
             // As far as it can be parsed.
             ("[node]\n[peer]\nx = = 3\n", FileKind::Node),

@@ -66,6 +66,42 @@ pub fn string_at(text: &str, keys: &[&str]) -> Option<String> {
     Some(table.get(*last)?.get_ref().as_str()?.to_owned())
 }
 
+/// Whether a TOML text has a key at its top level, as far as it can be parsed.
+#[must_use]
+pub fn has_key(text: &str, key: &str) -> bool {
+    let (document, _) = toml::de::DeTable::parse_recoverable(text);
+    document.get_ref().contains_key(key)
+}
+
+/// Checks that a text has at most one of several keys at its top level.
+///
+/// # Errors
+/// All syntax errors, or else each of the keys after the first, with its line and the remedy.
+pub fn check_exclusive(
+    text: &str,
+    file_name: &str,
+    keys: &[&str],
+    remedy: &str,
+) -> Result<(), Errors> {
+    let source = locator::Source::new(file_name, &[]);
+    let root = tree::parse(text, &source)?;
+    let entries = keys.iter().filter_map(|key| Some((key, root.entry(key)?)));
+    let mut found = problem::Found::default();
+    let mut in_order: Vec<_> = entries.collect();
+    in_order.sort_by_key(|(_, node)| node.origin);
+    let Some(((first, _), others)) = in_order.split_first() else {
+        return Ok(());
+    };
+    for (key, node) in others {
+        let message = format!("`{key}` excludes `{first}`");
+        found.push(|| Problem::new(source.location(node.origin), message, remedy));
+    }
+    if found.is_empty() {
+        return Ok(());
+    }
+    Err(Errors::new(found))
+}
+
 /// Reads `text`, with the overrides applied, as a `T`; the locator finds the lines of its keys.
 ///
 /// # Errors

@@ -1,15 +1,18 @@
 //! A scenario file of either kind.
 
+use crate::media::MediaScenario;
 use crate::network::Network;
 use crate::scenario::Scenario;
 use crate::trace::{Files, no_files};
-use polypath_document::{Errors, FileKind, Override, kinds_of};
+use polypath_document::{Errors, FileKind, Override, check_exclusive, has_key, kinds_of};
 
 /// The content of a scenario file.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Experiment {
     /// Transfers over given paths, once per scheme.
     Transfers(Box<Scenario>),
+    /// A media stream over given paths, once per policy.
+    Media(Box<MediaScenario>),
     /// Flows over any network.
     Network(Box<Network>),
 }
@@ -21,8 +24,8 @@ impl Experiment {
         kinds_of(text.as_bytes()).contains(&FileKind::Network)
     }
 
-    /// Reads a file, with overrides (`--set`) applied, as a network or as transfers by its keys
-    /// ([`FileKind`]).
+    /// Reads a file, with overrides (`--set`) applied, as a network, as a media stream or as
+    /// transfers by its keys ([`FileKind`]).
     ///
     /// # Errors
     /// All problems at once, each with its line and the remedy.
@@ -44,8 +47,24 @@ impl Experiment {
             let network = Network::parse_with(text, file_name, overrides, files)?;
             return Ok(Self::Network(Box::new(network)));
         }
+        let remedy = "remove one of the two tables, with the other keys of its kind of file";
+        check_exclusive(text, file_name, &["transfer", "media"], remedy)?;
+        if has_key(text, "media") {
+            let scenario = MediaScenario::parse_with(text, file_name, overrides, files)?;
+            return Ok(Self::Media(Box::new(scenario)));
+        }
         let scenario = Scenario::parse_with(text, file_name, overrides, files)?;
         Ok(Self::Transfers(Box::new(scenario)))
+    }
+
+    /// The kind of its file.
+    #[must_use]
+    pub const fn kind(&self) -> FileKind {
+        match self {
+            Self::Transfers(_) => FileKind::Transfers,
+            Self::Media(_) => FileKind::Media,
+            Self::Network(_) => FileKind::Network,
+        }
     }
 
     /// Its name.
@@ -53,6 +72,7 @@ impl Experiment {
     pub fn name(&self) -> &str {
         match self {
             Self::Transfers(scenario) => &scenario.name,
+            Self::Media(scenario) => &scenario.name,
             Self::Network(network) => &network.name,
         }
     }
@@ -62,6 +82,7 @@ impl Experiment {
     pub const fn seed(&self) -> u64 {
         match self {
             Self::Transfers(scenario) => scenario.seed,
+            Self::Media(scenario) => scenario.seed,
             Self::Network(network) => network.seed,
         }
     }
@@ -70,6 +91,7 @@ impl Experiment {
     pub const fn seed_mut(&mut self) -> &mut u64 {
         match self {
             Self::Transfers(scenario) => &mut scenario.seed,
+            Self::Media(scenario) => &mut scenario.seed,
             Self::Network(network) => &mut network.seed,
         }
     }
@@ -83,9 +105,30 @@ mod tests {
     fn a_file_is_known_by_its_keys() {
         let demo = include_str!("../../../scenarios/demo.toml");
         let race = include_str!("../../../scenarios/race.toml");
+        let media = include_str!("../../../scenarios/media-random.toml");
         let parse = |text| Experiment::parse(text, "x.toml", &[]).unwrap();
         assert!(matches!(parse(demo), Experiment::Transfers(_)));
+        assert!(matches!(parse(media), Experiment::Media(_)));
         assert!(matches!(parse(race), Experiment::Network(_)));
         assert_eq!(parse(race).name(), "race");
+    }
+
+    #[test]
+    fn a_file_has_transfers_or_a_media_stream() {
+        let media = include_str!("../../../scenarios/media-random.toml");
+        let both = format!("transfer = {{ size = \"1 kB\", count = 1 }}\n{media}");
+        let line = both.lines().position(|line| line == "[media]").unwrap() + 1;
+        let error = Experiment::parse(&both, "x.toml", &[])
+            .unwrap_err()
+            .to_string();
+        let wanted = format!("x.toml:{line}:1: `media` excludes `transfer`; remove one");
+        assert!(error.starts_with(&wanted), "{error}");
+        let neither = media.replace("[media]", "[lab]");
+        let error = Experiment::parse(&neither, "x.toml", &[])
+            .unwrap_err()
+            .to_string();
+        let wanted = "missing key `transfer` in the document; the measured transfer, or a `[media]` \
+                      table instead";
+        assert!(error.contains(wanted), "{error}");
     }
 }

@@ -41,7 +41,7 @@ pub struct Scenario {
     /// file of a node names their policies (`single-path`, `duplicate-acks`, `duplicate-all`,
     /// `probe-and-switch`).
     pub schemes: Vec<Scheme>,
-    /// The measured transfer.
+    /// The measured transfer, or a `[media]` table instead.
     pub transfer: Transfer,
     /// The simulated end hosts.
     #[serde(default)]

@@ -30,6 +30,8 @@ pub struct Point {
 pub(super) enum PointError {
     #[error(transparent)]
     Run(#[from] RunError),
+    #[error("a media stream has no sweep")]
+    Media,
     #[error("writing the report: {0}")]
     Json(#[from] serde_json::Error),
 }
@@ -50,7 +52,8 @@ impl Point {
     pub(super) fn kind(&self) -> Kind {
         match self.experiment {
             Experiment::Network(_) => Kind::Network,
-            Experiment::Transfers(_) => Kind::Transfers,
+            // A media stream has no sweep: reading its file refuses one.
+            Experiment::Transfers(_) | Experiment::Media(_) => Kind::Transfers,
         }
     }
 
@@ -72,6 +75,7 @@ impl Point {
                 let text = json::render(&record, &Figures::of(&record))?;
                 Ok(RunOutput::Report(serde_json::from_str(&text)?))
             }
+            Experiment::Media(_) => Err(PointError::Media),
         }
     }
 
