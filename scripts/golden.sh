@@ -30,6 +30,8 @@ trace() { # PROGRAM FOLDER
     if grep -q '^\[\[flow\]\]' "$file"; then
       settings=(--set "run.warm_up=0 s" --set "run.duration=$(seconds_of "$file") s"
         --events "$2/$name.events" --events-level packets)
+    elif grep -q '^\[media\]' "$file"; then
+      settings=(--set "media.duration=5 s" --set media.runs=2)
     else
       settings=(--set transfer.count=4)
     fi
