@@ -222,11 +222,30 @@ fn connected(pair: &Pair) -> io::Result<Probe> {
     let probe = Probe::start(pair.ends())?;
     match probe.await_both(probe.now(), START) {
         Some(_) => Ok(probe),
-        None => Err(io::Error::other(format!(
-            "the nodes do not connect without an attack; the logs end with\n{}",
-            pair.logs()
-        ))),
+        None => Err(not_connected(pair)),
     }
+}
+
+/// Two nodes that are connected by the attacker, and the probe between them.
+///
+/// Two of wireguard-go that initiate within the delay of the attacker reject each other's responses
+/// and initiate again after 5 s, at the same time: one of them restarts, so that their timers differ.
+fn connected_by_attacker(pair: &mut Pair) -> io::Result<Probe> {
+    let probe = Probe::start(pair.ends())?;
+    let is_connected =
+        probe.await_both(probe.now(), RESTART).is_some() || restart_once(pair, &probe)?.is_some();
+    if is_connected {
+        Ok(probe)
+    } else {
+        Err(not_connected(pair))
+    }
+}
+
+fn not_connected(pair: &Pair) -> io::Error {
+    io::Error::other(format!(
+        "the nodes do not connect without an attack; the logs end with\n{}",
+        pair.logs()
+    ))
 }
 
 /// Floods the target of each node, from the side of that node.
@@ -329,7 +348,7 @@ fn replays(subject: &Subject, keeps_state: bool, settings: &Settings) -> io::Res
     let Some(middle) = pair.start_attacker()? else {
         return Err(io::Error::other("no attacker is on the way"));
     };
-    let probe = connected(&pair)?;
+    let probe = connected_by_attacker(&mut pair)?;
     record(&mut pair, &middle)?;
     if probe.await_both(probe.now(), START).is_none() {
         return Err(io::Error::other("the nodes do not connect again"));
