@@ -32,7 +32,7 @@ const STEP: Duration = Duration::from_secs(1);
 /// Runs the stream of a scenario once under a policy.
 ///
 /// Bytes on the wire count from the first packet until the longest deadline after the end of the
-/// stream, deliveries for [`DRAIN`] longer.
+/// stream, deliveries for 2 s longer.
 ///
 /// # Errors
 /// If the scenario makes no network, or a queue without a limit grows beyond memory.
