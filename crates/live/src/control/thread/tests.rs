@@ -108,6 +108,12 @@ fn the_connections_of_another_process_keep_out_nobody() {
         .unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
     assert!(lines.any(|line| line.unwrap() == "held"));
+    // On a busy machine the threads of connections that made room end a moment later.
+    let is_answered = (0..500).any(|_| {
+        thread::sleep(std::time::Duration::from_millis(20));
+        status(&testbed.socket).is_ok()
+    });
+    assert!(is_answered);
     for _ in 0..10 {
         status(&testbed.socket).unwrap();
     }
