@@ -79,7 +79,7 @@ impl Share {
     /// The whole.
     pub const ONE: Self = Self(1_000_000);
 
-    /// A share of so many millionths.
+    /// A share in millionths.
     #[must_use]
     pub const fn from_millionths(millionths: u32) -> Self {
         Self(millionths)

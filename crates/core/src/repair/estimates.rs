@@ -89,8 +89,7 @@ impl Estimates {
         }
     }
 
-    /// Adds a report that the receiver made at `made` by its clock; an older one than the last may
-    /// be among them.
+    /// Adds a report, newer than those before, that the receiver made at `made` by its clock.
     pub fn on_report(&mut self, now: Time, made: Time, report: &Report) {
         let back = difference(now, made);
         self.returns.add(now, back);

@@ -121,14 +121,20 @@ impl<P> Default for Outstanding<P> {
 }
 
 impl<P> Outstanding<P> {
-    /// Adds packet `sequence`. If it does not follow the newest, as after a change of the policy,
-    /// the others are no longer kept.
+    /// Adds packet `sequence`, which follows the newest unless none is kept.
     pub(super) fn push(&mut self, sequence: u64, entry: Entry<P>) {
-        if sequence != self.end() {
-            self.entries.clear();
+        if self.entries.is_empty() {
             self.first = sequence;
         }
+        debug_assert_eq!(sequence, self.end());
         self.entries.push_back(entry);
+    }
+
+    /// Forgets the oldest packet; returns its state.
+    pub(super) fn forget_oldest(&mut self) -> Option<State> {
+        let oldest = self.entries.pop_front()?;
+        self.first += 1;
+        Some(oldest.state)
     }
 
     /// One past the newest sequence number.
@@ -150,8 +156,7 @@ impl<P> Outstanding<P> {
         while let Some(oldest) = self.entries.front()
             && (oldest.state == State::Done || oldest.deadline <= now)
         {
-            self.entries.pop_front();
-            self.first += 1;
+            self.forget_oldest();
         }
     }
 }

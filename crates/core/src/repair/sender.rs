@@ -25,11 +25,11 @@ pub const SLACK: Duration = Duration::from_millis(12);
 const UNKNOWN: u64 = 2;
 /// A queueing delay above this that rises is the beginning of congestion.
 pub const RISING_QUEUE: Duration = Duration::from_millis(15);
-/// So many losses in one report are a burst.
+/// The minimum number of losses in one report that is a burst.
 const BURST: u32 = 3;
 /// The time after a burst in which packets get a copy.
 const AFTER_BURST: Duration = Duration::from_millis(30);
-/// So many consecutive packets that are missing make a path silent.
+/// The number of consecutive missing packets that make a path silent.
 const SILENT: u32 = 3;
 /// The interval at which packets that wait for the budget are tried again.
 const RETRY: Duration = Duration::from_millis(2);
@@ -46,6 +46,7 @@ pub struct Repair<P> {
     outstanding: Outstanding<P>,
     /// The number of packets that wait for the budget.
     waiting: u32,
+    /// The losses of each path.
     misses: Vec<Misses>,
     /// The number of the newest report.
     newest_report: Option<u64>,
@@ -115,7 +116,7 @@ impl<P: Payload> Repair<P> {
         }
     }
 
-    /// Applies another checked configuration; packets that are kept have the deadline of before.
+    /// Applies another checked configuration; packets that are kept retain their deadline.
     pub fn adjust(&mut self, config: RepairConfig) {
         self.config = config;
         self.budget.set_share(config.redundancy);
@@ -215,8 +216,11 @@ impl<P: Payload> Repair<P> {
         self.budget.earn(now, size);
         self.statistics.packets += 1;
         self.statistics.packet_bytes += u64::from(size);
-        if self.outstanding.len() >= MAX_KEPT {
-            return;
+        // Packets in between were sent to a peer that did not report.
+        let follows = packet.sequence == self.outstanding.end();
+        while self.outstanding.len() >= MAX_KEPT || (!follows && self.outstanding.len() > 0) {
+            let oldest = self.outstanding.forget_oldest();
+            self.waiting -= u32::from(oldest == Some(State::Missing));
         }
         let content = KeptPacket {
             meta: packet.meta,

@@ -130,7 +130,7 @@ impl<P: Payload> Sender<P> {
     }
 
     /// The time at which a packet may be missing.
-    pub(super) fn repair_deadline(&self) -> Option<Deadline> {
+    pub(in super::super) fn repair_deadline(&self) -> Option<Deadline> {
         self.repair.as_ref().and_then(Repair::deadline)
     }
 

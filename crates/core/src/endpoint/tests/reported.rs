@@ -314,3 +314,23 @@ fn a_reload_starts_and_ends_repairs() {
     );
     assert_eq!((end.buffered(), end.repair_statistics()), (0, None));
 }
+
+/// A pause in which the peer does not report leaves a gap in the sequence. Packets that waited for
+/// the budget before it no longer count, so that copies are sent again.
+#[test]
+fn a_peer_that_stops_to_report_leaves_nothing_behind() {
+    let mut end = endpoint(PolicyConfig::InTime(policy(200, 10)));
+    send(&mut end, at(0), 0, Kind::Data);
+    // Nothing is reported, and nothing was earned: the packet waits.
+    wake(&mut end, at(150), Wake::Timeout);
+    for reports in [false, true] {
+        wake(&mut end, at(160), Wake::Input(Input::PeerReports(reports)));
+        send(&mut end, at(160), 1, Kind::Data);
+    }
+    assert_eq!(end.buffered(), 1);
+    // Only the timer of the new packet is left, not the retry of the old one.
+    let due = end.sender.repair_deadline().map(|due| due.at);
+    wake(&mut end, due.unwrap().max(at(160)), Wake::Timeout);
+    let next = end.sender.repair_deadline().map(|due| due.at);
+    assert!(next.is_none_or(|next| next >= at(255)), "{next:?}");
+}
