@@ -10,7 +10,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Stdio;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use common::polypath;
 use files::{content, write_file};
@@ -263,6 +263,24 @@ fn kill_when(file: &Path, out: &Path, condition: impl Fn() -> bool) {
     assert_eq!(status.code(), None, "killed before its end");
 }
 
+/// Makes the unfinished files of killed sweeps two days old. Younger ones could belong to a sweep
+/// that still runs and would stay.
+fn age_drafts(points: &Path) {
+    let two_days = Duration::from_secs(2 * 24 * 3600);
+    for entry in fs::read_dir(points).expect("the folder is there").flatten() {
+        let path = entry.path();
+        if path
+            .extension()
+            .is_some_and(|extension| extension == "draft")
+        {
+            let draft = fs::File::options().append(true).open(&path);
+            let draft = draft.expect("it is there");
+            let modified = SystemTime::now() - two_days;
+            draft.set_modified(modified).expect("it can be set");
+        }
+    }
+}
+
 #[test]
 fn a_killed_sweep_ends_with_the_same_bytes() {
     let dir = tempfile::tempdir().expect("a folder");
@@ -277,5 +295,6 @@ fn a_killed_sweep_ends_with_the_same_bytes() {
     kill_when(&file, &out, || finished(&out) >= 10);
     kill_when(&file, &out, || finished(&out) >= 30);
     assert!(finished(&out) < 200 && !out.join("sweep.csv").exists());
+    age_drafts(&out.join("points"));
     assert_eq!(run(&file, &out, &["--jobs", "2"]), whole);
 }
