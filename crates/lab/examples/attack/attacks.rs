@@ -46,7 +46,7 @@ pub(crate) enum Attack {
     Flood(Way, Sender),
     Restart(Way),
     /// A restart at another port, so that the peer's known address is no evidence.
-    Move,
+    Move(Sender),
     Replays {
         keeps_state: bool,
     },
@@ -60,8 +60,21 @@ pub(crate) enum Attack {
 /// The source address of a flood.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Sender {
+    /// Unused addresses of the target's own network.
     Strangers,
+    /// Addresses of another network.
+    Outside,
     Peer,
+}
+
+impl Sender {
+    fn addresses(self) -> &'static str {
+        match self {
+            Self::Strangers => "strangers' addresses",
+            Self::Outside => "another network",
+            Self::Peer => "the peer's address",
+        }
+    }
 }
 
 /// The outcome of an attack.
@@ -94,10 +107,11 @@ impl Attack {
         Self::Flood(Way::ByRelay, Sender::Peer),
     ];
     /// Those that run one after another.
-    pub(crate) const OTHERS: [Self; 9] = [
+    pub(crate) const OTHERS: [Self; 10] = [
         Self::Restart(Way::Direct),
         Self::Restart(Way::ByRelay),
-        Self::Move,
+        Self::Move(Sender::Outside),
+        Self::Move(Sender::Strangers),
         Self::Replays { keeps_state: false },
         Self::Replays { keeps_state: true },
         Self::SlowHttp { is_spread: false },
@@ -114,12 +128,11 @@ impl Attack {
             Way::ByAttacker => "through an attacker",
         };
         match self {
-            Self::Flood(by, Sender::Strangers) => {
-                format!("flood from strangers' addresses, {}", way(by))
-            }
-            Self::Flood(by, Sender::Peer) => format!("flood from the peer's address, {}", way(by)),
+            Self::Flood(by, sender) => format!("flood from {}, {}", sender.addresses(), way(by)),
             Self::Restart(by) => format!("restart during a flood, {}", way(by)),
-            Self::Move => "restart at another port during a flood".to_owned(),
+            Self::Move(sender) => {
+                format!("restart at another port, flood from {}", sender.addresses())
+            }
             Self::Replays { keeps_state: false } => "restart under replays".to_owned(),
             Self::Replays { keeps_state: true } => "restart under replays, --state".to_owned(),
             Self::SlowHttp { is_spread: false } => "200 slow HTTP clients, one address".to_owned(),
@@ -133,30 +146,30 @@ impl Attack {
     pub(crate) const fn quantity(self) -> &'static str {
         match self {
             Self::Flood(..) => "longest gap",
-            Self::Restart(_) | Self::Move | Self::Replays { .. } => "connected after, at most",
+            Self::Restart(_) | Self::Move(_) | Self::Replays { .. } => "connected after, at most",
             Self::SlowHttp { .. } => "metrics after",
             Self::SlowControl => "status after",
             Self::LowOrderKey => "check",
         }
     }
 
-    /// The largest outcome that is accepted, set before the first run.
+    /// The largest outcome that is accepted, set before the first run; none for a known limit.
     pub(crate) const fn bound(self) -> Option<Duration> {
         match self {
-            Self::Flood(..) | Self::Restart(_) | Self::Move | Self::Replays { .. } => {
+            Self::Move(Sender::Strangers) | Self::LowOrderKey => None,
+            Self::Flood(..) | Self::Restart(_) | Self::Move(_) | Self::Replays { .. } => {
                 Some(Duration::from_secs(2))
             }
             Self::SlowHttp { .. } | Self::SlowControl => Some(Duration::from_secs(1)),
-            Self::LowOrderKey => None,
         }
     }
 
     /// Whether the outcome is acceptable.
     pub(crate) fn is_met(self, outcome: Outcome) -> bool {
         match outcome {
-            Outcome::Longest(time) => {
-                time.is_some_and(|time| self.bound().is_none_or(|bound| time <= bound))
-            }
+            Outcome::Longest(time) => self
+                .bound()
+                .is_none_or(|bound| time.is_some_and(|time| time <= bound)),
             Outcome::Refused(is_refused) => is_refused,
         }
     }
@@ -169,7 +182,7 @@ impl Attack {
         match self {
             Self::Flood(way, sender) => flood(subject, way, sender, settings).map(Some),
             Self::Restart(way) => restart(subject, way, settings).map(Some),
-            Self::Move => return_elsewhere(subject, settings).map(Some),
+            Self::Move(sender) => return_elsewhere(subject, sender, settings).map(Some),
             Self::Replays { keeps_state: true } if !has_state(subject)? => Ok(None),
             Self::Replays { keeps_state } => replays(subject, keeps_state, settings).map(Some),
             Self::SlowHttp { is_spread } => slow_http(subject, is_spread).map(Some),
@@ -183,7 +196,7 @@ impl Attack {
         match self {
             Self::Flood(way, _) | Self::Restart(way) => matches!(way, Way::ByRelay | Way::Learned),
             Self::Replays { keeps_state } => keeps_state,
-            Self::Move | Self::SlowHttp { .. } | Self::SlowControl | Self::LowOrderKey => true,
+            Self::Move(_) | Self::SlowHttp { .. } | Self::SlowControl | Self::LowOrderKey => true,
         }
     }
 }
@@ -255,6 +268,7 @@ fn start_floods(pair: &Pair, sender: Sender, rate: u32) -> io::Result<Vec<Flood>
             target: pair.target_of(from),
             sources: match sender {
                 Sender::Strangers => Sources::Strangers,
+                Sender::Outside => Sources::Outside,
                 Sender::Peer => Sources::Peer(pair.address(from)),
             },
             datagrams: of_strangers(pair.subject(), pair.target_key(from))?,
@@ -298,12 +312,12 @@ fn restart(subject: &Subject, way: Way, settings: &Settings) -> io::Result<Outco
     Ok(longest)
 }
 
-/// Restarts the second node at another port each time, during a flood from strangers' addresses of
-/// the first, which learns its address: it needs a cookie.
-fn return_elsewhere(subject: &Subject, settings: &Settings) -> io::Result<Outcome> {
+/// Restarts the second node at another port each time, during a flood from other addresses of the
+/// first, which learns its address: it needs a cookie.
+fn return_elsewhere(subject: &Subject, sender: Sender, settings: &Settings) -> io::Result<Outcome> {
     let mut pair = Pair::start(subject, Way::Learned, false)?;
     let probe = connected(&pair)?;
-    let floods = start_floods(&pair, Sender::Strangers, SLOW_FLOOD)?;
+    let floods = start_floods(&pair, sender, SLOW_FLOOD)?;
     let reach = Reach::start(&pair, &[0], SLOW_FLOOD)?;
     let mut longest = Some(Duration::ZERO);
     for _ in 0..settings.restarts {

@@ -23,6 +23,15 @@ const TICK: Duration = Duration::from_millis(1);
 /// namespaces share the kernel's table of neighbours.
 const STRANGERS: std::ops::Range<u8> = 20..40;
 
+/// The first two octets of another network, to which the nodes have a route.
+const OUTSIDE: [u8; 2] = [10, 98];
+
+/// [`OUTSIDE`] as an argument of `ip route`.
+pub(crate) fn outside() -> String {
+    let [a, b] = OUTSIDE;
+    format!("{a}.{b}.0.0/16")
+}
+
 /// A socket that sends UDP datagrams with any source address.
 pub(crate) struct Injector(Socket);
 
@@ -66,6 +75,8 @@ const MIN_SENT: f64 = 0.9;
 pub(crate) enum Sources {
     /// Hosts and ports of the target's network that do not exist.
     Strangers,
+    /// Hosts and ports of [`OUTSIDE`].
+    Outside,
     /// The address and port of the target's peer.
     Peer(SocketAddrV4),
 }
@@ -80,6 +91,11 @@ impl Sources {
                 let host = STRANGERS.start + (n % hosts).to_le_bytes()[0];
                 let port = 1024 + u16::try_from(n / hosts % 60_000).unwrap_or(0);
                 SocketAddrV4::new(Ipv4Addr::new(a, b, c, host), port)
+            }
+            Self::Outside => {
+                let [host, network, port, ..] = n.to_le_bytes();
+                let address = Ipv4Addr::new(OUTSIDE[0], OUTSIDE[1], network, host);
+                SocketAddrV4::new(address, 1024 + u16::from(port))
             }
         }
     }

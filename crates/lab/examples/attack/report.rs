@@ -98,19 +98,22 @@ impl fmt::Display for Report {
                 let text = outcome.map_or_else(|| "-".to_owned(), Outcome::to_string);
                 write!(f, "{text:>14}")?;
             }
-            let bound = attack.bound().map(|bound| Outcome::Longest(Some(bound)));
-            let bound = bound.unwrap_or(Outcome::Refused(true));
+            let bound = match attack.bound() {
+                Some(bound) => Outcome::Longest(Some(bound)).to_string(),
+                None if attack == Attack::LowOrderKey => Outcome::Refused(true).to_string(),
+                None => "-".to_owned(),
+            };
             let missed = if self.meets_bound(attack) {
                 ""
             } else {
                 "  missed"
             };
-            writeln!(f, "{:>10}{missed}", bound.to_string())?;
+            writeln!(f, "{bound:>10}{missed}")?;
         }
         write!(
             f,
             "floods of {SLOW_FLOOD} initiations/s to each target for {} s, restarts ({} each) during {FAST_FLOOD}/s from \
-             the peer's address, at another port during {SLOW_FLOOD}/s from strangers' addresses; 100 packets/s each way",
+             the peer's address, at another port during {SLOW_FLOOD}/s from others; 100 packets/s each way",
             self.settings.flood.as_secs(),
             self.settings.restarts
         )

@@ -13,6 +13,7 @@ use polypath_session::key::{PrivateKey, PublicKey};
 use tempfile::TempDir;
 
 use crate::daemon::{Daemon, RunningDaemon};
+use crate::inject::outside;
 use crate::middle::Middle;
 use crate::slow::METRICS;
 
@@ -213,6 +214,9 @@ impl Pair {
             Way::Direct | Way::Learned => {
                 let [a, b] = &namespaces;
                 a.join(b, "p1", ["10.1.1.1/24", "10.1.1.2/24"])?;
+                for (node, gateway) in [(a, "10.1.1.2"), (b, "10.1.1.1")] {
+                    node.ip(&["route", "add", &outside(), "via", gateway])?;
+                }
                 None
             }
             Way::ByRelay | Way::ByAttacker => {
