@@ -24,6 +24,7 @@
 
 mod budget;
 mod config;
+mod credit;
 mod estimates;
 mod outstanding;
 mod report;

@@ -5,14 +5,15 @@
 //! may have become silent, and the last packets of a burst are to be covered. After [`BUSY`] their
 //! interval is [`IDLE_INTERVAL`], and they end [`IDLE`] after the last packet.
 //!
-//! Reports are limited to [`CEILING`] of the bytes of the packets, or to [`FLOOR`] where that is
-//! more. Each goes on the next path in turn. One that shows a gap, or that a packet is overdue by the
-//! interval of those before it, goes on all paths if the limit permits it.
+//! Reports are limited to 2 % of the bytes of the packets, or to 6000 bytes per second where that is
+//! more ([`Credit`]). Each goes on the next path in turn. One that shows a gap, or that a packet is
+//! overdue by the interval of those before it, goes on all paths if the limit permits it.
 
 use alloc::collections::VecDeque;
 use alloc::vec;
 use alloc::vec::Vec;
 
+use super::credit::Credit;
 use super::report::{MAX_BITMAP, PATH_LEN, PathArrival, REPORT_LEN, Report, SendTime};
 use crate::estimate::Srtt;
 use crate::frame::PathId;
@@ -31,13 +32,6 @@ const BUSY: Duration = Duration::from_millis(100);
 const IDLE_INTERVAL: Duration = Duration::from_millis(25);
 /// The time after the last packet at which reports end.
 const IDLE: Duration = Duration::from_secs(1);
-/// The limit of reports: one part in this many of the bytes of packets.
-const CEILING: u64 = 50;
-/// The limit of reports of a slow stream, in bytes per second: about a report for each packet of a
-/// voice call.
-const FLOOR: u64 = 6000;
-/// Unused bytes of the limit that remain.
-const MAX_CREDIT: u64 = 2000;
 /// The time after which a packet is no longer awaited.
 const LIFETIME: Duration = Duration::from_secs(2);
 /// The interval at which the newest packet is noted.
@@ -67,7 +61,7 @@ pub struct Reporter {
     packet_interval: Srtt,
     /// The bytes of packets since the last report.
     packet_bytes: u64,
-    credit: u64,
+    credit: Credit,
     number: u64,
     /// The path of the last report.
     turn: PathId,
@@ -108,7 +102,7 @@ impl Reporter {
             last_packet: now,
             packet_interval: Srtt::new(INTERVAL),
             packet_bytes: 0,
-            credit: MAX_CREDIT,
+            credit: Credit::full(),
             number: 0,
             turn: PathId::default(),
         }
@@ -182,18 +176,18 @@ impl Reporter {
         let on_all = len * u64::from(live.len());
         // A report without a gap leaves what one with a gap needs.
         let needed = if self.has_gap { len } else { len + on_all };
-        if self.credit < needed {
-            let wait = (needed - self.credit) * 1_000_000_000 / FLOOR;
-            self.due = Some(now + Duration::from_nanos(wait).max(GAP_INTERVAL));
+        let available = self.credit.available();
+        if available < needed {
+            self.due = Some(now + self.credit.wait(needed).max(GAP_INTERVAL));
             return None;
         }
-        let is_for_all = self.has_gap && self.credit >= on_all;
+        let is_for_all = self.has_gap && available >= on_all;
         let paths = if is_for_all {
             live
         } else {
             self.next_path(live)
         };
-        self.credit = self.credit.saturating_sub(len * u64::from(paths.len()));
+        self.credit.spend(len * u64::from(paths.len()));
         let number = self.number;
         self.number += 1;
         self.has_gap = false;
@@ -213,12 +207,8 @@ impl Reporter {
     /// Adds what the limit permits since the last report.
     fn add_credit(&mut self, now: Time) {
         let since = self.last.map_or(Duration::ZERO, |last| now.since(last));
-        let floor = since.scale(FLOOR, 1_000_000_000).0;
-        let ceiling = self.packet_bytes / CEILING;
-        self.packet_bytes = 0;
-        // Bounded, but never less than a report on every path needs.
-        let most = MAX_CREDIT.max(2 * ceiling);
-        self.credit = (self.credit + floor.max(ceiling)).min(most);
+        self.credit
+            .add(since, core::mem::take(&mut self.packet_bytes));
         self.last = Some(now);
     }
 
@@ -303,10 +293,11 @@ const _: () = assert!(REPORT_LEN + 50 * PATH_LEN + MAX_BITMAP < 1100);
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::repair::credit::{CEILING, FLOOR, MAX_CREDIT};
 
     const MS: Duration = Duration::from_millis(1);
     const LEN: u32 = 1395;
-    const OVERHEAD: u32 = 79;
+    const OVERHEAD: u32 = 60;
 
     fn at(ms: u64) -> Time {
         Time::ZERO + MS * ms
