@@ -1,16 +1,19 @@
 //! Frames inside sealed datagrams, and the IP packets of applications.
 
-use polypath_core::frame::{Body, Purpose};
+use polypath_core::frame::{Body, PathId, Purpose};
 use polypath_core::packet::{self, Ecn};
-use polypath_core::wire;
+use polypath_core::time::Time;
+use polypath_core::wire::{self, HEADER_LEN, Numbers};
 
-/// A decoded frame is encoded and decoded to the same frame. An IP packet is parsed, and an ECN
-/// mark changes only the ECN field.
+/// A decoded frame is encoded and decoded to the same frame. Expanded numbers of a sequence of
+/// frames are truncated to those received. An IP packet is parsed, and an ECN mark changes only the
+/// ECN field.
 pub fn check(bytes: &[u8]) {
-    if let Ok(frame) = wire::decode(bytes) {
+    let path = PathId(1);
+    if let Ok(frame) = wire::decode(path, bytes) {
         let mut written = Vec::new();
         wire::encode(&frame, &mut written);
-        assert_eq!(wire::decode(&written).as_ref(), Ok(&frame));
+        assert_eq!(wire::decode(path, &written).as_ref(), Ok(&frame));
         // Padding has no meaning, and is encoded as zeros.
         if is_padded(&frame.body) {
             assert_eq!(written.len(), bytes.len());
@@ -18,7 +21,27 @@ pub fn check(bytes: &[u8]) {
             assert_eq!(written, bytes);
         }
     }
+    check_numbers(bytes);
     check_packet(bytes);
+}
+
+/// The frames of `bytes`, sent by this end and by its peer in turn, 1 s apart.
+fn check_numbers(bytes: &[u8]) {
+    let mut numbers = Numbers::default();
+    for (second, bytes) in (0..).zip(bytes.chunks(HEADER_LEN + 2)) {
+        let now = Time(second * 1_000_000_000);
+        let Ok(frame) = wire::decode(PathId(bytes[0] % 2), bytes) else {
+            continue;
+        };
+        let mut expanded = frame.clone();
+        if second % 3 == 0 {
+            numbers.on_sent(&expanded);
+        } else if numbers.expand(now, &mut expanded).is_ok() {
+            let mut written = Vec::new();
+            wire::encode(&expanded, &mut written);
+            assert_eq!(wire::decode(frame.path, &written), Ok(frame));
+        }
+    }
 }
 
 fn is_padded<P>(body: &Body<P>) -> bool {

@@ -11,7 +11,7 @@ use crate::sent::Sent;
 use crate::world::NodeId;
 
 /// The end of the nonce in a transport datagram, in bytes; it follows the receiver's index.
-const NONCE_END: usize = RECEIVER_OFFSET + 4 + 8;
+const NONCE_END: usize = RECEIVER_OFFSET + 4 + 3;
 
 /// A property that does not hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -239,7 +239,7 @@ impl Monitor {
         if !sent.is_transport() {
             return;
         }
-        let nonce = sent.bytes.slice(RECEIVER_OFFSET..NONCE_END);
+        let nonce = sent.bytes.slice(..NONCE_END);
         if !self.nonces.insert((sent.from, sent.run, nonce)) {
             self.violate(Violation::NonceReused);
         }

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use polypath_core::frame::PathId;
 use polypath_session::address::Source;
-use polypath_session::datagram::{INITIATION, RECEIVER_OFFSET, RESPONSE, TRANSPORT};
+use polypath_session::datagram::{INITIATION, RECEIVER_OFFSET, RESPONSE, is_transport};
 
 use crate::world::NodeId;
 
@@ -36,7 +36,7 @@ impl Sent {
     }
 
     pub(crate) fn is_transport(&self) -> bool {
-        self.bytes[0] == TRANSPORT
+        is_transport(self.bytes[0])
     }
 
     pub(crate) fn is_initiation(&self) -> bool {

@@ -1,7 +1,7 @@
 //! Steps in words.
 
 use polypath_core::time::{Duration, Time};
-use polypath_session::datagram::{INITIATION, RESPONSE, TRANSPORT};
+use polypath_session::datagram::{INITIATION, RESPONSE, is_transport};
 
 use crate::sent::Sent;
 use crate::world::{Action, World};
@@ -13,7 +13,7 @@ pub(crate) fn describe(world: &World, action: Action) -> String {
         let kind = match sent.bytes[0] {
             INITIATION => "initiation",
             RESPONSE => "response",
-            TRANSPORT => "transport datagram",
+            first if is_transport(first) => "transport datagram",
             _ => "cookie reply",
         };
         let again = if sent.deliveries > 0 { ", again" } else { "" };

@@ -109,9 +109,9 @@ impl Epoch {
 }
 
 /// Length of a frame's header in bytes ([`crate::wire`]).
-pub const HEADER_LEN: u32 = 22;
-/// The bytes that the session's seal adds to a frame: type, receiver index, path and counter, tag.
-pub const SEAL_LEN: u32 = 29;
+pub const HEADER_LEN: u32 = 8;
+/// The bytes that the session's seal adds to a frame: type, receiver index, counter, tag.
+pub const SEAL_LEN: u32 = 24;
 /// Length of the IP and UDP headers of an underlay over IPv4 in bytes.
 pub const OVER_IPV4: u32 = 28;
 /// Length of the IP and UDP headers of an underlay over IPv6 in bytes.

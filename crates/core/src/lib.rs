@@ -25,6 +25,7 @@ pub mod repair;
 pub mod rng;
 pub mod spacing;
 pub mod time;
+pub mod truncated;
 pub mod units;
 pub mod window;
 pub mod wire;

@@ -3,29 +3,33 @@
 //! | bytes | field |
 //! | --- | --- |
 //! | 1 | kind: 0 data, 1 probe, 2 pair, 3 switch, 4 heartbeat, 5 heartbeat reply, 6 reported data, 7 a copy of it, 8 a repair of it, 9 report |
-//! | 1 | path |
-//! | 4 | epoch |
-//! | 8 | sequence |
-//! | 8 | send time, nanoseconds by the sender's clock |
+//! | 1 | epoch modulo 2^8 |
+//! | 3 | sequence modulo 2^24 |
+//! | 3 | send time, microseconds by the sender's clock modulo 2^24 |
 //! | rest | data, reported data, copy and repair: the IP packet; probe: 2 bytes, length of the packet it stands for; pair: 1 byte, 0 leading or 1 trailing, then padding; switch: 2 bytes, 0 and the path to become active; heartbeat and answer: 2 bytes, 0 and the purpose, 0 liveness, 1 policy or 2 size; for size then padding; report: below |
 //!
 //! A report has these fields ([`crate::repair::Report`]):
 //!
 //! | bytes | field |
 //! | --- | --- |
-//! | 8 | base |
+//! | 3 | base modulo 2^24 |
 //! | 1 | number of paths |
-//! | 11 for each path | path (1), send time of its newest frame in microseconds modulo 2^32 (4), age in microseconds (4), reordering in units of 100 microseconds (2) |
+//! | 10 for each path | path (1), send time of its newest frame in microseconds modulo 2^24 (3), age in microseconds (4), reordering in units of 100 microseconds (2) |
 //! | rest, at most 512 | bitmap |
 //!
-//! Numbers are big-endian. A frame in any other format is rejected.
+//! Numbers are big-endian. A frame in any other format is rejected. The path is not in the frame:
+//! the nonce of its datagram authenticates it. [`Numbers`] finds the full numbers again.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use crate::frame::{self, Attempt, Body, Epoch, Frame, PAIR_MIN, PathId, Purpose};
 use crate::time::Time;
+use crate::truncated::{self, truncate};
 
+pub use numbers::Numbers;
+
+mod numbers;
 mod report;
 
 /// Length of the frame header in bytes.
@@ -46,9 +50,18 @@ pub enum WireError {
     /// A field has an undefined value.
     #[error("a byte of the body is {0}, which is undefined there")]
     Field(u8),
+    /// No full number near those known has these lowest bits, or a reply is to nothing that was
+    /// sent.
+    #[error("the number {0} is none of this connection")]
+    Number(u64),
 }
 
-/// Appends the frame to `to`.
+/// Nanoseconds in the unit of a send time.
+const MICROSECOND: u64 = 1_000;
+/// The bits of a truncated epoch.
+const EPOCH_BITS: u32 = 8;
+
+/// Appends the frame to `to`. Its numbers are truncated.
 pub fn encode(frame: &Frame<impl AsRef<[u8]>>, to: &mut Vec<u8>) {
     let kind = match &frame.body {
         Body::Data(_) => 0,
@@ -64,10 +77,10 @@ pub fn encode(frame: &Frame<impl AsRef<[u8]>>, to: &mut Vec<u8>) {
         },
         Body::Report(_) => 9,
     };
-    to.extend_from_slice(&[kind, frame.path.0]);
-    to.extend_from_slice(&frame.epoch.0.to_be_bytes());
-    to.extend_from_slice(&frame.sequence.to_be_bytes());
-    to.extend_from_slice(&frame.sent.0.to_be_bytes());
+    let [.., epoch] = frame.epoch.0.to_be_bytes();
+    to.extend_from_slice(&[kind, epoch]);
+    put_number(frame.sequence, to);
+    put_number(frame.sent.0 / MICROSECOND, to);
     match &frame.body {
         Body::Data(packet)
         | Body::Reported {
@@ -92,29 +105,24 @@ pub fn encode(frame: &Frame<impl AsRef<[u8]>>, to: &mut Vec<u8>) {
     }
 }
 
-/// Decodes a frame; its packet, if any, borrows from `bytes`.
-pub fn decode(bytes: &[u8]) -> Result<Frame<&[u8]>, WireError> {
+/// Appends `number`, truncated.
+fn put_number(number: u64, to: &mut Vec<u8>) {
+    let [.., a, b, c] = truncate(number, truncated::BITS).to_be_bytes();
+    to.extend_from_slice(&[a, b, c]);
+}
+
+/// Reads a truncated number.
+const fn number(bytes: [u8; 3]) -> u64 {
+    let [a, b, c] = bytes;
+    u64::from_be_bytes([0, 0, 0, 0, 0, a, b, c])
+}
+
+/// Decodes a frame that arrived on `path`; its packet, if any, borrows from `bytes`. Its numbers stay
+/// truncated, and its send time is in whole microseconds.
+pub fn decode(path: PathId, bytes: &[u8]) -> Result<Frame<&[u8]>, WireError> {
     let short = || WireError::Short(bytes.len());
     let (header, rest) = bytes.split_first_chunk::<HEADER_LEN>().ok_or_else(short)?;
-    let [kind, path, e0, e1, e2, e3, numbers @ ..] = *header;
-    let [
-        s0,
-        s1,
-        s2,
-        s3,
-        s4,
-        s5,
-        s6,
-        s7,
-        t0,
-        t1,
-        t2,
-        t3,
-        t4,
-        t5,
-        t6,
-        t7,
-    ] = numbers;
+    let [kind, epoch, s0, s1, s2, t0, t1, t2] = *header;
     let body = match kind {
         0 if !rest.is_empty() => Body::Data(rest),
         1 => Body::Probe {
@@ -139,10 +147,10 @@ pub fn decode(bytes: &[u8]) -> Result<Frame<&[u8]>, WireError> {
         _ => return Err(WireError::Kind(kind)),
     };
     Ok(Frame {
-        path: PathId(path),
-        epoch: Epoch(u32::from_be_bytes([e0, e1, e2, e3])),
-        sequence: u64::from_be_bytes([s0, s1, s2, s3, s4, s5, s6, s7]),
-        sent: Time(u64::from_be_bytes([t0, t1, t2, t3, t4, t5, t6, t7])),
+        path,
+        epoch: Epoch(epoch.into()),
+        sequence: number([s0, s1, s2]),
+        sent: Time(number([t0, t1, t2]) * MICROSECOND),
         body,
     })
 }

@@ -229,7 +229,7 @@ impl Attacker {
         let any = stream.below(1600);
         let handshake = [INITIATION_LEN, RESPONSE_LEN, COOKIE_REPLY_LEN].map(|len| len as u64);
         let [initiation, response, cookie] = handshake;
-        let lengths = [any, initiation, response, cookie, 0, 29, 61];
+        let lengths = [any, initiation, response, cookie, 0, 24, 60];
         let len = lengths[usize::try_from(stream.below(7)).unwrap_or(0)];
         let mut bytes: Vec<u8> = (0..len).map(|_| stream.bits().to_le_bytes()[0]).collect();
         if let Some(kind) = bytes.first_mut() {

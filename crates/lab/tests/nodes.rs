@@ -15,6 +15,8 @@ use testbed::{Overlay, Testbed};
 mod datagrams;
 #[path = "nodes/middlebox.rs"]
 mod middlebox;
+#[path = "nodes/overhead.rs"]
+mod overhead;
 #[path = "nodes/path_mtu.rs"]
 mod path_mtu;
 #[path = "nodes/testbed.rs"]

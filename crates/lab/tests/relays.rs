@@ -202,9 +202,9 @@ fn a_transfer_crosses_the_relay_if_it_is_the_only_path() {
     let b = testbed.start(1, ["b", "a"], policy, &[&testbed.relayed(1)]);
     testbed.await_reply();
     testbed.transfer(2_000_000);
-    // 79 B of overhead as on any path over IPv4, and the relay's seal.
+    // 60 B of overhead as on any path over IPv4, and the relay's seal.
     let link = testbed.nodes[0].ip(&["link", "show", "pp1"]).unwrap();
-    assert!(link.contains(&format!("mtu {} ", 1500 - 79 - 29)), "{link}");
+    assert!(link.contains(&format!("mtu {} ", 1500 - 60 - 24)), "{link}");
     let [a, b] = [a, b].map(Running::finish);
     let relay = relay.finish();
     for stats in [&a, &b] {

@@ -15,6 +15,7 @@ use crate::event::Reject;
 use crate::mac::{MAC_LEN, Tag};
 use crate::noise::TAG_LEN;
 use polypath_core::frame::PathId;
+use polypath_core::truncated::{BITS, expand, truncate};
 
 /// Bytes that a transport datagram adds to the frame in it.
 pub const OVERHEAD: usize = TRANSPORT_HEADER + TAG_LEN;
@@ -36,14 +37,17 @@ pub(crate) const RESPONSE_PAYLOAD: usize = HANDSHAKE_INFO_LEN + MAC_LEN;
 pub const SESSION_MAC_OFFSET: usize = INITIATION_LEN - 2 * MAC_LEN;
 /// The offset of the cookie MAC in an initiation, in bytes.
 pub(crate) const COOKIE_MAC_OFFSET: usize = INITIATION_LEN - MAC_LEN;
-pub(crate) const TRANSPORT_HEADER: usize = 13;
+pub(crate) const TRANSPORT_HEADER: usize = 1 + 4 + 3;
 
 /// The first byte of an initiation.
 pub const INITIATION: u8 = 1;
 /// The first byte of a response.
 pub const RESPONSE: u8 = 2;
-/// The first byte of a transport datagram.
+/// The lowest [`TYPE_BITS`] bits of the first byte of a transport datagram; the others are the lowest
+/// bits of the path.
 pub const TRANSPORT: u8 = 3;
+/// The number of bits of the first byte that state the type of a transport datagram.
+pub const TYPE_BITS: u32 = 3;
 /// The first byte of a cookie reply.
 pub const COOKIE_REPLY: u8 = 4;
 /// The offset of the receiver's index in a response and in a transport datagram, in bytes.
@@ -109,8 +113,34 @@ impl Handshake<'_> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Transport<'a> {
     pub(crate) receiver: u32,
-    pub(crate) nonce: Nonce,
+    /// The lowest bits of the path.
+    path: u8,
+    /// The lowest bits of the counter.
+    counter: u64,
     pub(crate) sealed: &'a [u8],
+}
+
+impl Transport<'_> {
+    /// Its nonce, if it arrived on `path`, where the counter `expected` is next; or the reason to
+    /// reject it.
+    pub(crate) fn nonce(&self, path: PathId, expected: u64) -> Result<Nonce, Reject> {
+        if self.path != path_bits(path) {
+            return Err(Reject::WrongPath);
+        }
+        let counter = expand(self.counter, expected, BITS).ok_or(Reject::BehindWindow)?;
+        Ok(Nonce { path, counter })
+    }
+}
+
+/// The lowest bits of `path`, as the first byte of a transport datagram has them.
+const fn path_bits(path: PathId) -> u8 {
+    path.0 & (u8::MAX >> TYPE_BITS)
+}
+
+/// Whether `first` is the first byte of a transport datagram.
+#[must_use]
+pub const fn is_transport(first: u8) -> bool {
+    first & ((1 << TYPE_BITS) - 1) == TRANSPORT
 }
 
 /// A nonce: the path, and the number of earlier datagrams on it under the same keys.
@@ -125,21 +155,9 @@ impl Nonce {
         self.pack::<COUNTER_BITS>()
     }
 
-    fn from_bits(bits: u64) -> Self {
-        Self::unpack::<COUNTER_BITS>(bits)
-    }
-
     /// The path above a counter of `BITS` bits.
     fn pack<const BITS: u32>(self) -> u64 {
         u64::from(self.path.0) << BITS | self.counter & counter_max(BITS)
-    }
-
-    fn unpack<const BITS: u32>(bits: u64) -> Self {
-        Self {
-            // The path has the eight bits above the counter.
-            path: PathId((bits >> BITS & 0xff) as u8),
-            counter: bits & counter_max(BITS),
-        }
     }
 }
 
@@ -172,9 +190,9 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Datagram<'_>, Reject> {
             })
         }
         Some(&COOKIE_REPLY) => cookie_reply(bytes).map(Datagram::Cookie),
-        Some(&TRANSPORT) if bytes.len() < OVERHEAD => Err(Reject::Truncated),
-        Some(&TRANSPORT) => Ok(Datagram::Transport(transport(bytes))),
-        Some(_) => Err(Reject::UnknownType),
+        Some(first) if !is_transport(*first) => Err(Reject::UnknownType),
+        Some(_) if bytes.len() < OVERHEAD => Err(Reject::Truncated),
+        Some(first) => Ok(Datagram::Transport(transport(*first, bytes))),
     }
 }
 
@@ -215,21 +233,21 @@ fn receiver(bytes: &[u8]) -> u32 {
     u32::from_be_bytes([bytes[1], bytes[2], bytes[3], bytes[4]])
 }
 
-fn transport(bytes: &[u8]) -> Transport<'_> {
-    let mut nonce = [0; 8];
-    nonce.copy_from_slice(&bytes[5..TRANSPORT_HEADER]);
+fn transport(first: u8, bytes: &[u8]) -> Transport<'_> {
     Transport {
         receiver: receiver(bytes),
-        nonce: Nonce::from_bits(u64::from_be_bytes(nonce)),
+        path: first >> TYPE_BITS,
+        counter: u64::from_be_bytes([0, 0, 0, 0, 0, bytes[5], bytes[6], bytes[7]]),
         sealed: &bytes[TRANSPORT_HEADER..],
     }
 }
 
 /// Writes the header of a transport datagram.
 pub(crate) fn write_transport_header(out: &mut [u8], receiver: u32, nonce: Nonce) {
-    out[0] = TRANSPORT;
+    let [.., a, b, c] = truncate(nonce.counter, BITS).to_be_bytes();
+    out[0] = path_bits(nonce.path) << TYPE_BITS | TRANSPORT;
     out[1..5].copy_from_slice(&receiver.to_be_bytes());
-    out[5..TRANSPORT_HEADER].copy_from_slice(&nonce.to_bits().to_be_bytes());
+    out[5..TRANSPORT_HEADER].copy_from_slice(&[a, b, c]);
 }
 
 #[cfg(test)]
@@ -239,14 +257,14 @@ mod tests {
 
     #[test]
     fn lengths_match_the_specification() {
-        assert_eq!((OVERHEAD, INITIATION_LEN, RESPONSE_LEN), (29, 170, 102));
+        assert_eq!((OVERHEAD, INITIATION_LEN, RESPONSE_LEN), (24, 170, 102));
     }
 
     #[test]
     fn malformed_datagrams_are_rejected_with_a_reason() {
         assert_eq!(parse(&[]), Err(Reject::Truncated));
         assert_eq!(parse(&[0; 40]), Err(Reject::UnknownType));
-        assert_eq!(parse(&[TRANSPORT; 28]), Err(Reject::Truncated));
+        assert_eq!(parse(&[TRANSPORT; 23]), Err(Reject::Truncated));
         assert_eq!(parse(&[INITIATION; 169]), Err(Reject::Truncated));
         assert_eq!(parse(&[RESPONSE; 103]), Err(Reject::Oversized));
         assert_eq!(parse(&[COOKIE_REPLY; 32]), Err(Reject::Truncated));
@@ -254,16 +272,10 @@ mod tests {
 
     /// Nonces with counters of `BITS` bits are the numbers below 2^(8 + `BITS`), each once.
     fn check_all_nonces<const BITS: u32>() {
-        for bits in 0..256 << BITS {
-            let nonce = Nonce::unpack::<BITS>(bits);
-            assert_eq!(nonce.pack::<BITS>(), bits);
-        }
-        for path in 0..=u8::MAX {
-            for counter in 0..1 << BITS {
-                let path = PathId(path);
-                let nonce = Nonce { path, counter };
-                assert_eq!(Nonce::unpack::<BITS>(nonce.pack::<BITS>()), nonce);
-            }
+        let counters = (0..=u8::MAX).flat_map(|path| (0..1 << BITS).map(move |n| (path, n)));
+        for (number, (path, counter)) in (0..).zip(counters) {
+            let path = PathId(path);
+            assert_eq!(Nonce { path, counter }.pack::<BITS>(), number);
         }
     }
 
@@ -282,7 +294,7 @@ mod tests {
             None => return Some(Reject::Truncated),
             Some(INITIATION) => (INITIATION_LEN, INITIATION_LEN),
             Some(RESPONSE) => (RESPONSE_LEN, RESPONSE_LEN),
-            Some(TRANSPORT) => (OVERHEAD, usize::MAX),
+            Some(kind) if kind % 8 == TRANSPORT => (OVERHEAD, usize::MAX),
             Some(COOKIE_REPLY) => (COOKIE_REPLY_LEN, COOKIE_REPLY_LEN),
             Some(_) => return Some(Reject::UnknownType),
         };
@@ -311,7 +323,8 @@ mod tests {
             }
             Datagram::Transport(transport) => {
                 let mut header = [0; TRANSPORT_HEADER];
-                write_transport_header(&mut header, transport.receiver, transport.nonce);
+                let nonce = transport.nonce(PathId(transport.path), 0).unwrap();
+                write_transport_header(&mut header, transport.receiver, nonce);
                 [&header[1..], transport.sealed].concat()
             }
             Datagram::Cookie(reply) => [reply.cookie, reply.mac].concat(),
@@ -344,14 +357,21 @@ mod tests {
             receiver: u32,
             path: u8,
             counter in 0..=COUNTER_MAX,
+            ahead in -(1_i64 << 23)..1 << 23,
             sealed in prop::collection::vec(any::<u8>(), TAG_LEN..64),
         ) {
             let nonce = Nonce { path: PathId(path), counter };
             let mut bytes = vec![0; TRANSPORT_HEADER];
             write_transport_header(&mut bytes, receiver, nonce);
             bytes.extend(&sealed);
-            let expected = Transport { receiver, nonce, sealed: &sealed };
-            prop_assert_eq!(parse(&bytes), Ok(Datagram::Transport(expected)));
+            let Ok(Datagram::Transport(transport)) = parse(&bytes) else {
+                return Err(TestCaseError::fail("no transport datagram"));
+            };
+            prop_assert_eq!((transport.receiver, transport.sealed), (receiver, &sealed[..]));
+            let expected = counter.saturating_add_signed(ahead);
+            prop_assert_eq!(transport.nonce(nonce.path, expected), Ok(nonce));
+            let other = PathId(path.wrapping_add(1));
+            prop_assert_eq!(transport.nonce(other, expected), Err(Reject::WrongPath));
         }
 
         #[test]

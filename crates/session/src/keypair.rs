@@ -90,26 +90,20 @@ impl KeyPair {
         datagram: &Transport<'_>,
         arena: &mut Arena,
     ) -> Result<Bytes, Reject> {
-        let Nonce {
-            path: named,
-            counter,
-        } = datagram.nonce;
-        if named != path {
-            return Err(Reject::WrongPath);
-        }
         let state = self
             .paths
             .get_mut(path.index())
             .ok_or(Reject::UnknownPath)?;
-        check_replay(state.replay_window.classify(counter))?;
+        let nonce = datagram.nonce(path, state.replay_window.end())?;
+        check_replay(state.replay_window.classify(nonce.counter))?;
         let (transport, sealed) = (&self.transport, datagram.sealed);
         let frame = arena.cut(sealed.len(), |out| {
-            let opened = transport.read_message(datagram.nonce.to_bits(), sealed, out);
+            let opened = transport.read_message(nonce.to_bits(), sealed, out);
             opened.map_err(|_| Reject::Undecryptable)
         })?;
         debug_assert_eq!(frame.len() + TAG_LEN, sealed.len());
         // Only an authentic datagram may advance the window.
-        state.replay_window.accept(counter);
+        state.replay_window.accept(nonce.counter);
         Ok(frame)
     }
 }
@@ -130,6 +124,7 @@ pub(crate) mod tests {
     use crate::key::PrivateKey;
     use crate::noise::StaticKeys;
     use polypath_core::rng::Seed;
+    use polypath_core::truncated::BITS;
 
     /// The keys of the initiator and of the responder after a complete handshake, in which both
     /// describe themselves by this instance and index.
@@ -176,6 +171,7 @@ pub(crate) mod tests {
     fn the_last_counters_of_a_path_are_used_once_and_no_more() {
         const PATH: PathId = PathId(1);
         let [mut from, mut to] = connected(1, 7, 2);
+        skip_to(COUNTER_MAX - 10_000, PATH, [&mut from, &mut to]);
         let mut seal = |path: PathId, frame: &[u8]| from.seal(path, frame, &mut Arena::new());
         let first = seal(PATH, b"first").unwrap();
         from.paths[PATH.index()].sent = COUNTER_MAX - 2;
@@ -193,5 +189,51 @@ pub(crate) mod tests {
         assert_eq!(open(&mut to, PATH, &first), Err(Reject::BehindWindow));
         assert_eq!(open(&mut to, PathId(0), &last[0]), Err(Reject::WrongPath));
         assert_eq!(open(&mut to, PathId(0), &other).unwrap(), "other");
+    }
+
+    /// Both ends as if all earlier datagrams of `path` had arrived: `counter` is next.
+    fn skip_to(counter: u64, path: PathId, [from, to]: [&mut KeyPair; 2]) {
+        from.paths[path.index()].sent = counter;
+        to.paths[path.index()].replay_window.accept(counter - 1);
+    }
+
+    /// Seals on `path` and opens after `lost` others.
+    fn cross(from: &mut KeyPair, to: &mut KeyPair, lost: u64) -> Result<Bytes, Reject> {
+        const PATH: PathId = PathId(1);
+        from.paths[PATH.index()].sent += lost;
+        let datagram = from.seal(PATH, b"frame", &mut Arena::new()).unwrap();
+        open(to, PATH, &datagram)
+    }
+
+    #[test]
+    fn truncated_counters_are_found_around_every_wrap() {
+        const PATH: PathId = PathId(1);
+        const WRAP: u64 = 1 << BITS;
+        let [mut from, mut to] = connected(1, 7, 2);
+        for wrap in [WRAP, 2 * WRAP, WRAP << 10, COUNTER_MAX & !(WRAP - 1)] {
+            skip_to(wrap - 3, PATH, [&mut from, &mut to]);
+            let mut seal = || from.seal(PATH, b"frame", &mut Arena::new()).unwrap();
+            let datagrams = [(); 6].map(|()| seal());
+            for late in [1, 0, 3, 5, 2, 4] {
+                assert_eq!(open(&mut to, PATH, &datagrams[late]).unwrap(), "frame");
+                let again = open(&mut to, PATH, &datagrams[late]);
+                assert_eq!(again, Err(Reject::Replayed), "{wrap}");
+            }
+            let other = open(&mut to, PathId(0), &datagrams[0]);
+            assert_eq!(other, Err(Reject::WrongPath));
+        }
+    }
+
+    #[test]
+    fn half_a_window_of_lost_datagrams_is_survived_and_more_is_not() {
+        const HALF: u64 = 1 << (BITS - 1);
+        for start in [1, HALF, 2 * HALF - 1, 9 * HALF] {
+            let [mut from, mut to] = connected(1, 7, 2);
+            skip_to(start, PathId(1), [&mut from, &mut to]);
+            assert_eq!(cross(&mut from, &mut to, HALF).unwrap(), "frame");
+            assert_eq!(cross(&mut from, &mut to, 0).unwrap(), "frame");
+            let beyond = cross(&mut from, &mut to, HALF + 1);
+            assert!(beyond.is_err(), "{start}: {beyond:?}");
+        }
     }
 }

@@ -13,7 +13,7 @@ pub(crate) const MAC_LEN: usize = 16;
 pub(crate) const MAC_KEY_LEN: usize = 32;
 
 /// The label of the MAC that every handshake message has.
-const HANDSHAKE_LABEL: &[u8] = b"polypath mac 3--";
+const HANDSHAKE_LABEL: &[u8] = b"polypath mac 4--";
 /// The label of the MAC of a cookie reply.
 const COOKIE_LABEL: &[u8] = b"polypath cookie ";
 

@@ -20,7 +20,7 @@ const PSK_POSITION: u8 = 2;
 const NO_PSK: [u8; KEY_LEN] = [0; KEY_LEN];
 /// Mixed into the handshake by both nodes, so that messages of another protocol version do not
 /// decrypt.
-const PROLOGUE: &[u8] = b"polypath session 3";
+const PROLOGUE: &[u8] = b"polypath session 4";
 
 /// The private half of an ephemeral key.
 pub(crate) type Ephemeral = Secret;

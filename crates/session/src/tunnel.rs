@@ -25,7 +25,7 @@ use polypath_core::machine::{Deadline, Machine, Wake, step};
 use polypath_core::packet;
 use polypath_core::pmtu::PathMtu;
 use polypath_core::time::Time;
-use polypath_core::wire;
+use polypath_core::wire::{self, Numbers};
 
 use crate::address::Source;
 use crate::datagram::OVERHEAD;
@@ -59,6 +59,8 @@ pub struct Tunnel {
     endpoint: Endpoint<Bytes>,
     session: Session,
     relays: RelaySessions,
+    /// Those of the frames in both directions.
+    numbers: Numbers,
     scratch: Vec<u8>,
     recorder: Option<Recorder>,
 }
@@ -78,6 +80,7 @@ impl Tunnel {
             endpoint: Endpoint::new(endpoint)?,
             relays: RelaySessions::none(session.reachable.len()),
             session: Session::new(session, entropy),
+            numbers: Numbers::default(),
             scratch: Vec::new(),
             recorder: None,
         })
@@ -253,6 +256,7 @@ impl Tunnel {
         });
         // Before the first frame of the new instance, which may be the one just opened.
         if restarted {
+            self.numbers.on_peer_restarted();
             self.wake_endpoint(now, Wake::Input(endpoint::Input::PeerRestarted), out);
         }
         if established {
@@ -262,7 +266,7 @@ impl Tunnel {
             self.wake_endpoint(now, Wake::Input(endpoint::Input::Reachable), out);
         }
         let Some(bytes) = opened else { return };
-        if let Some(frame) = decode(path, &bytes) {
+        if let Some(frame) = self.decode(now, path, &bytes) {
             let input = endpoint::Input::Frame(frame);
             self.wake_endpoint(now, Wake::Input(input), out);
         } else {
@@ -280,6 +284,7 @@ impl Tunnel {
         out: &mut impl FnMut(Output),
     ) {
         let (session, scratch) = (&mut self.session, &mut self.scratch);
+        let numbers = &mut self.numbers;
         let relays = &mut self.relays;
         let carries = |session: &Session, relays: &RelaySessions, path| {
             session.can_send(path) && relays.can_send(path)
@@ -303,6 +308,7 @@ impl Tunnel {
                     if measures_path(kind) && !carries(session, relays, path) => {}
                 endpoint::Output::Transmit(frame) => {
                     scratch.clear();
+                    numbers.on_sent(&frame);
                     wire::encode(&frame, scratch);
                     session.seal(now, frame.path, scratch, &mut |output| {
                         forward(now, output, relays, out);
@@ -338,6 +344,15 @@ impl Tunnel {
             self.on_refused(now, refused, out);
         }
     }
+
+    /// Decodes a frame of the peer, whose packet shares the memory of `bytes`. The session has
+    /// verified `path`.
+    fn decode(&mut self, now: Time, path: PathId, bytes: &Bytes) -> Option<Frame<Bytes>> {
+        let mut frame = wire::decode(path, bytes).ok()?;
+        self.numbers.expand(now, &mut frame).ok()?;
+        let body = frame.body.map_ref(|packet| bytes.slice_ref(packet));
+        Some(frame.carrying(path, body))
+    }
 }
 
 /// A packet that the endpoint refused, and the longest that it accepts.
@@ -353,20 +368,6 @@ const fn measures_path(kind: FrameKind) -> bool {
         kind,
         FrameKind::Heartbeat | FrameKind::HeartbeatReply | FrameKind::Report
     )
-}
-
-/// Decodes a frame of the peer, whose packet shares the memory of `bytes`. The session has verified
-/// `path`.
-fn decode(path: PathId, bytes: &Bytes) -> Option<Frame<Bytes>> {
-    let frame = wire::decode(bytes).ok()?;
-    let body = frame.body.map_ref(|packet| bytes.slice_ref(packet));
-    Some(Frame {
-        path,
-        epoch: frame.epoch,
-        sequence: frame.sequence,
-        sent: frame.sent,
-        body,
-    })
 }
 
 /// Passes on an output of the session with the peer, through the relay if the path uses one.

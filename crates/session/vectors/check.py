@@ -117,10 +117,17 @@ def check_relayed(relayed, keys):
         check_transport(nodes, [relayed[name]])
 
 
+def check_truncated(vectors):
+    for vector in vectors:
+        truncated, expected = (int.from_bytes(vector[key], "big") for key in ("truncated", "expected"))
+        number = protocol.expand(truncated, expected, vector["bits"])
+        wanted = vector["number"] and int.from_bytes(vector["number"], "big")
+        equal(number, wanted, f"{truncated} near {expected}")
+
+
 def check_frames(vectors):
     for frame in vectors["frames"]:
-        sequence, sent = (int.from_bytes(frame[key], "big") for key in ("sequence", "sent"))
-        fields = frame["kind"], frame["path"], frame["epoch"], sequence, sent
+        fields = frame["kind"], frame["epoch"], frame["sequence"], frame["sent"]
         equal(decode_frame(frame["bytes"]), (*fields, frame["body"]), frame["name"])
         equal(FRAME.pack(*fields) + frame["body"], frame["bytes"], frame["name"])
     for frame in vectors["rejected_frames"]:
@@ -147,6 +154,7 @@ def main():
         earlier = nodes.get(session["renews"]) or new_nodes(session, keys)
         nodes[session["name"]] = check_session(session, earlier)
     check_relayed(vectors["relayed"], keys)
+    check_truncated(vectors["truncated"])
     check_frames(vectors)
     whole = vectors["fragments"]
     found = list(protocol.fragments(whole["packet"], whole["limit"]))

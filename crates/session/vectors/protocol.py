@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 WINDOW = 2048
 INFO = struct.Struct(">IQIB")
-FRAME = struct.Struct(">BBIQQ")
+FRAME = struct.Struct(">BB3s3s")
 
 
 def trace(_):
@@ -73,12 +73,20 @@ def open_sealed(key, n, ad, sealed):
         raise Rejected("undecryptable") from None
 
 
+def expand(truncated, expected, bits):
+    """8.1: the number nearest to `expected` that ends with the bits `truncated`, or none."""
+    window = 1 << bits
+    above = expected + (truncated - expected) % window
+    number = above if above - expected <= window // 2 else above - window
+    return number if 0 <= number < 1 << 64 else None
+
+
 class Noise:
     """4: the state of one handshake."""
 
     def __init__(self, responder_static):
         self.hash = self.chaining_key = blake2s(b"Noise_IKpsk2_25519_ChaChaPoly_BLAKE2s")
-        self.mix_hash(b"polypath session 3")
+        self.mix_hash(b"polypath session 4")
         self.mix_hash(responder_static)
         self.key = None
 
@@ -127,18 +135,19 @@ class Keys:
 
     def seal(self, path, counter, plaintext):
         n = path << 56 | counter
-        return struct.pack(">BIQ", 3, self.remote_index, n) + seal(self.send, n, b"", plaintext)
+        header = bytes([path % 32 << 3 | 3]) + struct.pack(">I", self.remote_index)
+        return header + counter.to_bytes(8, "big")[5:] + seal(self.send, n, b"", plaintext)
 
     def open(self, path, datagram):
-        n, = struct.unpack(">Q", datagram[5:13])
-        counter, seen = n & (1 << 56) - 1, self.seen.setdefault(path, set())
-        if n >> 56 != path:
+        if datagram[0] >> 3 != path % 32:
             raise Rejected("wrong-path")
+        seen = self.seen.setdefault(path, set())
+        counter = expand(int.from_bytes(datagram[5:8], "big"), max(seen, default=-1) + 1, 24)
+        if counter is None or seen and counter + WINDOW <= max(seen):
+            raise Rejected("behind-window")
         if counter in seen:
             raise Rejected("replayed")
-        if seen and counter + WINDOW <= max(seen):
-            raise Rejected("behind-window")
-        plaintext = open_sealed(self.receive, n, b"", datagram[13:])
+        plaintext = open_sealed(self.receive, path << 56 | counter, b"", datagram[8:])
         seen.add(counter)
         return plaintext
 
@@ -152,7 +161,7 @@ class Node:
         self.accepted, self.answer, self.timestamp = None, None, 0
 
     def mac_to(self, receiver, covered):
-        return mac(blake2s(b"polypath mac 3--" + receiver), covered)
+        return mac(blake2s(b"polypath mac 4--" + receiver), covered)
 
     def initiate(self, ephemeral, timestamp, info, session_secret, cookie):
         """3.1, 4 and 5: the initiation, without and with the cookie MAC."""
@@ -245,9 +254,9 @@ class Node:
         if path >= self.paths:
             raise Rejected("unknown-path")
         readers = {1: self.read_initiation, 2: self.read_response, 4: self.read_cookie}
-        if not datagram or datagram[0] == 3 and len(datagram) < 29:
+        if not datagram or datagram[0] % 8 == 3 and len(datagram) < 24:
             raise Rejected("truncated")
-        if datagram[0] == 3:
+        if datagram[0] % 8 == 3:
             index, = struct.unpack(">I", datagram[1:5])
             if index not in self.keys:
                 raise Rejected("unknown-index")
@@ -258,7 +267,7 @@ class Node:
 
 
 def decode_frame(data):
-    """10: kind, path, epoch, sequence, sent and body; `ValueError` if it is none."""
+    """10: kind, epoch, sequence, sent and body; `ValueError` if it is none."""
     if len(data) < FRAME.size:
         raise ValueError("short")
     kind, *fields = FRAME.unpack(data[:FRAME.size])
@@ -271,7 +280,7 @@ def decode_frame(data):
         6: len(body) > 0,
         7: len(body) > 0,
         8: len(body) > 0,
-        9: len(body) > 8 and 0 <= len(body) - 9 - 11 * body[8] <= 512,
+        9: len(body) > 3 and 0 <= len(body) - 4 - 10 * body[3] <= 512,
     }
     heartbeat = body in (b"\0\0", b"\0\1") or body[:2] == b"\0\2"
     if not valid.get(kind, kind in (4, 5) and heartbeat):

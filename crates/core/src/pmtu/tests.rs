@@ -10,7 +10,7 @@ mod properties;
 
 const MS: Duration = Duration::from_millis(1);
 const PATH: PathId = PathId(0);
-const INTERFACE_MTU: u16 = 1421;
+const INTERFACE_MTU: u16 = 1440;
 
 fn at(ms: u64) -> Time {
     Time::ZERO + MS * ms
@@ -57,15 +57,15 @@ fn a_path_with_the_mtu_of_its_interface_takes_two_probes() {
 #[test]
 fn the_search_probes_the_documented_sizes() {
     let mut bench = Bench::new(INTERFACE_MTU).busy();
-    bench.run(at(9_000), narrow(1221));
+    bench.run(at(9_000), narrow(1240));
     let mut sizes: Vec<u16> = bench.probes.iter().map(|(_, size)| *size).collect();
     sizes.truncate(17);
     let golden = [
-        1149, 1421, 1421, 1421, 1285, 1285, 1285, 1217, 1251, 1251, 1251, 1234, 1234, 1234, 1225,
-        1225, 1225,
+        1168, 1440, 1440, 1440, 1304, 1304, 1304, 1236, 1270, 1270, 1270, 1253, 1253, 1253, 1244,
+        1244, 1244,
     ];
     assert_eq!(sizes, golden);
-    let [(found, MtuState::Complete, Some(1217))] = bench.changes[..] else {
+    let [(found, MtuState::Complete, Some(1236))] = bench.changes[..] else {
         panic!("{:?}", bench.changes)
     };
     // Each of fifteen probes is overdue after twice 65 ms, or later while RTTVAR is still high.
@@ -77,44 +77,44 @@ fn the_search_probes_the_documented_sizes() {
 #[test]
 fn the_limit_is_the_interface_mtu_until_a_size_fails() {
     let mut bench = Bench::new(INTERFACE_MTU);
-    bench.run(at(81), narrow(1221));
+    bench.run(at(81), narrow(1240));
     assert_eq!(
         (bench.limit(), bench.known().confirmed),
         (INTERFACE_MTU, Some(BASE_PACKET))
     );
     while bench.probes.last().unwrap().1 == INTERFACE_MTU {
         assert_eq!(bench.limit(), INTERFACE_MTU);
-        bench.run(bench.now + MS, narrow(1221));
+        bench.run(bench.now + MS, narrow(1240));
     }
     assert_eq!(bench.limit(), BASE_PACKET);
     assert!(!bench.discovery.search(PATH).unwrap().is_final());
-    bench.run(at(10_000), narrow(1221));
-    assert_eq!(bench.limit(), 1217);
+    bench.run(at(10_000), narrow(1240));
+    assert_eq!(bench.limit(), 1236);
     assert!(bench.discovery.search(PATH).unwrap().is_final());
 }
 
 #[test]
 fn the_driver_is_notified_of_the_limits_during_a_search() {
     let mut bench = Bench::new(INTERFACE_MTU).busy();
-    bench.run(at(10_000), narrow(1221));
-    let first = [BASE_PACKET, 1217].map(Some);
+    bench.run(at(10_000), narrow(1240));
+    let first = [BASE_PACKET, 1236].map(Some);
     assert_eq!(
         bench.limits[..2],
         first,
         "the interface MTU has failed, then a size is confirmed"
     );
-    assert_eq!(bench.limits.last(), Some(&Some(1217)));
+    assert_eq!(bench.limits.last(), Some(&Some(1236)));
     // After a burst of losses the base is the limit until the size is confirmed again.
     let before = bench.limits.len();
     let mut lost = 0;
     bench.run(at(30_000), |_, len| {
-        let is_lost = len == 1217 && lost < MAX_PROBES;
+        let is_lost = len == 1236 && lost < MAX_PROBES;
         lost += u32::from(is_lost);
-        (len <= 1221 && !is_lost).then_some(MS * 40)
+        (len <= 1240 && !is_lost).then_some(MS * 40)
     });
     assert_eq!(lost, MAX_PROBES);
     assert_eq!(bench.limits[before], Some(BASE_PACKET));
-    assert!(bench.limits.last().unwrap().unwrap() >= 1217);
+    assert!(bench.limits.last().unwrap().unwrap() >= 1236);
 }
 
 #[test]
@@ -126,7 +126,7 @@ fn packets_above_the_interface_mtu_are_refused_from_the_start() {
     };
     let long = |bench: &Bench| {
         let paths = Paths::trusted(PathSet::only(PATH));
-        bench.discovery.carriers(paths, &meta(IpVersion::V4, 1422))
+        bench.discovery.carriers(paths, &meta(IpVersion::V4, 1441))
     };
     assert_eq!(long(&bench), Err(refused));
     bench.run(at(2_000), narrow(INTERFACE_MTU));
@@ -281,7 +281,7 @@ fn a_new_interface_mtu_starts_a_new_search() {
             .is_none()
     );
     assert_eq!(bench.known().state, MtuState::Complete);
-    let event = bench.set_interface_mtu(1449, false);
+    let event = bench.set_interface_mtu(1468, false);
     let (state, packet) = (MtuState::Search, None);
     let path = PATH;
     let limit = None;
@@ -295,7 +295,7 @@ fn a_new_interface_mtu_starts_a_new_search() {
         })
     );
     bench.run(at(3_000), narrow(1500));
-    assert_eq!(bench.limit(), 1449);
+    assert_eq!(bench.limit(), 1468);
     bench.discovery.set_interface_mtu(bench.now, PATH, 0, false);
     assert_eq!(bench.discovery.of(PATH), None);
 }
@@ -303,12 +303,12 @@ fn a_new_interface_mtu_starts_a_new_search() {
 #[test]
 fn a_rerouted_path_starts_a_new_search_and_ignores_earlier_replies() {
     let mut bench = Bench::new(INTERFACE_MTU);
-    bench.run(at(30_000), narrow(1221));
-    assert_eq!(bench.limit(), 1217);
+    bench.run(at(30_000), narrow(1240));
+    assert_eq!(bench.limit(), 1236);
     // A probe is in flight when the path is rerouted; its reply comes over the old route.
     let before = bench.probes.len();
     while bench.probes.len() == before {
-        bench.run(bench.now + MS, narrow(1221));
+        bench.run(bench.now + MS, narrow(1240));
     }
     let probe = bench.last_probe();
     assert!(bench.set_interface_mtu(INTERFACE_MTU, true).is_some());
@@ -322,7 +322,7 @@ fn a_rerouted_path_starts_a_new_search_and_ignores_earlier_replies() {
 #[test]
 fn a_packet_takes_a_path_with_sufficient_mtu_or_is_refused() {
     let mut bench = Bench::new(INTERFACE_MTU);
-    bench.run(at(10_000), narrow(1221));
+    bench.run(at(10_000), narrow(1240));
     let both = PathSet::first(2);
     let only = PathSet::only(PATH);
     let carriers = |usable, version, size| {
@@ -334,16 +334,16 @@ fn a_packet_takes_a_path_with_sufficient_mtu_or_is_refused() {
             paths.usable
         })
     };
-    assert_eq!(carriers(both, IpVersion::V4, 1217), Ok(both));
+    assert_eq!(carriers(both, IpVersion::V4, 1236), Ok(both));
     assert_eq!(
-        carriers(both, IpVersion::V4, 1218),
+        carriers(both, IpVersion::V4, 1237),
         Ok(PathSet::only(PathId(1)))
     );
     let refused = TooLong {
-        limit: 1217,
+        limit: 1236,
         is_final: true,
     };
-    assert_eq!(carriers(only, IpVersion::V4, 1218), Err(refused));
+    assert_eq!(carriers(only, IpVersion::V4, 1237), Err(refused));
     assert_eq!(carriers(only, IpVersion::V6, 1281), Err(refused));
     assert_eq!(carriers(only, IpVersion::V6, 1280), Ok(only));
     assert_eq!(
@@ -355,7 +355,7 @@ fn a_packet_takes_a_path_with_sufficient_mtu_or_is_refused() {
 #[test]
 fn a_packet_too_long_for_the_live_paths_takes_a_returning_one() {
     let mut bench = Bench::new(INTERFACE_MTU);
-    bench.run(at(10_000), narrow(1221));
+    bench.run(at(10_000), narrow(1240));
     let returning = PathSet::only(PathId(1));
     let usable = PathSet::only(PATH);
     let paths = Paths {
@@ -363,12 +363,12 @@ fn a_packet_too_long_for_the_live_paths_takes_a_returning_one() {
         ..Paths::trusted(usable)
     };
     let carriers = |size| bench.discovery.carriers(paths, &meta(IpVersion::V4, size));
-    assert_eq!(carriers(1217), Ok(paths));
+    assert_eq!(carriers(1236), Ok(paths));
     let (usable, copies) = (returning, returning);
     let expected = Paths {
         usable,
         copies,
         ..paths
     };
-    assert_eq!(carriers(1218), Ok(expected));
+    assert_eq!(carriers(1237), Ok(expected));
 }

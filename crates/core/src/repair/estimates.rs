@@ -115,7 +115,7 @@ impl Estimates {
     }
 
     fn on_arrival(&mut self, now: Time, made: Time, back: i64, arrival: &PathArrival) {
-        let newest = arrival.newest.near(now);
+        let newest = arrival.newest.near(now - arrival.age);
         let delay = difference(made - arrival.age, newest);
         let Some(known) = self.paths.get_mut(arrival.path.index()) else {
             return;

@@ -4,11 +4,12 @@ use alloc::vec::Vec;
 
 use crate::frame::PathId;
 use crate::time::{Duration, Time};
+use crate::truncated::{BITS, expand, truncate};
 
 /// Length of a report without paths and bitmap, in bytes.
-pub const REPORT_LEN: usize = 9;
+pub const REPORT_LEN: usize = 4;
 /// Length of the part of a path, in bytes.
-pub const PATH_LEN: usize = 11;
+pub const PATH_LEN: usize = 10;
 /// The longest bitmap in bytes, of 4096 packets.
 pub const MAX_BITMAP: usize = 512;
 
@@ -42,29 +43,36 @@ pub struct PathArrival {
     pub reordering: Duration,
 }
 
-/// A send time in microseconds modulo 2^32, which repeats after 71 minutes.
+/// A send time in microseconds modulo 2^24, which repeats after 16.8 s.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct SendTime(pub u32);
+pub struct SendTime(u64);
 
 impl SendTime {
     /// The send time `sent`, in whole microseconds.
     #[must_use]
-    #[expect(clippy::cast_possible_truncation, reason = "modulo 2^32")]
     pub const fn of(sent: Time) -> Self {
-        Self((sent.0 / 1000) as u32)
+        Self::from_micros(sent.0 / 1000)
     }
 
-    /// The time of this value that is nearest to `now`; zero if that is before the start of the run.
+    /// The send time `micros`, in microseconds.
     #[must_use]
-    pub const fn near(self, now: Time) -> Time {
-        let micros = now.0 / 1000;
-        let ahead = self.0.wrapping_sub(Self::of(now).0).cast_signed();
-        Time(
-            micros
-                .saturating_add_signed(ahead as i64)
-                .saturating_mul(1000),
-        )
+    pub const fn from_micros(micros: u64) -> Self {
+        Self(truncate(micros, BITS))
+    }
+
+    /// The microseconds, less than 2^24.
+    #[must_use]
+    pub const fn micros(self) -> u64 {
+        self.0
+    }
+
+    /// The time of this value that is nearest to `expected`; zero if that is before the start of the
+    /// run.
+    #[must_use]
+    pub fn near(self, expected: Time) -> Time {
+        let micros = expand(self.0, expected.0 / 1000, BITS);
+        Time(micros.unwrap_or(0).saturating_mul(1000))
     }
 }
 
@@ -115,11 +123,11 @@ mod tests {
     }
 
     proptest! {
-        /// Within half an hour, a time is found again to the microsecond, at every wrap.
+        /// Within 8 s, a time is found again to the microsecond, at every wrap.
         #[test]
         fn a_send_time_is_found_near_any_time(
-            now in prop_oneof![any::<u64>(), 0..1_u64 << 44, Just((1 << 32) * 1000)],
-            offset in -1_800_000_000_000..1_800_000_000_000_i64,
+            now in prop_oneof![0..u64::MAX / 2, 0..1_u64 << 44, Just((1 << 24) * 1000)],
+            offset in -8_000_000_000..8_000_000_000_i64,
         ) {
             let sent = now.saturating_add_signed(offset);
             let found = SendTime::of(Time(sent)).near(Time(now));

@@ -3,6 +3,8 @@ use crate::repair::{MAX_BITMAP, PathArrival, Report, SendTime};
 use crate::time::Duration;
 use proptest::prelude::*;
 
+const PATH: PathId = PathId(1);
+
 fn bodies() -> impl Strategy<Value = Body<Vec<u8>>> {
     prop_oneof![
         prop::collection::vec(any::<u8>(), 1..200).prop_map(Body::Data),
@@ -26,20 +28,24 @@ fn attempts() -> impl Strategy<Value = Attempt> {
 }
 
 fn reports() -> impl Strategy<Value = Report> {
-    let arrival = (any::<u8>(), any::<u32>(), any::<u32>(), any::<u16>());
+    let arrival = (any::<u8>(), any::<u64>(), any::<u32>(), any::<u16>());
     let arrival = arrival.prop_map(|(path, newest, age, reordering)| PathArrival {
         path: PathId(path),
-        newest: SendTime(newest),
+        newest: SendTime::from_micros(newest),
         age: Duration::from_micros(u64::from(age)),
         reordering: Duration::from_micros(u64::from(reordering) * 100),
     });
     let paths = prop::collection::vec(arrival, 0..65);
     let arrived = prop::collection::vec(any::<u8>(), 0..=MAX_BITMAP);
-    (any::<u64>(), paths, arrived).prop_map(|(base, paths, arrived)| Report {
+    (truncated_numbers(), paths, arrived).prop_map(|(base, paths, arrived)| Report {
         base,
         paths,
         arrived,
     })
+}
+
+fn truncated_numbers() -> impl Strategy<Value = u64> {
+    0..1_u64 << truncated::BITS
 }
 
 fn purposes() -> impl Strategy<Value = Purpose> {
@@ -50,19 +56,20 @@ fn purposes() -> impl Strategy<Value = Purpose> {
     ]
 }
 
+/// Frames whose numbers are not changed by truncation.
 fn frames() -> impl Strategy<Value = Frame<Vec<u8>>> {
     (
         any::<u8>(),
-        any::<u32>(),
-        any::<u64>(),
-        any::<u64>(),
+        any::<u8>(),
+        truncated_numbers(),
+        truncated_numbers(),
         bodies(),
     )
         .prop_map(|(path, epoch, sequence, sent, body)| Frame {
             path: PathId(path),
-            epoch: Epoch(epoch),
+            epoch: Epoch(epoch.into()),
             sequence,
-            sent: Time(sent),
+            sent: Time(sent * MICROSECOND),
             body,
         })
 }
@@ -83,7 +90,7 @@ proptest! {
         if !leading {
             prop_assert_eq!(Encapsulation::deployed(OVER_IPV4).size(&frame.body), sealed);
         }
-        let read = decode(&bytes).unwrap();
+        let read = decode(frame.path, &bytes).unwrap();
         prop_assert_eq!(owned(&read.body), frame.body.clone());
         prop_assert_eq!(
             (read.path, read.epoch, read.sequence, read.sent),
@@ -93,7 +100,7 @@ proptest! {
 
     #[test]
     fn no_bytes_make_it_panic(bytes in prop::collection::vec(any::<u8>(), 0..64)) {
-        if let Ok(frame) = decode(&bytes) {
+        if let Ok(frame) = decode(PATH, &bytes) {
             let mut again = Vec::new();
             encode(&frame.carrying(frame.path, owned(&frame.body)), &mut again);
             prop_assert_eq!(again.len(), bytes.len());
@@ -104,7 +111,7 @@ proptest! {
     fn a_truncated_frame_is_refused_or_shorter(frame in frames(), keep in 0..HEADER_LEN) {
         let mut bytes = Vec::new();
         encode(&frame, &mut bytes);
-        prop_assert_eq!(decode(&bytes[..keep]), Err(WireError::Short(keep)));
+        prop_assert_eq!(decode(PATH, &bytes[..keep]), Err(WireError::Short(keep)));
     }
 }
 
@@ -116,38 +123,50 @@ fn nonsense_is_refused_by_name() {
         bytes.extend_from_slice(rest);
         bytes
     };
-    assert_eq!(decode(&header(10, &[1])), Err(WireError::Kind(10)));
+    assert_eq!(decode(PATH, &header(10, &[1])), Err(WireError::Kind(10)));
     for (rest, error) in [
-        (&[0; 8][..], WireError::Short(HEADER_LEN + 8)),
+        (&[0; 3][..], WireError::Short(HEADER_LEN + 3)),
         // One path, whose part lacks a byte.
         (
-            &[0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11],
-            WireError::Short(HEADER_LEN + 19),
+            &[0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10],
+            WireError::Short(HEADER_LEN + 13),
         ),
         (
-            &[0; 9 + MAX_BITMAP + 1],
-            WireError::Long(HEADER_LEN + 10 + MAX_BITMAP),
+            &[0; 4 + MAX_BITMAP + 1],
+            WireError::Long(HEADER_LEN + 5 + MAX_BITMAP),
         ),
     ] {
-        assert_eq!(decode(&header(9, rest)), Err(error));
+        assert_eq!(decode(PATH, &header(9, rest)), Err(error));
     }
-    assert_eq!(decode(&header(0, &[])), Err(WireError::Short(HEADER_LEN)));
     assert_eq!(
-        decode(&header(1, &[1, 2, 3])),
+        decode(PATH, &header(0, &[])),
+        Err(WireError::Short(HEADER_LEN))
+    );
+    assert_eq!(
+        decode(PATH, &header(1, &[1, 2, 3])),
         Err(WireError::Long(HEADER_LEN + 3))
     );
-    assert_eq!(decode(&header(2, &[7, 0])), Err(WireError::Field(7)));
-    assert_eq!(decode(&header(3, &[])), Err(WireError::Short(HEADER_LEN)));
-    assert_eq!(decode(&header(3, &[9, 1])), Err(WireError::Field(9)));
+    assert_eq!(decode(PATH, &header(2, &[7, 0])), Err(WireError::Field(7)));
+    assert_eq!(
+        decode(PATH, &header(3, &[])),
+        Err(WireError::Short(HEADER_LEN))
+    );
+    assert_eq!(decode(PATH, &header(3, &[9, 1])), Err(WireError::Field(9)));
     for kind in [4, 5] {
         let short = Err(WireError::Short(HEADER_LEN + 1));
-        assert_eq!(decode(&header(kind, &[0])), short);
-        assert_eq!(decode(&header(kind, &[1, 0])), Err(WireError::Field(1)));
-        assert_eq!(decode(&header(kind, &[0, 3])), Err(WireError::Field(3)));
+        assert_eq!(decode(PATH, &header(kind, &[0])), short);
+        assert_eq!(
+            decode(PATH, &header(kind, &[1, 0])),
+            Err(WireError::Field(1))
+        );
+        assert_eq!(
+            decode(PATH, &header(kind, &[0, 3])),
+            Err(WireError::Field(3))
+        );
         // Only what asks for a size is padded.
         let long = Err(WireError::Long(HEADER_LEN + 3));
-        assert_eq!(decode(&header(kind, &[0, 0, 0])), long);
-        assert_eq!(decode(&header(kind, &[0, 1, 0])), long);
+        assert_eq!(decode(PATH, &header(kind, &[0, 0, 0])), long);
+        assert_eq!(decode(PATH, &header(kind, &[0, 1, 0])), long);
     }
 }
 
@@ -165,10 +184,10 @@ fn is_valid(kind: u8, body: &[u8]) -> bool {
 
 /// Base, number of paths, their parts, and at most the longest bitmap.
 fn is_valid_report(body: &[u8]) -> bool {
-    let Some(count) = body.get(8) else {
+    let Some(count) = body.get(3) else {
         return false;
     };
-    let head = 9 + 11 * usize::from(*count);
+    let head = 4 + 10 * usize::from(*count);
     (head..=head + 512).contains(&body.len())
 }
 
@@ -185,7 +204,7 @@ fn meaningful(kind: u8, body: &[u8]) -> usize {
 /// Decodes `bytes`: they are accepted if the specification accepts them, are written as they were but
 /// for padding, and then decoded to the same frame.
 fn check(bytes: &[u8]) {
-    let decoded = decode(bytes);
+    let decoded = decode(PATH, bytes);
     let Some((header, body)) = bytes.split_first_chunk::<HEADER_LEN>() else {
         return assert_eq!(decoded, Err(WireError::Short(bytes.len())));
     };
@@ -196,7 +215,7 @@ fn check(bytes: &[u8]) {
     let mut written = Vec::new();
     encode(&frame, &mut written);
     assert_eq!(written, canonical);
-    assert_eq!(decode(&written), Ok(frame));
+    assert_eq!(decode(PATH, &written), Ok(frame));
 }
 
 #[test]
@@ -253,7 +272,7 @@ fn bodies_of_every_length_are_exact_or_too_long() {
         }
         for len in [0x1_0000, 0x1_0001] {
             let long = &bytes[..HEADER_LEN + len];
-            assert_eq!(decode(long), Err(WireError::Long(long.len())));
+            assert_eq!(decode(PATH, long), Err(WireError::Long(long.len())));
         }
     }
 }

@@ -7,7 +7,7 @@ use polypath_core::frame::PathId;
 use polypath_core::machine::{Machine, Wake, step};
 use polypath_core::time::{Duration, Time};
 use polypath_core::units::Rate;
-use polypath_session::datagram::{COOKIE_REPLY_LEN, INITIATION, TRANSPORT};
+use polypath_session::datagram::{COOKIE_REPLY_LEN, INITIATION, is_transport};
 use polypath_session::entropy::BoxedEntropy;
 use polypath_session::event::{Reject, SessionEvent};
 use polypath_session::relay::{CAPACITY, Input, Output, Relay, RelayConfig, RelayEvent};
@@ -254,7 +254,7 @@ impl Run<'_> {
             }
         } else if rejected.is_none() {
             slot.accepted.insert(id);
-            if datagram.bytes.first() == Some(&TRANSPORT) {
+            if datagram.bytes.first().copied().is_some_and(is_transport) {
                 slot.proven.insert(datagram.source);
             }
             self.attacker.observe_accepted(Host::Relay, datagram);

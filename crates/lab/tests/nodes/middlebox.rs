@@ -8,6 +8,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use crate::testbed::Testbed;
+use polypath_session::datagram::is_transport;
 
 /// The address of the middlebox, to which the first node sends.
 pub(crate) const ADDRESS: &str = "10.1.1.2:9000";
@@ -98,8 +99,8 @@ fn send_tampered(socket: &UdpSocket, to: SocketAddr, datagram: &[u8]) {
     let mut changed = datagram.to_vec();
     let middle = changed.len() / 2;
     // A new counter, so that it is not rejected as a replay before decryption.
-    if changed[0] == 3 {
-        changed[9] ^= 0x55;
+    if is_transport(changed[0]) {
+        changed[6] ^= 0x55;
     }
     changed[middle] ^= 1;
     let longer = [datagram, &[0; 1500]].concat();

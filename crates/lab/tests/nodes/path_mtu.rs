@@ -16,7 +16,7 @@ use crate::transfer;
 /// The MTU of the link behind the router in bytes.
 const NARROW_MTU: u32 = 1300;
 /// The MTU of the overlay: minus the outer IPv4 and UDP headers, the seal and the frame header.
-const OVERLAY_MTU: u32 = NARROW_MTU - 28 - 51;
+const OVERLAY_MTU: u32 = NARROW_MTU - 28 - 32;
 /// The maximum number of pings, of at least 0.2 s each: longer than a search.
 const MAX_PINGS: u32 = 30;
 
@@ -99,7 +99,7 @@ fn applications_learn_the_path_mtu_without_icmp_from_the_path() {
     let path = &a.paths[0];
     assert!(is_found(path.mtu_bytes.unwrap(), NARROW_MTU), "{path:?}");
     assert_eq!(path.mtu_state, Some(MtuState::Complete));
-    assert_eq!(path.mtu_bytes, Some(limit + 28 + 51));
+    assert_eq!(path.mtu_bytes, Some(limit + 28 + 32));
     let silences = |stats: &polypath_live::stats::Stats| stats.paths[0].liveness.unwrap().silences;
     assert_eq!((silences(&a), silences(&b)), (0, 0));
 }

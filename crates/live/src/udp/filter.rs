@@ -11,7 +11,9 @@ use std::net::{IpAddr, SocketAddr};
 use std::os::fd::AsRawFd;
 
 use nix::libc::{self, sock_filter};
-use polypath_session::datagram::{INITIATION, INITIATION_LEN, RECEIVER_OFFSET, TRANSPORT};
+use polypath_session::datagram::{
+    INITIATION, INITIATION_LEN, RECEIVER_OFFSET, TRANSPORT, TYPE_BITS,
+};
 use socket2::{SockFilter, SockRef};
 
 use super::PathSocket;
@@ -89,6 +91,8 @@ impl Admitted {
         }
         program.push(load(libc::BPF_B, UDP));
         pass_handshake(handshakes, &mut program);
+        // The other bits of the byte are those of the path.
+        program.push(and((1 << TYPE_BITS) - 1));
         program.extend([jump_unless(TRANSPORT.into(), 1), jump(1), refuse()]);
         let receiver = u32::try_from(RECEIVER_OFFSET).unwrap_or(0);
         program.push(load(libc::BPF_W, UDP + receiver));
@@ -144,6 +148,11 @@ fn pass_handshake(handshakes: Handshakes, program: &mut Vec<sock_filter>) {
 /// Loads `size` at `offset`; refuses a datagram that is too short.
 fn load(size: u32, offset: u32) -> sock_filter {
     instruction(libc::BPF_LD | size | libc::BPF_ABS, 0, 0, offset)
+}
+
+/// Clears the bits of the loaded value that are not in `mask`.
+fn and(mask: u32) -> sock_filter {
+    instruction(libc::BPF_ALU | libc::BPF_AND | libc::BPF_K, 0, 0, mask)
 }
 
 /// Passes if the loaded value is `value`.

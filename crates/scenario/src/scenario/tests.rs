@@ -258,15 +258,15 @@ fn absurd_values_are_refused_instead_of_run() {
 #[test]
 fn a_queue_must_admit_what_comes_to_it() {
     let admitted = |sets: &[&str]| demo(&[&["background=off"], sets].concat()).is_ok();
-    // A frame adds 79 B to a segment of 1000 B, unless sizes are those of the paper.
-    assert!(!admitted(&["path.0.link.0.queue=1078 B"]));
-    assert!(admitted(&["path.0.link.0.queue=1079 B"]));
+    // A frame adds 60 B to a segment of 1000 B, unless sizes are those of the paper.
+    assert!(!admitted(&["path.0.link.0.queue=1059 B"]));
+    assert!(admitted(&["path.0.link.0.queue=1060 B"]));
     assert!(admitted(&[
         "path.0.link.0.queue=1 kB",
         "overlay.encapsulation=paper"
     ]));
     assert!(!admitted(&[
-        "path.0.link.0.queue=1079 B",
+        "path.0.link.0.queue=1060 B",
         "overlay.pair_len=1200 B"
     ]));
     let large = "background.heavy.udp.packet=9 kB";

@@ -9,7 +9,7 @@ use polypath_core::time::Time;
 
 const FIRST: PathId = PathId(0);
 /// The IPv4, UDP and overlay headers of a packet, in bytes.
-const HEADERS: u16 = 28 + 51;
+const HEADERS: u16 = 28 + 32;
 
 /// A path over an interface of this MTU that has no address of its peer yet.
 fn paths(mtu: u32) -> Paths {
@@ -34,7 +34,7 @@ fn paths(mtu: u32) -> Paths {
         false,
     );
     paths.set_tun_mtu(TunMtu {
-        mtu: 1421,
+        mtu: 1440,
         is_configured: false,
     });
     paths
@@ -69,15 +69,15 @@ fn notification(paths: &mut Paths, is_wanted: bool) -> (u16, bool) {
 #[test]
 fn a_changed_route_is_notified_once() {
     let mut paths = paths(1500);
-    assert_eq!(notification(&mut paths, true), (1421, false));
+    assert_eq!(notification(&mut paths, true), (1440, false));
     let renamed = change();
     paths.change(renamed, Time::ZERO);
-    assert_eq!(notification(&mut paths, true), (1421, false));
+    assert_eq!(notification(&mut paths, true), (1440, false));
     let remote = Some(Remote::At("127.0.0.1:9".parse().unwrap()));
     let addressed = PathChange { remote, ..change() };
     paths.change(addressed, Time::ZERO);
-    assert_eq!(notification(&mut paths, true), (1421, true));
-    assert_eq!(notification(&mut paths, true), (1421, false));
+    assert_eq!(notification(&mut paths, true), (1440, true));
+    assert_eq!(notification(&mut paths, true), (1440, false));
     let config = PathConfig {
         name: "one".to_owned(),
         local: Some("127.0.0.1:0".parse().unwrap()),
@@ -108,7 +108,7 @@ fn the_packet_mtu_follows_the_mtu_of_the_interface() {
         mtu: Some(mtu),
         ..change()
     };
-    assert_eq!(notification(&mut paths, true).0, 1421);
+    assert_eq!(notification(&mut paths, true).0, 1440);
     assert_eq!(notification(&mut paths, false).0, 0);
     paths.change(narrow(1400), Time::ZERO);
     assert_eq!(notification(&mut paths, true), (1400 - HEADERS, false));
@@ -116,23 +116,23 @@ fn the_packet_mtu_follows_the_mtu_of_the_interface() {
 
 #[test]
 fn nothing_longer_than_the_mtu_of_the_tun_device_is_probed() {
-    assert_eq!(notification(&mut paths(9000), true).0, 1421);
-    assert_eq!(notification(&mut paths(1499), true).0, 1420);
+    assert_eq!(notification(&mut paths(9000), true).0, 1440);
+    assert_eq!(notification(&mut paths(1499), true).0, 1439);
 }
 
 #[test]
 fn a_path_below_a_configured_tun_mtu_is_not_probed() {
     for (mtu, is_configured, room) in [
-        (1421, false, 1421 - 100),
-        (1421, true, 0),
-        (1321, true, 1321),
+        (1440, false, 1440 - 100),
+        (1440, true, 0),
+        (1340, true, 1340),
     ] {
         let mut paths = paths(1400);
         paths.set_tun_mtu(TunMtu { mtu, is_configured });
         assert_eq!(notification(&mut paths, true).0, room);
         let state = &paths.all[0].dont_fragment;
-        let narrow = (mtu > 1321).then_some(NarrowPath {
-            packet_mtu: 1321,
+        let narrow = (mtu > 1340).then_some(NarrowPath {
+            packet_mtu: 1340,
             discovers_mtu: !is_configured,
         });
         assert_eq!(state.narrow, narrow, "as logged");
@@ -164,10 +164,10 @@ fn needs_fragments(paths: &mut Paths, datagram: usize) -> bool {
 #[test]
 fn the_found_mtu_limits_all_datagrams_but_probes() {
     let mut paths = probed(1500);
-    for (state, packet) in [(MtuState::Complete, 1221), (MtuState::Search, 1221)] {
+    for (state, packet) in [(MtuState::Complete, 1240), (MtuState::Search, 1240)] {
         update(&mut paths, state, Some(packet), Some(packet));
-        assert!(!needs_fragments(&mut paths, 1221 + 51));
-        assert!(needs_fragments(&mut paths, 1280 + 51));
+        assert!(!needs_fragments(&mut paths, 1240 + 32));
+        assert!(needs_fragments(&mut paths, 1280 + 32));
     }
     paths.all[0].heartbeat_sent(1500);
     assert!(!needs_fragments(&mut paths, 1472));
@@ -179,16 +179,16 @@ fn the_found_mtu_limits_all_datagrams_but_probes() {
 #[test]
 fn longer_datagrams_than_the_limit_of_a_search_are_fragmented() {
     let mut paths = probed(1500);
-    assert!(!needs_fragments(&mut paths, 1280 + 51), "nothing failed");
-    update(&mut paths, MtuState::Search, None, Some(1149));
-    assert!(needs_fragments(&mut paths, 1280 + 51), "the first search");
+    assert!(!needs_fragments(&mut paths, 1280 + 32), "nothing failed");
+    update(&mut paths, MtuState::Search, None, Some(1168));
+    assert!(needs_fragments(&mut paths, 1280 + 32), "the first search");
     update(&mut paths, MtuState::Complete, Some(1217), Some(1217));
-    update(&mut paths, MtuState::Search, None, Some(1149));
-    assert!(needs_fragments(&mut paths, 1280 + 51), "after a burst");
-    assert!(needs_fragments(&mut paths, 1150 + 51));
-    assert!(!needs_fragments(&mut paths, 1149 + 51));
+    update(&mut paths, MtuState::Search, None, Some(1168));
+    assert!(needs_fragments(&mut paths, 1280 + 32), "after a burst");
+    assert!(needs_fragments(&mut paths, 1169 + 32));
+    assert!(!needs_fragments(&mut paths, 1168 + 32));
     update(&mut paths, MtuState::Search, None, None);
-    assert!(!needs_fragments(&mut paths, 1280 + 51), "another route");
+    assert!(!needs_fragments(&mut paths, 1280 + 32), "another route");
 }
 
 #[test]
@@ -205,10 +205,10 @@ fn before_a_result_the_mtu_of_the_interface_is_the_limit() {
 fn a_loss_of_the_found_mtu_is_reported_only_if_it_is_one() {
     let mut paths = probed(1500);
     let found = |paths: &mut Paths| {
-        update(paths, MtuState::Complete, Some(1421), Some(1421));
+        update(paths, MtuState::Complete, Some(1440), Some(1440));
         assert!(paths.all[0].dont_fragment.is_lost(None), "a black hole");
         assert!(
-            !paths.all[0].dont_fragment.is_lost(Some(1421)),
+            !paths.all[0].dont_fragment.is_lost(Some(1440)),
             "a search for more"
         );
     };
@@ -256,7 +256,7 @@ fn gso_is_tried_again_after_a_change() {
 fn another_address_of_the_peer_is_another_route() {
     let mut paths = probed(1500);
     let mut arrive = |source: &str| {
-        update(&mut paths, MtuState::Complete, Some(1221), Some(1221));
+        update(&mut paths, MtuState::Complete, Some(1240), Some(1240));
         paths.authenticated(FIRST, source.parse().unwrap(), Time::ZERO);
         let is_lost = paths.all[0].dont_fragment.is_lost(None);
         (paths.rerouted(), is_lost)
@@ -265,7 +265,7 @@ fn another_address_of_the_peer_is_another_route() {
     assert_eq!(arrive("127.0.0.1:8"), (vec![], true));
     let notified = Input::InterfaceMtu {
         path: FIRST,
-        mtu: 1421,
+        mtu: 1440,
         rerouted: true,
     };
     assert_eq!(arrive("127.0.0.2:8"), (vec![notified], false));

@@ -1,5 +1,7 @@
 //! The filter's program against a specification, for all types and lengths of datagrams.
 
+use polypath_session::datagram::is_transport;
+
 use super::*;
 
 /// The most instructions that the kernel accepts (`BPF_MAXINSNS`).
@@ -8,6 +10,7 @@ const LOAD_BYTE: u32 = libc::BPF_LD | libc::BPF_B | libc::BPF_ABS;
 const LOAD_HALF: u32 = libc::BPF_LD | libc::BPF_H | libc::BPF_ABS;
 const LOAD_WORD: u32 = libc::BPF_LD | libc::BPF_W | libc::BPF_ABS;
 const LOAD_LEN: u32 = libc::BPF_LD | libc::BPF_W | libc::BPF_LEN;
+const AND: u32 = libc::BPF_ALU | libc::BPF_AND | libc::BPF_K;
 const JUMP: u32 = libc::BPF_JMP | libc::BPF_JA;
 const JUMP_IF_EQUAL: u32 = libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K;
 const JUMP_IF_ANY: u32 = libc::BPF_JMP | libc::BPF_JSET | libc::BPF_K;
@@ -63,6 +66,7 @@ fn run(program: &[sock_filter], view: &View, random: u32) -> bool {
             LOAD_HALF => view.load(step.k, 2),
             LOAD_WORD => view.load(step.k, 4),
             LOAD_LEN => u32::try_from(view.udp.len()).ok(),
+            AND => Some(loaded & step.k),
             _ => Some(loaded),
         };
         let Some(value) = value else { return false };
@@ -84,7 +88,7 @@ fn check_jumps(program: &[sock_filter]) {
     for (at, step) in program.iter().enumerate() {
         let skipped = match u32::from(step.code) {
             RETURN => continue,
-            LOAD_BYTE | LOAD_HALF | LOAD_WORD | LOAD_LEN => 0,
+            LOAD_BYTE | LOAD_HALF | LOAD_WORD | LOAD_LEN | AND => 0,
             JUMP => step.k,
             JUMP_IF_EQUAL | JUMP_IF_ANY => step.jt.max(step.jf).into(),
             other => panic!("instruction {other:#x}"),
@@ -104,7 +108,9 @@ fn passes(admitted: &Admitted, handshakes: Handshakes, view: &View, random: u32)
     admitted.peers.contains(&view.source)
         || match payload.first() {
             Some(&INITIATION) => payload.len() == INITIATION_LEN && is_chosen,
-            Some(&TRANSPORT) => admitted.keys.iter().take(MAX_KEYS).any(names_key),
+            Some(&first) if is_transport(first) => {
+                admitted.keys.iter().take(MAX_KEYS).any(names_key)
+            }
             _ => false,
         }
 }
@@ -201,7 +207,7 @@ fn the_program_passes_what_the_specification_passes() {
                 }
                 // What is in a datagram matters only for strangers.
                 for source in &sources {
-                    for kind in [0, INITIATION, TRANSPORT] {
+                    for kind in [0, INITIATION, TRANSPORT, TRANSPORT + 8] {
                         check(*source, &[kind; INITIATION_LEN]);
                         check(*source, &datagram(kind, KEY));
                         check(*source, &datagram(kind, KEY + 31));

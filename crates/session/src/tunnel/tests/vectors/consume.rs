@@ -3,10 +3,15 @@
 
 use std::collections::BTreeMap;
 
+use polypath_core::frame::PathId;
 use polypath_core::time::{Duration, Time};
+use polypath_core::truncated::expand;
 use polypath_core::wire;
 
-use super::format::{FrameVector, InfoVector, Rejected, SessionVector, TransportVector, Vectors};
+use super::format::{
+    FrameVector, Hex, InfoVector, Rejected, SessionVector, TransportVector, TruncatedVector,
+    Vectors,
+};
 use super::generate::{RelayParty, SOURCES};
 use super::parties::{Outputs, Party, config};
 use crate::event::Reject;
@@ -27,23 +32,34 @@ pub(super) fn check(vectors: &Vectors) {
         parties.insert(Some(session.name.clone()), receiver.sides);
     }
     check_relayed(vectors);
+    vectors.truncated.iter().for_each(check_truncated);
     for frame in &vectors.frames {
         check_frame(frame);
     }
     for frame in &vectors.rejected_frames {
-        assert!(wire::decode(&frame.bytes.0).is_err(), "{}", frame.name);
+        assert!(
+            wire::decode(PathId(0), &frame.bytes.0).is_err(),
+            "{}",
+            frame.name
+        );
     }
+}
+
+fn check_truncated(vector: &TruncatedVector) {
+    let number = |bytes: &Hex| u64::from_be_bytes(bytes.0.as_slice().try_into().unwrap());
+    let [truncated, expected] = [&vector.truncated, &vector.expected].map(number);
+    let found = expand(truncated, expected, vector.bits);
+    assert_eq!(found, vector.number.as_ref().map(number), "{vector:?}");
 }
 
 /// A frame of the file decodes to its fields, and is encoded as in the file.
 fn check_frame(frame: &FrameVector) {
-    let decoded = wire::decode(&frame.bytes.0).unwrap();
-    assert_eq!(decoded.path.0, frame.path, "{}", frame.name);
-    assert_eq!(decoded.epoch.0, frame.epoch, "{}", frame.name);
+    let decoded = wire::decode(PathId(0), &frame.bytes.0).unwrap();
+    assert_eq!(decoded.epoch.0, u32::from(frame.epoch), "{}", frame.name);
     let sequence = decoded.sequence.to_be_bytes();
-    assert_eq!(sequence[..], frame.sequence.0, "{}", frame.name);
-    let sent = decoded.sent.0.to_be_bytes();
-    assert_eq!(sent[..], frame.sent.0, "{}", frame.name);
+    assert_eq!(sequence[5..], frame.sequence.0, "{}", frame.name);
+    let sent = (decoded.sent.0 / 1000).to_be_bytes();
+    assert_eq!(sent[5..], frame.sent.0, "{}", frame.name);
     let mut again = Vec::new();
     wire::encode(&decoded, &mut again);
     assert_eq!(again, frame.bytes.0, "{}", frame.name);

@@ -42,6 +42,7 @@ pub(super) struct Vectors {
     pub(super) keys: BTreeMap<String, KeyPairVector>,
     pub(super) sessions: Vec<SessionVector>,
     pub(super) relayed: RelayedVector,
+    pub(super) truncated: Vec<TruncatedVector>,
     pub(super) frames: Vec<FrameVector>,
     pub(super) rejected_frames: Vec<RejectedFrame>,
     pub(super) fragments: FragmentsVector,
@@ -153,12 +154,21 @@ pub(super) struct RelayedVector {
     pub(super) from_relay: TransportVector,
 }
 
+/// The number that is nearest to `expected` and ends with the bits `truncated`, if there is one.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct TruncatedVector {
+    pub(super) bits: u32,
+    pub(super) truncated: Hex,
+    pub(super) expected: Hex,
+    pub(super) number: Option<Hex>,
+}
+
+/// A frame and its fields, of which the numbers are truncated.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct FrameVector {
     pub(super) name: String,
     pub(super) kind: u8,
-    pub(super) path: u8,
-    pub(super) epoch: u32,
+    pub(super) epoch: u8,
     pub(super) sequence: Hex,
     pub(super) sent: Hex,
     pub(super) body: Hex,

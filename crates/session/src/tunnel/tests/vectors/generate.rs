@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use bytes::Bytes;
+use polypath_core::frame::PathId;
 use polypath_core::time::{Duration, Time};
 
 use super::format::{
@@ -10,7 +11,7 @@ use super::format::{
     SessionVector, TransportVector, Vectors,
 };
 use super::parties::{NO_PSK, PATHS, Party, Sent, WALL, config, private_key, source_bytes};
-use crate::datagram::{self, Datagram, OVERHEAD};
+use crate::datagram::{self, Datagram, Nonce, OVERHEAD};
 use crate::entropy::Entropy as _;
 use crate::event::Reject;
 use crate::handshake::FEATURES;
@@ -33,10 +34,11 @@ pub(super) fn vectors() -> Vectors {
     let renewal = pair.renewal(&first);
     Vectors {
         noise: "Noise_IKpsk2_25519_ChaChaPoly_BLAKE2s".to_owned(),
-        prologue: "polypath session 3".to_owned(),
+        prologue: "polypath session 4".to_owned(),
         keys: keys(),
         relayed: relayed::vector(&inner),
         sessions: vec![first, renewal, session_with_cookie(), session_with_psk()],
+        truncated: frames::truncated(),
         frames: frames::vectors(),
         rejected_frames: frames::rejected(),
         fragments: frames::fragments(),
@@ -241,20 +243,21 @@ impl Pair {
             rejected::responses(response, &a)
         });
         session.initiation.rejected = before;
-        for (number, frame) in (0..).zip(frames::vectors()) {
-            let (side, name) = (number / 2 % 2, format!("frame: {}", frame.name));
-            let sent = self.exchange(side, frame.path, &name, &frame.bytes.0);
+        for (number, frame) in (0_u8..).zip(frames::vectors()) {
+            let (side, path) = (usize::from(number / 2 % 2), number % 2);
+            let name = format!("frame: {}", frame.name);
+            let sent = self.exchange(side, path, &name, &frame.bytes.0);
             session.transport.push(sent);
         }
-        let inner = self.parties[0].seal(self.now, 1, &frames::data(1));
+        let inner = self.parties[0].seal(self.now, 1, &frames::data());
         let skipped = self.skip(1, 5000);
         let ahead = self.exchange(
             0,
             1,
             "a counter of two bytes, after 5000 lost",
-            &frames::data(1),
+            &frames::data(),
         );
-        let unseen = self.parties[0].seal(self.now, 1, &frames::data(1));
+        let unseen = self.parties[0].seal(self.now, 1, &frames::data());
         let seen = ahead.datagram.0.clone();
         session.transport.push(ahead);
         session.rejected = self.reject(
@@ -266,18 +269,18 @@ impl Pair {
             .rejected
             .extend(self.reject(0, rejected::late_responses(&copy)));
         let late = self.receive(1, 1, &unseen).opened();
-        assert_eq!(late.as_deref(), Some(&frames::data(1)[..]));
+        assert_eq!(late.as_deref(), Some(&frames::data()[..]));
         let name = "its altered copies left no trace";
         session.accepted_after = vec![
-            transport(name, "a", &frames::data(1), &unseen),
-            self.exchange(1, 0, "the other direction", &frames::data(0)),
+            transport(name, "a", &frames::data(), &unseen),
+            self.exchange(1, 0, "the other direction", &frames::data()),
         ];
         (session, inner)
     }
 
     /// Seals frames that are lost, and returns the first of their datagrams.
     fn skip(&mut self, path: u8, count: usize) -> Bytes {
-        let mut seal = || self.parties[0].seal(self.now, path, &frames::data(path));
+        let mut seal = || self.parties[0].seal(self.now, path, &frames::data());
         let first = seal();
         (1..count).for_each(|_| drop(seal()));
         first
@@ -287,18 +290,18 @@ impl Pair {
     fn renewal(&mut self, first: &SessionVector) -> SessionVector {
         let name = "renewal";
         self.now = Time::ZERO + Duration::from_secs(120);
-        let late = self.parties[0].seal(self.now, 1, &frames::data(1));
+        let late = self.parties[0].seal(self.now, 1, &frames::data());
         let draws = SideDraws::new("a", self.run, name);
         let initiation = self.initiate(&draws);
         let mut session = self.complete(name, &draws, &initiation, |_| vec![]);
         let opened = self.receive(1, 1, &late).opened();
-        assert_eq!(opened.as_deref(), Some(&frames::data(1)[..]));
-        let retired = transport("under the retired keys", "a", &frames::data(1), &late);
+        assert_eq!(opened.as_deref(), Some(&frames::data()[..]));
+        let retired = transport("under the retired keys", "a", &frames::data(), &late);
         session.renews = Some(first.name.clone());
         session.initiation.session_secret = Some(first.response.secret.clone());
         session
             .transport
-            .push(self.exchange(1, 1, "frame: data", &frames::data(1)));
+            .push(self.exchange(1, 1, "frame: data", &frames::data()));
         session.transport.push(retired);
         session
     }
@@ -350,7 +353,7 @@ fn session_with_psk() -> SessionVector {
     let mut session = pair.complete(name, &draws, &initiation, |_| {
         vec![rejected::without_psk(response)]
     });
-    let sent = pair.exchange(0, 0, "frame: data", &frames::data(0));
+    let sent = pair.exchange(0, 0, "frame: data", &frames::data());
     session.transport.push(sent);
     session
 }
@@ -379,11 +382,14 @@ fn transport(name: &str, sender: &str, plaintext: &[u8], datagram: &Bytes) -> Tr
     let Ok(Datagram::Transport(parsed)) = datagram::parse(datagram) else {
         panic!("not a transport datagram");
     };
+    // The counters of these sessions are not truncated.
+    let nonce = (0..PATHS).find_map(|path| parsed.nonce(PathId(path), 0).ok());
+    let Nonce { path, counter } = nonce.unwrap();
     TransportVector {
         name: name.to_owned(),
         sender: sender.to_owned(),
-        path: parsed.nonce.path.0,
-        counter: parsed.nonce.counter,
+        path: path.0,
+        counter,
         plaintext: plaintext.into(),
         datagram: datagram.into(),
     }

@@ -4,13 +4,13 @@ use etherparse::PacketBuilder;
 use polypath_core::frame::{Attempt, Body, Epoch, Frame, PathId, Purpose};
 use polypath_core::repair::{PathArrival, Report, SendTime};
 use polypath_core::time::{Duration, Time};
+use polypath_core::truncated::{BITS, expand, truncate};
 use polypath_core::wire::{self, HEADER_LEN};
 
 use crate::tunnel::fragment;
-use crate::tunnel::tests::vectors::format::{FragmentsVector, FrameVector, RejectedFrame};
-
-/// The path of the frames of these vectors.
-const PATH: u8 = 1;
+use crate::tunnel::tests::vectors::format::{
+    FragmentsVector, FrameVector, RejectedFrame, TruncatedVector,
+};
 
 /// An IPv4 packet of a UDP datagram with this payload.
 fn packet(payload: &[u8]) -> Vec<u8> {
@@ -20,9 +20,9 @@ fn packet(payload: &[u8]) -> Vec<u8> {
     bytes
 }
 
-fn encode(path: u8, epoch: u32, sequence: u64, body: Body<Vec<u8>>) -> Vec<u8> {
+fn encode(epoch: u32, sequence: u64, body: Body<Vec<u8>>) -> Vec<u8> {
     let frame = Frame {
-        path: PathId(path),
+        path: PathId(0),
         epoch: Epoch(epoch),
         sequence,
         sent: Time(3_000_000_017 + sequence),
@@ -33,9 +33,9 @@ fn encode(path: u8, epoch: u32, sequence: u64, body: Body<Vec<u8>>) -> Vec<u8> {
     bytes
 }
 
-/// A data frame for `path`.
-pub(super) fn data(path: u8) -> Vec<u8> {
-    encode(path, 0, 7, Body::Data(packet(b"polypath")))
+/// A data frame.
+pub(super) fn data() -> Vec<u8> {
+    encode(0, 7, Body::Data(packet(b"polypath")))
 }
 
 fn body(name: &str) -> Body<Vec<u8>> {
@@ -76,16 +76,13 @@ fn reported(attempt: Attempt) -> Body<Vec<u8>> {
 fn report() -> Report {
     let arrival = |path, newest, age, reordering: u64| PathArrival {
         path: PathId(path),
-        newest: SendTime(newest),
+        newest: SendTime::from_micros(newest),
         age: Duration::from_micros(age),
         reordering: Duration::from_micros(reordering * 100),
     };
     Report {
         base: 1000,
-        paths: vec![
-            arrival(0, 4_000_000_000, 1500, 0),
-            arrival(1, 7, 250_000, 513),
-        ],
+        paths: vec![arrival(0, 16_000_000, 1500, 0), arrival(1, 7, 250_000, 513)],
         arrived: vec![0b1111_1110, 0b1111_1101, 0b1],
     }
 }
@@ -109,21 +106,18 @@ pub(super) fn vectors() -> Vec<FrameVector> {
         "report",
     ];
     let vectors = (0_u8..).zip(names).map(|(number, name)| {
-        // Both paths and more than one byte of each number.
-        let (path, number) = (number % 2, u32::from(number));
+        // All bytes of each number differ.
         let bytes = encode(
-            path,
-            0x0102_0300 + number,
-            0x01_0000_0000 + u64::from(number),
+            0x0102_0380 + u32::from(number),
+            0x01_0203_0405 + u64::from(number),
             body(name),
         );
         FrameVector {
             name: name.to_owned(),
             kind: bytes[0],
-            path,
-            epoch: 0x0102_0300 + number,
-            sequence: bytes[6..14].into(),
-            sent: bytes[14..HEADER_LEN].into(),
+            epoch: bytes[1],
+            sequence: bytes[2..5].into(),
+            sent: bytes[5..HEADER_LEN].into(),
             body: bytes[HEADER_LEN..].into(),
             bytes: bytes.into(),
         }
@@ -135,12 +129,8 @@ pub(super) fn rejected() -> Vec<RejectedFrame> {
     let cases: [(&str, u8, &[u8]); 15] = [
         ("unknown kind", 10, &[0, 0]),
         ("a repair without a packet", 8, &[]),
-        ("a report without the number of its paths", 9, &[0; 8]),
-        (
-            "a report with part of a path",
-            9,
-            &[0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0],
-        ),
+        ("a report without the number of its paths", 9, &[0; 3]),
+        ("a report with part of a path", 9, &[0, 0, 0, 1, 0, 0, 0]),
         ("data without a packet", 0, &[]),
         ("a short probe", 1, &[4]),
         ("a long probe", 1, &[4, 176, 0]),
@@ -153,7 +143,7 @@ pub(super) fn rejected() -> Vec<RejectedFrame> {
         ("a padded heartbeat for liveness", 4, &[0, 0, 0]),
         ("a padded reply for the policy", 5, &[0, 1, 0]),
     ];
-    let mut header = encode(PATH, 0, 7, body("probe"));
+    let mut header = encode(0, 7, body("probe"));
     header.truncate(HEADER_LEN);
     let frames = cases.map(|(name, kind, body)| {
         header[0] = kind;
@@ -168,6 +158,34 @@ pub(super) fn rejected() -> Vec<RejectedFrame> {
         bytes: header[..HEADER_LEN - 1].into(),
     };
     frames.into_iter().chain([short]).collect()
+}
+
+/// Numbers at and beyond half a window from an expected one, around wraps and at the ends.
+pub(super) fn truncated() -> Vec<TruncatedVector> {
+    let mut vectors = Vec::new();
+    for bits in [8, BITS] {
+        let window = 1_u64 << bits;
+        for expected in [
+            0,
+            1,
+            window / 2,
+            window - 1,
+            window,
+            5 * window + 3,
+            u64::MAX - 1,
+        ] {
+            for offset in [0, 1, window / 2, window / 2 + 1, window - 1] {
+                let truncated = truncate(expected.wrapping_add(offset), bits);
+                vectors.push(TruncatedVector {
+                    bits,
+                    truncated: truncated.to_be_bytes().into(),
+                    expected: expected.to_be_bytes().into(),
+                    number: expand(truncated, expected, bits).map(|n| n.to_be_bytes().into()),
+                });
+            }
+        }
+    }
+    vectors
 }
 
 pub(super) fn fragments() -> FragmentsVector {

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use polypath_core::time::Time;
 
 use super::{PATHS, SideDraws, public_key, static_key};
-use crate::datagram::{INITIATION_LEN, RESPONSE_LEN, SESSION_MAC_OFFSET};
+use crate::datagram::{INITIATION_LEN, OVERHEAD, RESPONSE_LEN, SESSION_MAC_OFFSET, TYPE_BITS};
 use crate::key::{KEY_LEN, PublicKey};
 use crate::tunnel::tests::vectors::parties::{NO_PSK, Party, WALL, config, renew_mac};
 
@@ -149,8 +149,8 @@ pub(super) fn datagrams(
             altered(unseen, |bytes| bytes[last] ^= 1),
         ),
         on_path_1(
-            "a counter 2^40 ahead",
-            altered(unseen, |bytes| bytes[7] ^= 1),
+            "a counter 2^16 ahead",
+            altered(unseen, |bytes| bytes[5] ^= 1),
         ),
         on_path_1(
             "the index is altered",
@@ -159,11 +159,14 @@ pub(super) fn datagrams(
         on_path_0("it arrives on another path", unseen.clone()),
         on_path_0(
             "its path is altered to the one on which it arrives",
-            altered(unseen, |bytes| bytes[5] ^= 1),
+            altered(unseen, |bytes| bytes[0] ^= 1 << TYPE_BITS),
         ),
         on_path_1("it was opened before", Bytes::copy_from_slice(seen)),
         on_path_1("it is behind the replay window", old.clone()),
-        on_path_1("shorter than a header and a tag", unseen.slice(..28)),
+        on_path_1(
+            "shorter than a header and a tag",
+            unseen.slice(..OVERHEAD - 1),
+        ),
     ]
 }
 
