@@ -13,6 +13,7 @@ use crate::event::{DropReason, Event};
 use crate::frame::{Body, Encapsulation, Frame, PathId, Payload};
 use crate::liveness::PathHealth;
 use crate::machine::{Deadline, Machine};
+use crate::order::{MAX_HELD, Order, OrderStatistics, ReorderBuffer};
 use crate::pmtu::PathMtu;
 use crate::policy::{Feedback, PathSet, PolicyConfig};
 use crate::repair::{MAX_TICKS, PathEstimate, RepairStatistics};
@@ -27,15 +28,16 @@ mod io;
 mod receiver;
 mod sender;
 
-/// The maximum number of probe timers, packet windows and notes of arrivals that an endpoint holds,
-/// whatever it receives.
-pub const CAPACITY: usize = MAX_TIMERS + MAX_WINDOWS + 1 + MAX_TICKS;
+/// The maximum number of probe timers, packet windows, notes of arrivals and packets behind a gap
+/// that an endpoint holds, whatever it receives.
+pub const CAPACITY: usize = MAX_TIMERS + MAX_WINDOWS + 1 + MAX_TICKS + MAX_HELD;
 
 /// An endpoint of the overlay.
 #[derive(Debug)]
 pub struct Endpoint<P> {
     sender: Sender<P>,
     receiver: Receiver,
+    order: ReorderBuffer<P>,
     paths: PathSet,
     encapsulation: Encapsulation,
 }
@@ -50,16 +52,17 @@ impl<P: Payload> Endpoint<P> {
         Ok(Self {
             sender: Sender::new(config),
             receiver: Receiver::new(config),
+            order: ReorderBuffer::new(config.policy.order()),
             paths: PathSet::first(config.paths),
             encapsulation: config.encapsulation,
         })
     }
 
-    /// The number of timers, windows, unanswered heartbeats and packets kept for repairs, at most
-    /// [`capacity`](Self::capacity).
+    /// The number of timers, windows, unanswered heartbeats and packets kept for repairs or held for
+    /// their order, at most [`capacity`](Self::capacity).
     #[must_use]
     pub fn buffered(&self) -> usize {
-        self.receiver.buffered() + self.sender.buffered()
+        self.receiver.buffered() + self.order.buffered() + self.sender.buffered()
     }
 
     /// The maximum of [`buffered`](Self::buffered): [`CAPACITY`], plus the heartbeats that are
@@ -108,10 +111,31 @@ impl<P: Payload> Endpoint<P> {
         self.sender.repair_statistics()
     }
 
+    /// The counters of packets held for their order; `None` if none are.
+    #[must_use]
+    pub fn order_statistics(&self) -> Option<OrderStatistics> {
+        let is_on = self.policy().order() != Order::None;
+        is_on.then(|| self.order.statistics())
+    }
+
     /// The number of times that the policy moved data to another path.
     #[must_use]
     pub fn switches(&self) -> u64 {
         self.sender.switches()
+    }
+
+    /// Delivers the packet of data frame `sequence`, if it is the first copy, in its order.
+    fn put_in_order(
+        &mut self,
+        now: Time,
+        sequence: u64,
+        packet: Option<P>,
+        out: &mut impl FnMut(Output<P>),
+    ) {
+        if let Some(packet) = packet {
+            let seen = self.receiver.seen();
+            (self.order).offer(now, sequence, packet, seen, &mut deliver(out));
+        }
     }
 
     fn on_frame(&mut self, now: Time, frame: Frame<P>, out: &mut impl FnMut(Output<P>)) {
@@ -143,9 +167,13 @@ impl<P: Payload> Endpoint<P> {
         };
         self.receiver.on_frame(now, header);
         match body {
-            Body::Data(payload) => self.receiver.on_data(now, header, payload, out),
+            Body::Data(payload) => {
+                let packet = self.receiver.on_data(now, header, payload, out);
+                self.put_in_order(now, sequence, packet, out);
+            }
             Body::Reported { payload, .. } => {
-                self.receiver.on_reported(now, header, len, payload, out);
+                let packet = self.receiver.on_reported(now, header, len, payload, out);
+                self.put_in_order(now, sequence, packet, out);
             }
             Body::Report(report) => self.sender.on_report(now, header, &report, out),
             Body::Probe { data_len } => self.receiver.on_probe(now, header, data_len),
@@ -165,6 +193,11 @@ impl<P: Payload> Endpoint<P> {
     }
 }
 
+/// The application's packet in an output.
+fn deliver<P>(out: &mut impl FnMut(Output<P>)) -> impl FnMut(P) {
+    |packet| out(Output::Deliver(packet))
+}
+
 impl<P: Payload> Machine for Endpoint<P> {
     type Input = Input<P>;
     type Output = Output<P>;
@@ -176,6 +209,7 @@ impl<P: Payload> Machine for Endpoint<P> {
             Input::Reachable => self.sender.on_reachable(now, self.paths),
             Input::PeerRestarted => {
                 self.receiver.restart();
+                self.order.restart(&mut deliver(out));
                 self.sender.on_peer_restarted();
             }
             Input::PeerReports(reports) => self.sender.on_peer_reports(reports, out),
@@ -196,12 +230,15 @@ impl<P: Payload> Machine for Endpoint<P> {
             }
             Input::Adjust(to) => {
                 self.receiver.adjust(&to.probing);
+                self.order.adjust(to.policy.order(), &mut deliver(out));
                 self.sender.adjust(now, &to, out);
             }
         }
     }
 
     fn handle_timeout(&mut self, now: Time, out: &mut impl FnMut(Output<P>)) {
+        let seen = self.receiver.seen();
+        self.order.handle_timeout(now, seen, &mut deliver(out));
         self.sender.handle_timeout(now, out);
         if let Some(frame) = self.receiver.handle_timeout(now, out) {
             self.sender.broadcast(frame, out);
@@ -212,7 +249,8 @@ impl<P: Payload> Machine for Endpoint<P> {
     }
 
     fn deadline(&self) -> Option<Deadline> {
-        Deadline::earlier(self.sender.deadline(), self.receiver.deadline())
+        let received = Deadline::earlier(self.receiver.deadline(), self.order.deadline());
+        Deadline::earlier(self.sender.deadline(), received)
     }
 }
 

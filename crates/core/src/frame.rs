@@ -31,6 +31,12 @@ pub trait Payload: Clone {
         FlowId::default()
     }
 
+    /// Whether it is a TCP segment or a fragment of one; by default it is not.
+    #[inline]
+    fn is_tcp(&self) -> bool {
+        false
+    }
+
     /// Sets the ECN field to CE, as a queue does instead of a drop; a payload that is not
     /// ECN-capable does not change.
     #[inline]
@@ -50,6 +56,10 @@ impl Payload for alloc::vec::Vec<u8> {
         flow_of(self)
     }
 
+    fn is_tcp(&self) -> bool {
+        packet::is_tcp(self)
+    }
+
     fn mark_ce(&mut self) {
         packet::mark_ce(self);
     }
@@ -67,6 +77,10 @@ impl Payload for bytes::Bytes {
 
     fn flow(&self) -> FlowId {
         flow_of(self)
+    }
+
+    fn is_tcp(&self) -> bool {
+        packet::is_tcp(self)
     }
 
     fn mark_ce(&mut self) {

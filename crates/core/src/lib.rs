@@ -18,6 +18,7 @@ pub mod frame;
 pub mod liveness;
 pub mod machine;
 pub mod math;
+pub mod order;
 pub mod packet;
 pub mod pmtu;
 pub mod policy;

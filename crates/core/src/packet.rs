@@ -4,7 +4,7 @@ mod ecn;
 mod parse;
 
 pub use ecn::{ecn, mark_ce};
-pub use parse::{NotIp, parse};
+pub use parse::{NotIp, is_tcp, parse};
 
 /// The kind of a packet, as path policies distinguish it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

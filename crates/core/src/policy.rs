@@ -32,6 +32,7 @@ use alloc::format;
 use alloc::string::String;
 
 use crate::frame::PathId;
+use crate::order::Order;
 use crate::packet::Kind;
 use crate::repair::{RepairConfig, RepairError};
 use delay_centric::DelayCentricError;
@@ -221,6 +222,15 @@ impl PolicyConfig {
             | Self::RoundRobin { .. }
             | Self::DelayCentric(_)
             | Self::PredictiveDelayCentric(_) => None,
+        }
+    }
+
+    /// The order in which the receiver of this endpoint delivers packets.
+    #[must_use]
+    pub const fn order(self) -> Order {
+        match self.repair() {
+            Some(config) => config.order,
+            None => Order::None,
         }
     }
 

@@ -163,25 +163,37 @@ fn hostile_datagrams_are_counted_and_dropped_without_reply() {
     }
 }
 
-#[test]
-fn a_transfer_survives_the_silence_of_its_path() {
-    let Some(testbed) = Testbed::new() else {
-        return;
-    };
+/// Silences the first path during a transfer; returns the statistics of the nodes.
+fn transfer_over_a_silent_path(policy: &str) -> Option<[polypath_live::stats::Stats; 2]> {
+    let testbed = Testbed::new()?;
     let middlebox = Middlebox::start(&testbed, Tampering::None);
-    let overlay = Overlay::start(
-        &testbed,
-        "probe-and-switch",
-        [middlebox::ADDRESS, BOTH_PATHS[1]],
-    );
+    let overlay = Overlay::start(&testbed, policy, [middlebox::ADDRESS, BOTH_PATHS[1]]);
     transfer::run(&testbed, "10.77.0.1:5000", 3_000_000, |received| {
         if received > 500_000 {
             middlebox.start_silence();
         }
     });
     assert!(middlebox.is_silent());
-    let [a, _] = overlay.finish();
+    Some(overlay.finish())
+}
+
+#[test]
+fn a_transfer_survives_the_silence_of_its_path() {
+    let Some([a, _]) = transfer_over_a_silent_path("probe-and-switch") else {
+        return;
+    };
     assert!(a.paths[1].sent.bytes > 2_000_000, "{a:?}");
+}
+
+/// The policy may choose the second path from the start.
+#[test]
+fn a_transfer_with_repairs_survives_the_silence_of_a_path() {
+    let Some([a, b]) = transfer_over_a_silent_path("in-time") else {
+        return;
+    };
+    assert!(a.paths[1].sent.bytes > 2_000_000, "{a:?}");
+    assert!(a.repair.unwrap().packets > 2000, "{a:?}");
+    assert!(b.order.is_some() && b.paths[1].delivery.is_some(), "{b:?}");
 }
 
 #[test]

@@ -7,6 +7,7 @@ use std::net::SocketAddr;
 
 use polypath_core::event::DropReason;
 use polypath_core::liveness::{PathHealth, PathState};
+use polypath_core::order::OrderStatistics;
 use polypath_core::pmtu::MtuState;
 use polypath_core::repair::{PathEstimate, RepairStatistics};
 use polypath_core::time::Time;
@@ -227,6 +228,8 @@ pub struct Stats {
     pub policy: PolicyStats,
     /// Copies and repairs of packets; absent under a policy without them.
     pub repair: Option<RepairStatistics>,
+    /// Packets of the peer that were held for their order; absent under a policy without one.
+    pub order: Option<OrderStatistics>,
     /// Reloads of the configuration.
     pub reloads: Reloads,
     /// Whether a session with the peer is established.

@@ -38,6 +38,9 @@ pub struct Shape {
     pub len: u32,
     /// Its ECN field.
     pub ecn: Ecn,
+    /// Whether it carries TCP; absent otherwise.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub tcp: bool,
 }
 
 fn length<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
@@ -72,6 +75,7 @@ impl Shape {
         Self {
             len: u32::try_from(packet.len()).unwrap_or(u32::MAX),
             ecn: packet::ecn(packet),
+            tcp: packet::is_tcp(packet),
         }
     }
 }
@@ -83,6 +87,10 @@ impl Payload for Shape {
 
     fn ecn(&self) -> Ecn {
         self.ecn
+    }
+
+    fn is_tcp(&self) -> bool {
+        self.tcp
     }
 
     fn mark_ce(&mut self) {

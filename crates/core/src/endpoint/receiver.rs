@@ -70,6 +70,11 @@ impl Receiver {
         *self = Self::new(&self.config);
     }
 
+    /// The data frames that have arrived.
+    pub(super) const fn seen(&self) -> &SlidingWindow {
+        &self.seen
+    }
+
     /// Notes the arrival of any frame.
     pub(super) fn on_frame(&mut self, now: Time, header: FrameHeader) {
         if let Some(reporter) = &mut self.reporter {
@@ -77,7 +82,8 @@ impl Receiver {
         }
     }
 
-    /// Handles a data frame of `len` bytes on the wire, whose arrival is to be reported.
+    /// Handles a data frame of `len` bytes on the wire, whose arrival is to be reported; returns the
+    /// packet of the first copy.
     pub(super) fn on_reported<P: Payload>(
         &mut self,
         now: Time,
@@ -85,7 +91,7 @@ impl Receiver {
         len: u32,
         payload: P,
         out: &mut impl FnMut(Output<P>),
-    ) {
+    ) -> Option<P> {
         let end = self.seen.end();
         let first = self.config.first_sequence.max(end);
         let paths = self.config.paths;
@@ -95,7 +101,7 @@ impl Receiver {
             reporter
         });
         reporter.on_packet(now, len, header.sequence > end);
-        self.on_data(now, header, payload, out);
+        self.on_data(now, header, payload, out)
     }
 
     /// The report that is due on some of the paths `live`, if any.
@@ -105,14 +111,14 @@ impl Receiver {
         reporter.handle_timeout(now, &self.seen, live, overhead)
     }
 
-    /// Handles a data frame: delivers the first copy, drops the others.
+    /// Handles a data frame: returns the packet of the first copy, drops the others.
     pub(super) fn on_data<P: Payload>(
         &mut self,
         now: Time,
         header: FrameHeader,
         mut payload: P,
         out: &mut impl FnMut(Output<P>),
-    ) {
+    ) -> Option<P> {
         if let Some(detector) = &mut self.detector {
             let FrameHeader {
                 path,
@@ -128,20 +134,23 @@ impl Receiver {
             reason = "an IP packet has at most 64 KiB"
         )]
         let len = payload.len() as u32;
-        let drop = |reason| Output::Event(Event::Dropped { reason, len });
-        match verdict {
-            Verdict::Duplicate => return out(drop(DropReason::Duplicate)),
-            Verdict::Behind => return out(drop(DropReason::BehindWindow)),
-            Verdict::Fresh => {}
+        let reason = match verdict {
+            Verdict::Duplicate => Some(DropReason::Duplicate),
+            Verdict::Behind => Some(DropReason::BehindWindow),
+            Verdict::Fresh => None,
+        };
+        if let Some(reason) = reason {
+            out(Output::Event(Event::Dropped { reason, len }));
+            return None;
         }
         out(Output::Event(Event::Delivered {
             path: header.path,
             len,
         }));
         self.mark(now, &mut payload);
-        out(Output::Deliver(payload));
         self.comparison.on_data(&self.seen);
         self.note_epoch(now, header);
+        Some(payload)
     }
 
     /// Marks a packet before delivery if a mark is due and the packet is ECN-capable.

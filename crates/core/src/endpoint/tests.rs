@@ -20,6 +20,7 @@ mod adjust;
 mod configurations;
 mod liveness;
 mod marks;
+mod order;
 mod reported;
 mod restart;
 

@@ -40,6 +40,12 @@ pub fn parse(bytes: &[u8]) -> Result<PacketMeta, NotIp> {
     })
 }
 
+/// Whether these bytes are an IP packet that carries TCP, or a fragment of one.
+#[must_use]
+pub fn is_tcp(bytes: &[u8]) -> bool {
+    parse(bytes).is_ok_and(|meta| meta.protocol == IpNumber::TCP.0)
+}
+
 fn read_tcp(segment: &[u8]) -> (Kind, Option<[u16; 2]>) {
     let Ok(tcp) = TcpSlice::from_slice(segment) else {
         return (Kind::Opaque, None);

@@ -1,5 +1,6 @@
 //! The configuration of repairs.
 
+use crate::order::Order;
 use crate::time::Duration;
 
 /// The shortest deadline.
@@ -20,6 +21,10 @@ pub struct RepairConfig {
     pub deadline: Duration,
     /// The bytes of repairs and copies, as a share of those of first transmissions.
     pub redundancy: Share,
+    /// The order in which this end delivers the packets of its peer ([`crate::order`]): `"tcp"`, the
+    /// default, holds TCP segments until those before them have arrived, `"none"` nothing, a time
+    /// any packet for at most as long.
+    pub order: Order,
 }
 
 impl Default for RepairConfig {
@@ -29,6 +34,7 @@ impl Default for RepairConfig {
         Self {
             deadline: Duration::from_millis(200),
             redundancy: Share::from_millionths(100_000),
+            order: Order::default(),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! The policies of the nodes.
 
+use polypath_core::order::{MAX_HOLD, Order};
 use polypath_core::policy::{PolicyConfig, Weights};
 use polypath_core::repair::{RepairConfig, Share};
 use polypath_core::rng::Stream;
@@ -30,13 +31,23 @@ fn all_settings(schedule: &mut Schedule) -> impl Iterator<Item = &mut Settings> 
     schedule.nodes.settings.iter_mut().chain(reloads)
 }
 
+/// The orders of packets; those of the longest hold also count for the oracles.
+const ORDERS: [Order; 4] = [
+    Order::Tcp,
+    Order::None,
+    Order::All(Duration::from_millis(30)),
+    Order::All(MAX_HOLD),
+];
+
 /// Replaces half of the policies by `in-time`.
 pub(super) fn draw_in_time(schedule: &mut Schedule) {
     let stream = &mut schedule.seed.stream("faults/in-time");
+    let orders = &mut schedule.seed.stream("faults/order");
     for settings in all_settings(schedule) {
         let config = RepairConfig {
             deadline: Duration::from_millis(pick(stream, &[20, 100, 200, 1000, 10_000])),
             redundancy: Share::from_millionths(pick(stream, &[0, 100_000, 1_000_000])),
+            order: pick(orders, &ORDERS),
         };
         if stream.chance(0.5) {
             settings.policy = PolicyConfig::InTime(config);

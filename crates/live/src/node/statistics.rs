@@ -55,6 +55,7 @@ impl Statistics {
             tun: io.tun.stats(),
             policy: policy(tunnel, &paths),
             repair: tunnel.endpoint().repair_statistics(),
+            order: tunnel.endpoint().order_statistics(),
             paths,
             peer_paths: tunnel.peer_paths(),
             dropped: io.dropped.clone(),

@@ -48,7 +48,11 @@ fn entry(number: u64) -> Entry {
             _ => Wake::Input(Input::DriverBehind(Time(number + 1))),
         },
         outputs: vec![
-            Output::Deliver(Shape { len, ecn }),
+            Output::Deliver(Shape {
+                len,
+                ecn,
+                tcp: false,
+            }),
             Output::Event(Event::Delivered {
                 path: PathId(1),
                 len,

@@ -150,6 +150,10 @@ impl Segment {
 }
 
 impl Payload for Segment {
+    fn is_tcp(&self) -> bool {
+        true
+    }
+
     fn flow(&self) -> FlowId {
         FlowId(u64::from(self.connection))
     }

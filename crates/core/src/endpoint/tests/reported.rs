@@ -18,6 +18,7 @@ fn policy(deadline: u64, percent: u32) -> RepairConfig {
     RepairConfig {
         deadline: MS * deadline,
         redundancy: Share::from_millionths(percent * 10_000),
+        ..RepairConfig::default()
     }
 }
 

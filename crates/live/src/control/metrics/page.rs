@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use polypath_core::liveness::PathState;
+use polypath_core::order::OrderStatistics;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::text;
 use prometheus_client::encoding::{
@@ -95,6 +96,7 @@ impl Collector for Snapshot {
         liveness(page, &stats.paths)?;
         delivery(page, &stats.paths)?;
         repairs(page, stats)?;
+        order(page, stats)?;
         drops(page, stats)
     }
 }
@@ -338,6 +340,20 @@ fn repairs(page: &mut Page<'_>, stats: &Stats) -> fmt::Result {
     ])?;
     page.counter("reports_total", "Reports received from the peer.")
         .sample(&[], repair.reports)
+}
+
+fn order(page: &mut Page<'_>, stats: &Stats) -> fmt::Result {
+    let Some(OrderStatistics { held, expired }) = stats.order else {
+        return Ok(());
+    };
+    page.counter(
+        "packets_held_total",
+        "Packets held until earlier ones had arrived, or until the hold expired.",
+    )
+    .samples([
+        (vec![("outcome", "ordered")], held.saturating_sub(expired)),
+        (vec![("outcome", "expired")], expired),
+    ])
 }
 
 fn drops(page: &mut Page<'_>, stats: &Stats) -> fmt::Result {

@@ -1,6 +1,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use polypath_core::event::DropReason;
+use polypath_core::order::OrderStatistics;
 use polypath_core::repair::RepairStatistics;
 use polypath_session::event::Counters;
 
@@ -114,6 +115,10 @@ fn stats() -> Stats {
             reports: 6,
             ..RepairStatistics::default()
         }),
+        order: Some(OrderStatistics {
+            held: 9,
+            expired: 2,
+        }),
         session: session(&Counters::default(), Some(3.5)),
         ..Stats::default()
     }
@@ -210,6 +215,8 @@ fn the_page_is_valid_and_in_base_units() {
         ("packets_given_up_total", "{reason=\"late\"}", 4.0),
         ("packets_given_up_total", "{reason=\"budget\"}", 5.0),
         ("reports_total", "", 6.0),
+        ("packets_held_total", "{outcome=\"ordered\"}", 7.0),
+        ("packets_held_total", "{outcome=\"expired\"}", 2.0),
         ("packets_dropped_total", "{reason=\"duplicate\"}", 7.0),
         ("datagrams_rejected_total", "{reason=\"bad-mac\"}", 0.0),
         ("reloads_total", "{outcome=\"refused\"}", 0.0),
