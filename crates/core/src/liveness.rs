@@ -9,7 +9,10 @@
 //! consecutive heartbeats are overdue than its losses make plausible, at least
 //! [`LivenessConfig::misses`]. An answer on a silent path makes it *returning*: it is not used
 //! until it has answered several consecutive heartbeats and its hold is over. The hold doubles with
-//! each return that does not last, so that an unstable path is used less and less often.
+//! each return that does not last, so that an unstable path is used less and less often, and a
+//! return that lasts resets it. A return lasts if it is at least [`LASTING`] times as long as its
+//! hold, or as the silence that ends it. So a path that fades for a moment every few seconds is
+//! used most of the time, and one that is gone for long every few seconds is not.
 //!
 //! **Overdue** is an answer after SRTT + 4 RTTVAR (RFC 6298), the second term at least
 //! [`LivenessConfig::margin`]. Two bounds follow, where `k` is the required number of misses:
@@ -50,6 +53,8 @@ mod setting;
 pub const MAX_MISSES: u32 = 20;
 /// The number of consecutive answers after which a returning path may be used.
 pub const ANSWERS: u32 = 3;
+/// A return lasts if it is at least this many times as long as its hold or the silence after it.
+pub const LASTING: u64 = 8;
 /// The timeout of an answer until a round trip is measured (RFC 6298, section 2.1).
 const FIRST_TIMEOUT: Duration = Duration::from_secs(1);
 

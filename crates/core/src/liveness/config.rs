@@ -33,9 +33,9 @@ pub struct LivenessConfig {
     /// The maximum interval of heartbeats on a silent path.
     pub retry: Duration,
     /// A path that answers again is not used for this long; each return that does not last doubles
-    /// it.
+    /// it, and one that lasts ([`LASTING`](super::LASTING)) resets it.
     pub hold: Duration,
-    /// The maximum hold; a return that lasts this long resets the hold.
+    /// The maximum hold.
     pub longest_hold: Duration,
 }
 

@@ -3,7 +3,7 @@
 use super::config::LivenessConfig;
 use super::losses::Losses;
 use super::outstanding::Outstanding;
-use super::{ANSWERS, FIRST_TIMEOUT, LivenessSnapshot, PathHealth, PathState};
+use super::{ANSWERS, FIRST_TIMEOUT, LASTING, LivenessSnapshot, PathHealth, PathState};
 use crate::estimate::RoundTrip;
 use crate::machine::Deadline;
 use crate::time::{Duration, Time};
@@ -40,9 +40,11 @@ enum State {
         since: Time,
         returned: bool,
     },
-    /// `left` is the arrival time of the last answer before the silence.
     Silent {
+        /// The arrival time of the last answer before the silence.
         left: Time,
+        /// The duration of the return that the silence ended.
+        lasted: Option<Duration>,
     },
     Returning {
         left: Time,
@@ -166,7 +168,8 @@ impl Path {
                 };
             }
             State::Live { .. } => self.losses.count(skipped, config.misses),
-            State::Silent { left } => {
+            State::Silent { left, lasted } => {
+                self.judge_return(lasted, now.since(left), config);
                 self.state = State::Returning {
                     left,
                     answers: 1,
@@ -179,6 +182,22 @@ impl Path {
             }
         }
         None
+    }
+
+    /// Sets the next hold after a return of this duration, if there was one, and the silence that
+    /// ended it.
+    fn judge_return(
+        &mut self,
+        lasted: Option<Duration>,
+        silence: Duration,
+        config: &LivenessConfig,
+    ) {
+        let Some(lasted) = lasted else { return };
+        self.hold = if lasted < self.hold.min(silence) * LASTING {
+            (self.hold * 2).min(config.longest_hold)
+        } else {
+            config.hold
+        };
     }
 
     /// Counts an answer on a path that returns.
@@ -208,20 +227,16 @@ impl Path {
         self.silent_at(config).filter(|at| *at <= now)?;
         match self.state {
             State::Live { since, returned } => {
-                let lasted = now.since(since) >= config.longest_hold;
-                self.hold = if returned && !lasted {
-                    (self.hold * 2).min(config.longest_hold)
-                } else {
-                    config.hold
-                };
                 self.counted.silences += 1;
+                let left = self.last_answer;
                 self.state = State::Silent {
-                    left: self.last_answer,
+                    left,
+                    lasted: returned.then(|| left.since(since)),
                 };
                 Some(Change::Silent(now.since(self.last_answer)))
             }
             State::Returning { left, .. } => {
-                self.state = State::Silent { left };
+                self.state = State::Silent { left, lasted: None };
                 Some(Change::SilentAgain(now.since(self.last_answer)))
             }
             State::Unproven | State::Silent { .. } => None,

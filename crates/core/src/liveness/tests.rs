@@ -5,6 +5,7 @@ use bench::Bench;
 
 mod bench;
 mod properties;
+mod returns;
 
 const MS: Duration = Duration::from_millis(1);
 const FIRST: PathId = PathId(0);
@@ -139,7 +140,7 @@ fn the_hold_of_an_unstable_path_doubles() {
     // It stays up from now on.
     bench.run(at(700_000), |_, _| Some(MS * 20));
     assert_eq!(bench.liveness.paths().usable, PathSet::first(2));
-    // A return that lasts resets the hold to the shortest.
+    // A return that lasts resets the hold.
     let gap = outage_between(MS * 20, 700_000, 701_000);
     bench.run(at(710_000), |path, now| {
         if path == FIRST {

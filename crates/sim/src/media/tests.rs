@@ -101,6 +101,20 @@ fn fades_are_the_same_for_all_policies() {
     assert!(lost(&run(&plain, ALL, 7)) < lost(&first) / 4);
 }
 
+/// Fades that are long enough to silence a path do not keep `single-path` from it for minutes.
+#[test]
+fn a_path_that_fades_at_times_carries_most_packets() {
+    let mut scenario = scenario("", "fades = { length = \"100 ms\", share = 0.03 }");
+    scenario.paths[1].links[0].fades = None;
+    scenario.media.duration = Duration::from_secs(300);
+    let outcome = run(&scenario, SINGLE, 1);
+    // The first path has 20 ms, the second 30 ms.
+    let delay = outcome.delay.unwrap();
+    assert_eq!(delay.p50, Duration::from_nanos(20_569_200));
+    let lost = outcome.sent - outcome.delivered;
+    assert!((1..outcome.sent / 25).contains(&lost), "{outcome:?}");
+}
+
 #[test]
 fn outages_in_turn_leave_a_path_that_works() {
     let mut scenario = scenario("", "");

@@ -29,10 +29,14 @@ fn outcomes_of(outcomes: &[u8], lost: u8) -> impl FnMut(PathId, Time) -> Option<
     }
 }
 
-/// The maximum number of returns in `span`: each return that does not last doubles the next hold.
+/// The maximum number of returns in `span`: one that does not last doubles the next hold, and one
+/// that lasts does so for a multiple of its hold or of the shortest silence.
 fn max_returns(config: &LivenessConfig, span: Duration) -> u64 {
     let doublings = u64::from((config.longest_hold.0 / config.hold.0).ilog2()) + 1;
-    (span.0 / config.longest_hold.0 + 1) * (doublings + 1) + 1
+    let silence = config.interval * u64::from(config.misses - 1);
+    let lasting = config.hold + config.hold.min(silence) * LASTING;
+    let apart = lasting.min(config.longest_hold).0;
+    (span.0 / apart + 1) * (doublings + 1) + 1
 }
 
 proptest! {
