@@ -22,7 +22,7 @@ use tempfile::TempDir;
 fn recording() -> Vec<String> {
     let config = EndpointConfig {
         paths: 2,
-        policy: PolicyConfig::SinglePath { path: 0 },
+        policy: PolicyConfig::single_path(0),
         encapsulation: Encapsulation::deployed(28),
         window: 64,
         first_sequence: 1,

@@ -96,10 +96,10 @@ fn endpoints(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("policy+combiner, a data packet on two paths");
     group.throughput(Throughput::Elements(1));
     for (name, policy) in [
-        ("single-path", PolicyConfig::SinglePath { path: 0 }),
+        ("single-path", PolicyConfig::single_path(0)),
         ("duplicate-acks", PolicyConfig::DuplicateAcks { path: 0 }),
         ("duplicate-all", PolicyConfig::DuplicateAll {}),
-        ("probe-and-switch", PolicyConfig::ProbeAndSwitch { path: 0 }),
+        ("probe-and-switch", PolicyConfig::probe_and_switch(0)),
         ("in-time", PolicyConfig::InTime(RepairConfig::default())),
     ] {
         let mut pair = Pair::new(policy);

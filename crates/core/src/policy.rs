@@ -135,6 +135,18 @@ impl PolicyError {
 }
 
 impl PolicyConfig {
+    /// All packets on `path` while it is live.
+    #[must_use]
+    pub const fn single_path(path: u8) -> Self {
+        Self::SinglePath { path }
+    }
+
+    /// Probe and switch in the paper's form, with `path` active first.
+    #[must_use]
+    pub const fn probe_and_switch(path: u8) -> Self {
+        Self::ProbeAndSwitch { path }
+    }
+
     /// Builds the policy.
     #[must_use]
     pub fn build(self, context: PolicyContext) -> Box<dyn PathPolicy> {

@@ -205,10 +205,10 @@ impl Scheme {
     #[must_use]
     pub const fn policy(self) -> PolicyConfig {
         match self {
-            Scheme::Tcp => PolicyConfig::SinglePath { path: 0 },
+            Scheme::Tcp => PolicyConfig::single_path(0),
             Scheme::PpdTcp1 => PolicyConfig::DuplicateAcks { path: 0 },
             Scheme::PpdTcp2 => PolicyConfig::DuplicateAll {},
-            Scheme::PpdTcp3 => PolicyConfig::ProbeAndSwitch { path: 0 },
+            Scheme::PpdTcp3 => PolicyConfig::probe_and_switch(0),
             Scheme::Policy(policy) => policy,
         }
     }

@@ -20,7 +20,7 @@ const PACKET_LEN: usize = 1400;
 fn tunnel(own: &str, peer: &str) -> Tunnel {
     let endpoint = EndpointConfig {
         paths: 1,
-        policy: PolicyConfig::SinglePath { path: 0 },
+        policy: PolicyConfig::single_path(0),
         encapsulation: Encapsulation::deployed(OVER_IPV4),
         window: 8192,
         first_sequence: 0,

@@ -151,7 +151,7 @@ fn three_duplicate_acks_arrive_as_three() {
 
 /// A sender whose second path's delta T is known to the receiver: 8 ms for 1000 bytes.
 fn measured_pair() -> (Endpoint<Packet>, Endpoint<Packet>) {
-    let probing = PolicyConfig::ProbeAndSwitch { path: 0 };
+    let probing = PolicyConfig::probe_and_switch(0);
     let (mut a, mut b) = (endpoint(probing), endpoint(probing));
     let first = send(&mut a, at(0), 0, Kind::Data);
     for pair in of_kind(&first, FrameKind::Pair) {
@@ -247,7 +247,7 @@ fn a_restarted_sender_is_believed_about_its_epoch() {
         at(30),
         of_kind(&send(&mut a, at(20), 1, Kind::Data), FrameKind::Data).remove(0),
     );
-    let policy = PolicyConfig::ProbeAndSwitch { path: 0 };
+    let policy = PolicyConfig::probe_and_switch(0);
     let fresh = EndpointConfig {
         first_sequence: 1_000_000,
         ..config(policy)
@@ -337,7 +337,7 @@ fn late_data_of_an_older_epoch_does_not_end_the_vote_of_the_newer() {
 
 #[test]
 fn without_a_measured_pair_no_probe_votes() {
-    let probing = PolicyConfig::ProbeAndSwitch { path: 0 };
+    let probing = PolicyConfig::probe_and_switch(0);
     let (mut a, mut b) = (endpoint(probing), endpoint(probing));
     let sent = send(&mut a, at(0), 0, Kind::Data);
     receive(&mut b, at(10), of_kind(&sent, FrameKind::Probe).remove(0));
@@ -348,7 +348,7 @@ fn without_a_measured_pair_no_probe_votes() {
 fn of_three_paths_the_one_with_the_least_virtual_delay_is_asked_for() {
     let three = EndpointConfig {
         paths: 3,
-        ..config(PolicyConfig::ProbeAndSwitch { path: 0 })
+        ..config(PolicyConfig::probe_and_switch(0))
     };
     let (mut a, mut b) = (
         Endpoint::new(&three).unwrap(),
@@ -410,10 +410,10 @@ fn foreign_frames_are_dropped_with_their_reason() {
 
 fn policies() -> impl Strategy<Value = PolicyConfig> {
     prop_oneof![
-        Just(PolicyConfig::SinglePath { path: 1 }),
+        Just(PolicyConfig::single_path(1)),
         Just(PolicyConfig::DuplicateAcks { path: 0 }),
         Just(PolicyConfig::DuplicateAll {}),
-        Just(PolicyConfig::ProbeAndSwitch { path: 0 }),
+        Just(PolicyConfig::probe_and_switch(0)),
         Just(PolicyConfig::InTime(RepairConfig::default())),
     ]
 }

@@ -12,10 +12,10 @@ use crate::time::{Duration, Time};
 /// One configuration of each policy.
 fn all() -> [PolicyConfig; 7] {
     [
-        PolicyConfig::SinglePath { path: 0 },
+        PolicyConfig::single_path(0),
         PolicyConfig::DuplicateAcks { path: 0 },
         PolicyConfig::DuplicateAll {},
-        PolicyConfig::ProbeAndSwitch { path: 0 },
+        PolicyConfig::probe_and_switch(0),
         PolicyConfig::RoundRobin {
             weights: Weights::default(),
         },
@@ -65,20 +65,10 @@ fn each_policy_routes_each_kind_of_packet_on_three_paths() {
     let all = PathSet::first(3);
     let second = PathSet::only(PathId(1));
     let none = PathSet::EMPTY;
-    let probing = PolicyConfig::ProbeAndSwitch { path: 1 };
+    let probing = PolicyConfig::probe_and_switch(1);
     let golden = [
-        (
-            PolicyConfig::SinglePath { path: 1 },
-            Kind::PureAck,
-            second,
-            none,
-        ),
-        (
-            PolicyConfig::SinglePath { path: 1 },
-            Kind::Data,
-            second,
-            none,
-        ),
+        (PolicyConfig::single_path(1), Kind::PureAck, second, none),
+        (PolicyConfig::single_path(1), Kind::Data, second, none),
         (
             PolicyConfig::DuplicateAcks { path: 1 },
             Kind::PureAck,
@@ -250,9 +240,9 @@ fn a_packet_too_long_for_the_active_path_takes_another_and_leaves_it_active() {
         PathSet::first(3).without(PathSet::only(PathId(0))),
     );
     for config in [
-        PolicyConfig::SinglePath { path: 0 },
+        PolicyConfig::single_path(0),
         PolicyConfig::DuplicateAcks { path: 0 },
-        PolicyConfig::ProbeAndSwitch { path: 0 },
+        PolicyConfig::probe_and_switch(0),
     ] {
         let mut policy = config.build(context(3));
         let mut actions = Vec::new();
@@ -338,7 +328,7 @@ fn another_path_replaces_the_named_path_while_it_is_unusable() {
     let named = PathId(1);
     let without = PathSet::first(3).without(PathSet::only(named));
     for config in [
-        PolicyConfig::SinglePath { path: 1 },
+        PolicyConfig::single_path(1),
         PolicyConfig::DuplicateAcks { path: 1 },
     ] {
         let mut policy = config.build(context(3));

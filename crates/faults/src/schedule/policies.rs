@@ -14,9 +14,9 @@ pub(super) fn draw(stream: &mut Stream, path: u8) -> PolicyConfig {
     let policies = [
         all,
         all,
-        PolicyConfig::SinglePath { path },
+        PolicyConfig::single_path(path),
         PolicyConfig::DuplicateAcks { path },
-        PolicyConfig::ProbeAndSwitch { path },
+        PolicyConfig::probe_and_switch(path),
     ];
     pick(stream, &policies)
 }

@@ -43,7 +43,7 @@ impl NodePair {
         let names = ["one", "two"].map(String::from);
         let overlay = node_process::OverlayConfig {
             paths: &names,
-            policy: PolicyConfig::SinglePath { path: 0 },
+            policy: PolicyConfig::single_path(0),
             probing: ProbingConfig::default(),
             liveness: LivenessSetting::default(),
         };

@@ -50,7 +50,7 @@ fn a_name_cannot_change_the_terminal() {
 fn a_complete_file_is_read() {
     let config = NodeConfig::parse(GOOD, "a.toml").unwrap();
     assert_eq!(config.peer.public_key.to_string(), KEY);
-    assert_eq!(config.policy, PolicyConfig::ProbeAndSwitch { path: 0 });
+    assert_eq!(config.policy, PolicyConfig::probe_and_switch(0));
     assert!((config.probing.threshold - 3.0).abs() < f64::EPSILON);
     assert_eq!(config.probing.pair_len, ProbingConfig::default().pair_len);
     assert_eq!(config.node.tun.queue, DEFAULT_QUEUE);

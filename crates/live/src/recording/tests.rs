@@ -21,7 +21,7 @@ use crate::writer_thread::PATIENCE;
 fn header() -> RecordingHeader {
     RecordingHeader::new(&EndpointConfig {
         paths: 2,
-        policy: PolicyConfig::ProbeAndSwitch { path: 1 },
+        policy: PolicyConfig::probe_and_switch(1),
         encapsulation: Encapsulation::deployed(28),
         window: 8192,
         first_sequence: u64::MAX - 5,

@@ -31,7 +31,7 @@ fn defaults_are_those_of_a_deployed_node() {
         Some(polypath_core::liveness::LivenessConfig::default())
     );
     assert_eq!(endpoint.encapsulation, Encapsulation::deployed(28));
-    assert_eq!(endpoint.policy, PolicyConfig::SinglePath { path: 0 });
+    assert_eq!(endpoint.policy, PolicyConfig::single_path(0));
     let off = parsed(&["liveness=off"]).unwrap();
     assert_eq!(off.endpoint(policy).liveness, None);
     let changed = parsed(&["liveness.misses=5"]).unwrap();
@@ -83,7 +83,7 @@ fn what_is_written_is_read_again() {
     assert_eq!(names, ["second", "duplicate-all"]);
     assert_eq!(
         scenario.media.policies[0].config(),
-        PolicyConfig::SinglePath { path: 1 }
+        PolicyConfig::single_path(1)
     );
 }
 

@@ -177,10 +177,10 @@ fn record(policy: PolicyConfig, liveness: bool, loss: f64, seed: u64) -> [Vec<En
 
 fn policies() -> impl Strategy<Value = PolicyConfig> {
     prop::sample::select(vec![
-        PolicyConfig::SinglePath { path: 1 },
+        PolicyConfig::single_path(1),
         PolicyConfig::DuplicateAcks { path: 0 },
         PolicyConfig::DuplicateAll {},
-        PolicyConfig::ProbeAndSwitch { path: 0 },
+        PolicyConfig::probe_and_switch(0),
     ])
 }
 
@@ -212,7 +212,7 @@ proptest! {
 
     #[test]
     fn an_altered_output_is_found_at_its_position(seed in any::<u64>(), pick in any::<u64>()) {
-        let policy = PolicyConfig::SinglePath { path: 0 };
+        let policy = PolicyConfig::single_path(0);
         let [mut entries, _] = record(policy, true, 0.1, seed);
         let decided = (0..entries.len()).filter(|n| !entries[*n].outputs.is_empty());
         let decided: Vec<usize> = decided.collect();
@@ -283,7 +283,7 @@ fn numbers(value: &mut Value) -> Vec<&mut Value> {
 
 #[test]
 fn a_changed_and_a_missing_wake_are_found() {
-    let policy = PolicyConfig::SinglePath { path: 0 };
+    let policy = PolicyConfig::single_path(0);
     let [entries, _] = record(policy, true, 0.0, 1);
     let config = config(policy, true);
     let timeout = |entry: &Entry| entry.wake == Wake::Timeout && !entry.outputs.is_empty();
@@ -312,7 +312,7 @@ fn a_changed_and_a_missing_wake_are_found() {
 #[test]
 fn another_configuration_decides_differently() {
     let [entries, _] = record(PolicyConfig::DuplicateAll {}, true, 0.0, 3);
-    let other = config(PolicyConfig::SinglePath { path: 0 }, true);
+    let other = config(PolicyConfig::single_path(0), true);
     assert!(replay(&other, &entries).is_err());
 }
 
@@ -331,7 +331,7 @@ fn an_entry_contains_no_addresses_or_payloads() {
 
 #[test]
 fn a_recording_of_mtu_discovery_replays() {
-    let policy = PolicyConfig::SinglePath { path: 0 };
+    let policy = PolicyConfig::single_path(0);
     let (mut found, mut refused) = (false, false);
     for seed in (1..40).step_by(2) {
         let [entries, _] = record(policy, true, 0.0, seed);

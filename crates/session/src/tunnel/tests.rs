@@ -194,7 +194,7 @@ fn the_deadline_advances_when_due_frames_exhaust_the_keys() {
         rekey_after_count: 2,
         ..Limits::default()
     };
-    let policy = PolicyConfig::ProbeAndSwitch { path: 0 };
+    let policy = PolicyConfig::probe_and_switch(0);
     let mut nodes = [("a", "b"), ("b", "a")].map(|(a, b)| node_with(a, b, policy, limits, None));
     exchange(&mut nodes, Time::ZERO, 0, Wake::Timeout);
     let mut now = Time::ZERO + Duration::from_secs(1);

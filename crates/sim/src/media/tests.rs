@@ -23,7 +23,7 @@ fn run(scenario: &MediaScenario, policy: PolicyConfig, seed: u64) -> MediaOutcom
     run_media(scenario, policy, Seed(seed)).unwrap()
 }
 
-const SINGLE: PolicyConfig = PolicyConfig::SinglePath { path: 0 };
+const SINGLE: PolicyConfig = PolicyConfig::single_path(0);
 const ALL: PolicyConfig = PolicyConfig::DuplicateAll {};
 
 #[test]
@@ -88,7 +88,7 @@ fn fades_are_the_same_for_all_policies() {
     let first = run(&plain, SINGLE, 7);
     let share = lost(&first) as f64 / first.sent as f64;
     assert!((0.015..0.05).contains(&share), "{share}");
-    let other = PolicyConfig::SinglePath { path: 1 };
+    let other = PolicyConfig::single_path(1);
     assert_ne!(lost(&run(&plain, other, 7)), lost(&first));
     // With one usable path, copies on all paths are lost when those on the path are.
     let mut alone = plain.clone();

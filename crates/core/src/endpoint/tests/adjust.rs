@@ -32,11 +32,11 @@ fn data(sent: &[Frame<Packet>]) -> Vec<(PathId, u64, Epoch)> {
 #[test]
 fn packets_keep_their_numbers_and_arrive_once_across_policies() {
     let policies = [
-        PolicyConfig::ProbeAndSwitch { path: 1 },
+        PolicyConfig::probe_and_switch(1),
         PolicyConfig::DuplicateAll {},
-        PolicyConfig::SinglePath { path: 0 },
+        PolicyConfig::single_path(0),
         PolicyConfig::DuplicateAcks { path: 1 },
-        PolicyConfig::ProbeAndSwitch { path: 0 },
+        PolicyConfig::probe_and_switch(0),
     ];
     let (mut a, mut b) = (endpoint(policies[0]), endpoint(policies[0]));
     let (mut arrived, mut copies) = (Vec::new(), Vec::new());
@@ -77,23 +77,19 @@ fn packets_keep_their_numbers_and_arrive_once_across_policies() {
 
 #[test]
 fn another_policy_opens_an_epoch_and_ignores_requests_for_the_last_one() {
-    let mut a = endpoint(PolicyConfig::ProbeAndSwitch { path: 0 });
+    let mut a = endpoint(PolicyConfig::probe_and_switch(0));
     let first = send(&mut a, at(0), 0, Kind::Data);
     receive(&mut a, at(1), request(&first[0], SECOND));
     assert_eq!((a.active(), a.switches()), (Some(SECOND), 1));
     let second = send(&mut a, at(2), 1, Kind::Data);
     let late = request(&second[0], FIRST);
-    let outputs = adjust(
-        &mut a,
-        at(3),
-        &config(PolicyConfig::ProbeAndSwitch { path: 1 }),
-    );
+    let outputs = adjust(&mut a, at(3), &config(PolicyConfig::probe_and_switch(1)));
     assert_eq!(outputs, [], "data stays where it is");
     receive(&mut a, at(4), late);
     assert_eq!((a.active(), a.switches()), (Some(SECOND), 1));
     let sent = data(&send(&mut a, at(5), 2, Kind::Data));
     assert_eq!(sent, [(SECOND, 2, Epoch(2))]);
-    let outputs = adjust(&mut a, at(6), &config(PolicyConfig::SinglePath { path: 0 }));
+    let outputs = adjust(&mut a, at(6), &config(PolicyConfig::single_path(0)));
     let (from, to, epoch) = (SECOND, FIRST, Epoch(3));
     assert_eq!(
         outputs,
@@ -116,7 +112,7 @@ fn a_delay_centric_policy_starts_on_the_active_path_and_keeps_its_state() {
             ..ReactiveConfig::default()
         })
     };
-    let mut a = endpoint(PolicyConfig::SinglePath { path: 1 });
+    let mut a = endpoint(PolicyConfig::single_path(1));
     for (number, hysteresis) in [(0, 10), (1, 20)] {
         let now = at(u64::from(number));
         assert_eq!(adjust(&mut a, now, &config(reactive(hysteresis))), []);
@@ -140,7 +136,7 @@ fn a_delay_centric_policy_starts_on_the_active_path_and_keeps_its_state() {
 
 #[test]
 fn another_pair_interval_keeps_the_active_path() {
-    let policy = PolicyConfig::ProbeAndSwitch { path: 0 };
+    let policy = PolicyConfig::probe_and_switch(0);
     let mut a = endpoint(policy);
     let first = send(&mut a, at(0), 0, Kind::Data);
     receive(&mut a, at(1), request(&first[0], SECOND));
@@ -175,7 +171,7 @@ fn another_pair_interval_keeps_the_active_path() {
 #[test]
 fn another_threshold_holds_for_the_next_probe() {
     let (mut a, mut b) = measured_pair();
-    let policy = PolicyConfig::ProbeAndSwitch { path: 0 };
+    let policy = PolicyConfig::probe_and_switch(0);
     let probing = ProbingConfig {
         threshold: 4.0,
         ..ProbingConfig::default()
@@ -203,7 +199,7 @@ fn answer(end: &mut Endpoint<Packet>, now: Time, outputs: &[Output<Packet>]) -> 
 
 #[test]
 fn paths_are_watched_from_the_change_on_and_what_is_known_of_them_stays() {
-    let policy = PolicyConfig::SinglePath { path: 0 };
+    let policy = PolicyConfig::single_path(0);
     let watched = |misses| EndpointConfig {
         liveness: Some(LivenessConfig {
             misses,
@@ -237,7 +233,7 @@ fn paths_are_watched_from_the_change_on_and_what_is_known_of_them_stays() {
 
 #[test]
 fn a_contradictory_adjustment_is_refused_without_effect() {
-    let broken = config(PolicyConfig::SinglePath { path: 2 });
+    let broken = config(PolicyConfig::single_path(2));
     let error = ConfigError::Policy(crate::policy::PolicyError::NoSuchPath { named: 2, paths: 2 });
     assert_eq!(Adjustment::new(&broken), Err(error));
 }

@@ -4,7 +4,7 @@ use super::*;
 
 #[test]
 fn impossible_configurations_are_refused() {
-    let policy = PolicyConfig::SinglePath { path: 2 };
+    let policy = PolicyConfig::single_path(2);
     let error = Endpoint::<Packet>::new(&config(policy)).unwrap_err();
     assert_eq!(
         error,
@@ -46,20 +46,17 @@ fn a_detector_needs_copies_of_everything_and_some_time() {
     let copies = CopiesConfig::default();
     let refused = Err(ConfigError::DetectorWithoutCopies);
     for path in [0, 1] {
-        assert_eq!(with(PolicyConfig::SinglePath { path }, 2, copies), refused);
+        assert_eq!(with(PolicyConfig::single_path(path), 2, copies), refused);
         assert_eq!(
             with(PolicyConfig::DuplicateAcks { path }, 2, copies),
             refused
         );
         assert_eq!(
-            with(PolicyConfig::ProbeAndSwitch { path }, 2, copies),
+            with(PolicyConfig::probe_and_switch(path), 2, copies),
             refused
         );
     }
-    assert_eq!(
-        with(PolicyConfig::SinglePath { path: 0 }, 1, copies),
-        Ok(())
-    );
+    assert_eq!(with(PolicyConfig::single_path(0), 1, copies), Ok(()));
     let all = PolicyConfig::DuplicateAll {};
     assert_eq!(with(all, 2, copies), Ok(()));
     let zero = Duration::ZERO;

@@ -118,11 +118,11 @@ impl Failover {
 #[test]
 fn a_flow_goes_on_over_another_path_and_comes_back() {
     let golden = [
-        (PolicyConfig::SinglePath { path: 0 }, 5, 120),
+        (PolicyConfig::single_path(0), 5, 120),
         (PolicyConfig::DuplicateAcks { path: 0 }, 5, 120),
         (PolicyConfig::DuplicateAll {}, 0, 20),
         // The receiver sees a probe without its packet before any heartbeat is overdue.
-        (PolicyConfig::ProbeAndSwitch { path: 0 }, 1, 40),
+        (PolicyConfig::probe_and_switch(0), 1, 40),
     ];
     for (policy, lost, outage) in golden {
         let mut failover = Failover::new(policy, 5_000..8_000);
@@ -170,7 +170,7 @@ fn outages(delay: Duration) -> Vec<u64> {
     let mut outages: Vec<u64> = (0..200)
         .map(|ms| {
             let cut = 5_000 + ms..10_000;
-            let mut failover = Failover::new(PolicyConfig::SinglePath { path: 0 }, cut);
+            let mut failover = Failover::new(PolicyConfig::single_path(0), cut);
             failover.delay = delay;
             failover.run(at(6_000));
             failover.outage()
@@ -199,7 +199,7 @@ fn an_outage_is_as_short_as_the_round_trip_allows() {
 
 #[test]
 fn a_path_that_is_left_without_a_request_opens_an_epoch() {
-    let mut failover = Failover::new(PolicyConfig::ProbeAndSwitch { path: 0 }, 5_000..8_000);
+    let mut failover = Failover::new(PolicyConfig::probe_and_switch(0), 5_000..8_000);
     failover.unasked = true;
     failover.run(at(20_000));
     let switched: Vec<_> = failover
@@ -218,8 +218,8 @@ fn a_path_that_is_left_without_a_request_opens_an_epoch() {
 #[test]
 fn without_any_answer_all_paths_are_used() {
     for policy in [
-        PolicyConfig::SinglePath { path: 1 },
-        PolicyConfig::ProbeAndSwitch { path: 1 },
+        PolicyConfig::single_path(1),
+        PolicyConfig::probe_and_switch(1),
         PolicyConfig::DuplicateAcks { path: 1 },
     ] {
         let mut end = watched(policy);
@@ -234,8 +234,8 @@ fn without_any_answer_all_paths_are_used() {
 #[test]
 fn a_heartbeat_is_answered_at_once_on_its_path_by_any_endpoint() {
     for mut end in [
-        watched(PolicyConfig::SinglePath { path: 0 }),
-        endpoint(PolicyConfig::SinglePath { path: 0 }),
+        watched(PolicyConfig::single_path(0)),
+        endpoint(PolicyConfig::single_path(0)),
     ] {
         for purpose in [Purpose::Liveness, Purpose::Policy] {
             let heartbeat = Frame {
@@ -259,7 +259,7 @@ fn a_heartbeat_is_answered_at_once_on_its_path_by_any_endpoint() {
 
 #[test]
 fn a_packet_on_a_path_at_rest_takes_a_heartbeat_along() {
-    let mut failover = Failover::new(PolicyConfig::SinglePath { path: 0 }, 0..0);
+    let mut failover = Failover::new(PolicyConfig::single_path(0), 0..0);
     failover.run(at(5_000));
     let [end, _] = &mut failover.ends;
     // The last packets and heartbeats were 300 ms ago, and the next would be due in 200 ms.

@@ -300,7 +300,7 @@ fn a_peer_without_reports_gets_plain_data() {
 /// A change of the policy keeps the sequence, and what is kept ends with the policy.
 #[test]
 fn a_reload_starts_and_ends_repairs() {
-    let mut end = endpoint(PolicyConfig::SinglePath { path: 0 });
+    let mut end = endpoint(PolicyConfig::single_path(0));
     let adjust = |policy| Input::Adjust(Adjustment::new(&config(policy)).unwrap());
     send(&mut end, at(0), 0, Kind::Data);
     let in_time = PolicyConfig::InTime(policy(200, 10));
@@ -311,7 +311,7 @@ fn a_reload_starts_and_ends_repairs() {
     wake(
         &mut end,
         at(3),
-        Wake::Input(adjust(PolicyConfig::SinglePath { path: 0 })),
+        Wake::Input(adjust(PolicyConfig::single_path(0))),
     );
     assert_eq!((end.buffered(), end.repair_statistics()), (0, None));
 }

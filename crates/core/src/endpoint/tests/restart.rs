@@ -5,7 +5,7 @@ use super::*;
 /// The data frames of `count` packets that an end sends from its start, the first of which is
 /// number `first`.
 fn from_its_start(first: u32, count: u32) -> Vec<Frame<Packet>> {
-    let mut end = endpoint(PolicyConfig::SinglePath { path: 0 });
+    let mut end = endpoint(PolicyConfig::single_path(0));
     let numbers = first..first + count;
     let sent = numbers.map(|number| send(&mut end, at(1), number, Kind::Data));
     sent.flat_map(|outputs| of_kind(&outputs, FrameKind::Data))
@@ -20,7 +20,7 @@ fn got(end: &mut Endpoint<Packet>, now: Time, frames: &[Frame<Packet>]) -> Vec<u
 #[test]
 fn packets_of_a_restarted_peer_are_not_duplicates_of_earlier_ones() {
     let (before, after) = (from_its_start(0, 5), from_its_start(100, 5));
-    let mut end = endpoint(PolicyConfig::SinglePath { path: 0 });
+    let mut end = endpoint(PolicyConfig::single_path(0));
     assert_eq!(got(&mut end, at(10), &before), [0, 1, 2, 3, 4]);
     let nothing: [u32; 0] = [];
     assert_eq!(
@@ -48,7 +48,7 @@ fn a_restart_of_the_peer_discards_its_state_and_keeps_settings() {
     };
     let to = EndpointConfig {
         probing: lazy,
-        ..config(PolicyConfig::ProbeAndSwitch { path: 0 })
+        ..config(PolicyConfig::probe_and_switch(0))
     };
     let adjust = Input::Adjust(Adjustment::new(&to).unwrap());
     wake(&mut b, at(5), Wake::Input(adjust));
@@ -64,7 +64,7 @@ fn a_restart_of_the_peer_discards_its_state_and_keeps_settings() {
     wake(&mut b, at(30), Wake::Input(Input::PeerRestarted));
     assert_eq!(lasts(&b), None);
     assert_eq!(b.buffered(), 0);
-    let mut a = endpoint(PolicyConfig::ProbeAndSwitch { path: 0 });
+    let mut a = endpoint(PolicyConfig::probe_and_switch(0));
     for pair in of_kind(&send(&mut a, at(5000), 0, Kind::Data), FrameKind::Pair) {
         let is_trailing = matches!(pair.body, Body::Pair { trailing: true, .. });
         receive(&mut b, at(if is_trailing { 5018 } else { 5010 }), pair);

@@ -216,7 +216,7 @@ fn lonely() -> Tunnel {
     let key = |name| PrivateKey::generate(&mut Seed(1).stream(name)).unwrap();
     let endpoint = EndpointConfig {
         paths: 2,
-        policy: PolicyConfig::ProbeAndSwitch { path: 0 },
+        policy: PolicyConfig::probe_and_switch(0),
         encapsulation: Encapsulation::deployed(OVER_IPV4),
         window: 1024,
         first_sequence: 0,

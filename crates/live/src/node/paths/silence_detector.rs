@@ -174,7 +174,7 @@ mod tests {
         ];
         for policy in [
             PolicyConfig::DuplicateAll {},
-            PolicyConfig::ProbeAndSwitch { path: 0 },
+            PolicyConfig::probe_and_switch(0),
         ] {
             assert_eq!(changes(policy, arrivals()), expected);
             // Heartbeats report it.
@@ -185,7 +185,7 @@ mod tests {
         }
         // Under these a path may be idle.
         for policy in [
-            PolicyConfig::SinglePath { path: 0 },
+            PolicyConfig::single_path(0),
             PolicyConfig::DuplicateAcks { path: 0 },
         ] {
             assert_eq!(changes(policy, arrivals()), []);

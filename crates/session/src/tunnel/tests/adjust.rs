@@ -19,7 +19,7 @@ fn the_session_continues_under_another_policy() {
     assert!(established.is_some());
     let to = EndpointConfig {
         paths: 2,
-        policy: PolicyConfig::SinglePath { path: 1 },
+        policy: PolicyConfig::single_path(1),
         encapsulation: Encapsulation::deployed(OVER_IPV4),
         window: 1024,
         first_sequence: 0,

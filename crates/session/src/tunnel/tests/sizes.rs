@@ -164,7 +164,7 @@ fn a_packet_uses_the_paths_where_it_fits_and_its_sender_is_notified_if_none_does
 #[test]
 fn packets_too_long_for_the_active_path_use_another_one() {
     let (narrow, wide) = (PathId(0), PathId(1));
-    let probing = PolicyConfig::ProbeAndSwitch { path: 0 };
+    let probing = PolicyConfig::probe_and_switch(0);
     let mut pair = Pair::with(probing, [1272, 1472], [DELAY, DELAY * 4]);
     pair.run(at(10_000));
     pair.nodes[1].packets.clear();
