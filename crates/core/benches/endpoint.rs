@@ -100,6 +100,10 @@ fn endpoints(criterion: &mut Criterion) {
         ("duplicate-acks", PolicyConfig::DuplicateAcks { path: 0 }),
         ("duplicate-all", PolicyConfig::DuplicateAll {}),
         ("probe-and-switch", PolicyConfig::probe_and_switch(0)),
+        (
+            "probe-and-switch, hysteresis",
+            PolicyConfig::probe_and_switch(0).or_hysteresis(true),
+        ),
         ("in-time", PolicyConfig::InTime(RepairConfig::default())),
     ] {
         let mut pair = Pair::new(policy);

@@ -9,6 +9,7 @@
 mod comparison;
 mod copies;
 mod detector;
+pub mod hysteresis;
 pub mod signature;
 mod switch_request;
 

@@ -229,7 +229,7 @@ impl<P: Payload> Machine for Endpoint<P> {
                 }
             }
             Input::Adjust(to) => {
-                self.receiver.adjust(&to.probing);
+                self.receiver.adjust(to.policy, &to.probing);
                 self.order.adjust(to.policy.order(), &mut deliver(out));
                 self.sender.adjust(now, &to, out);
             }

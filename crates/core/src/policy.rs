@@ -68,6 +68,14 @@ pub enum PolicyConfig {
         /// The position in the file of the path that is active first, from 0.
         #[cfg_attr(feature = "serde", serde(default))]
         path: u8,
+        /// Whether this end requests a switch only after a lasting lead of another path, instead of
+        /// after one probe that wins. By default it does in nodes, and does not in scenarios, as in
+        /// the paper.
+        #[cfg_attr(
+            feature = "serde",
+            serde(default, skip_serializing_if = "Option::is_none")
+        )]
+        hysteresis: Option<bool>,
     },
     /// Each packet on the next path, in proportion to weights: the baseline for the use of several
     /// paths at once. Packets of a flow overtake each other where the delays of paths differ.
@@ -144,7 +152,35 @@ impl PolicyConfig {
     /// Probe and switch in the paper's form, with `path` active first.
     #[must_use]
     pub const fn probe_and_switch(path: u8) -> Self {
-        Self::ProbeAndSwitch { path }
+        Self::ProbeAndSwitch {
+            path,
+            hysteresis: None,
+        }
+    }
+
+    /// The policy, with this hysteresis if none is configured.
+    #[must_use]
+    pub const fn or_hysteresis(self, by_default: bool) -> Self {
+        match self {
+            Self::ProbeAndSwitch {
+                path,
+                hysteresis: None,
+            } => Self::ProbeAndSwitch {
+                path,
+                hysteresis: Some(by_default),
+            },
+            _ => self,
+        }
+    }
+
+    /// Whether this policy sends packets exactly as `other` does.
+    #[must_use]
+    pub(crate) fn sends_like(self, other: Self) -> bool {
+        let sending = |policy| match policy {
+            Self::ProbeAndSwitch { path, .. } => Self::probe_and_switch(path),
+            other => other,
+        };
+        sending(self) == sending(other)
     }
 
     /// Builds the policy.
@@ -154,7 +190,7 @@ impl PolicyConfig {
             Self::SinglePath { path } => Box::new(SinglePath::new(path, &context)),
             Self::DuplicateAcks { path } => Box::new(DuplicateAcks::new(path, &context)),
             Self::DuplicateAll {} => Box::new(DuplicateAll),
-            Self::ProbeAndSwitch { path } => Box::new(ProbeAndSwitch::new(path, &context)),
+            Self::ProbeAndSwitch { path, .. } => Box::new(ProbeAndSwitch::new(path, &context)),
             Self::RoundRobin { weights } => Box::new(RoundRobin::new(weights, &context)),
             Self::DelayCentric(config) => {
                 Box::new(DelayCentricConfig::DelayCentric(config).build(context))
@@ -213,7 +249,7 @@ impl PolicyConfig {
         match self {
             Self::SinglePath { path }
             | Self::DuplicateAcks { path }
-            | Self::ProbeAndSwitch { path } => Some(PathId(path)),
+            | Self::ProbeAndSwitch { path, .. } => Some(PathId(path)),
             Self::DuplicateAll {}
             | Self::RoundRobin { .. }
             | Self::DelayCentric(_)
@@ -269,6 +305,17 @@ impl PolicyConfig {
     #[must_use]
     pub const fn probes(self) -> bool {
         self.properties().probes
+    }
+
+    /// Whether an endpoint with this policy requests a switch only after a lasting lead
+    /// ([`crate::combine::hysteresis`]). One whose own policy does not probe does so for a peer
+    /// that probes.
+    #[must_use]
+    pub const fn has_hysteresis(self) -> bool {
+        match self {
+            Self::ProbeAndSwitch { hysteresis, .. } => matches!(hysteresis, Some(true)),
+            _ => true,
+        }
     }
 
     /// Whether every packet puts a frame on every path: a copy or a probe.

@@ -227,7 +227,8 @@ impl<'a> Configuration<'a> {
                 },
             },
             peer: PeerTable { public_key: peer },
-            policy: overlay.policy,
+            // As in the simulation; by default nodes have hysteresis.
+            policy: overlay.policy.or_hysteresis(false),
             probing: overlay.probing,
             path: paths
                 .map(|(path, name)| PathTable::new(path, name, side))

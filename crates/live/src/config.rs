@@ -276,7 +276,7 @@ impl NodeConfig {
         let outer = if v6 { OVER_IPV6 } else { OVER_IPV4 };
         EndpointConfig {
             paths: u8::try_from(self.paths.len()).unwrap_or(u8::MAX),
-            policy: self.policy,
+            policy: self.policy.or_hysteresis(true),
             encapsulation: Encapsulation::deployed(outer),
             window: COMBINING_WINDOW,
             first_sequence: 0,

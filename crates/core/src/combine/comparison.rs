@@ -9,6 +9,7 @@
 use alloc::collections::BinaryHeap;
 use core::cmp::Reverse;
 
+use super::hysteresis::{CLEAR, Outcome};
 use crate::frame::PathId;
 use crate::machine::Deadline;
 use crate::time::{Duration, Time};
@@ -22,6 +23,7 @@ pub(crate) const MAX_TIMERS: usize = 1024;
 #[derive(Clone, Debug)]
 pub struct Comparison {
     threshold: f64,
+    margin: Option<Duration>,
     timers: BinaryHeap<Reverse<ProbeTimer>>,
 }
 
@@ -31,6 +33,8 @@ struct ProbeTimer {
     expires: Time,
     sequence: u64,
     path: PathId,
+    /// Whether the probe has won, and the timer shows how clearly.
+    has_won: bool,
 }
 
 impl Comparison {
@@ -40,6 +44,7 @@ impl Comparison {
     pub fn new(threshold: f64) -> Self {
         Self {
             threshold,
+            margin: None,
             timers: BinaryHeap::new(),
         }
     }
@@ -47,6 +52,12 @@ impl Comparison {
     /// Changes the threshold; running timers are unchanged.
     pub fn set_threshold(&mut self, threshold: f64) {
         self.threshold = threshold;
+    }
+
+    /// Requires that data is later than it would have been on the other path by more than `margin`,
+    /// also if the threshold is less.
+    pub fn set_margin(&mut self, margin: Option<Duration>) {
+        self.margin = margin;
     }
 
     /// Handles a probe on `path` for data packet `sequence`; `delta_t` is delta T for a packet of
@@ -62,22 +73,27 @@ impl Comparison {
         if seen.classify(sequence) != Verdict::Fresh || self.timers.len() == MAX_TIMERS {
             return;
         }
-        let wait = Duration::from_secs_f64(self.threshold * delta_t.as_secs_f64());
+        let threshold = Duration::from_secs_f64(self.threshold * delta_t.as_secs_f64());
+        let least = self
+            .margin
+            .map_or(Duration::ZERO, |margin| delta_t + margin);
         self.timers.push(Reverse(ProbeTimer {
-            expires: now + wait,
+            expires: now + threshold.max(least),
             sequence,
             path,
+            has_won: false,
         }));
     }
 
     /// Removes timers at the head of the queue whose data packet has arrived, to avoid useless
-    /// wakes.
-    pub fn on_data(&mut self, seen: &SlidingWindow) {
-        while self
-            .timers
-            .peek()
-            .is_some_and(|Reverse(timer)| seen.classify(timer.sequence) != Verdict::Fresh)
+    /// wakes; `undecided` gets the paths of probes that have not won.
+    pub fn on_data(&mut self, seen: &SlidingWindow, mut undecided: impl FnMut(PathId)) {
+        while let Some(Reverse(timer)) = self.timers.peek()
+            && seen.classify(timer.sequence) != Verdict::Fresh
         {
+            if !timer.has_won {
+                undecided(timer.path);
+            }
             self.timers.pop();
         }
     }
@@ -97,6 +113,35 @@ impl Comparison {
             }
         }
         None
+    }
+
+    /// Passes on the results of all timers that have expired, under hysteresis. The timer of a probe
+    /// that wins runs again, to find out whether its data is clearly later.
+    pub fn expire(
+        &mut self,
+        now: Time,
+        seen: &SlidingWindow,
+        mut result: impl FnMut(PathId, Outcome),
+    ) {
+        while let Some(Reverse(timer)) = self.timers.peek().copied()
+            && timer.expires <= now
+        {
+            self.timers.pop();
+            let is_missing = seen.classify(timer.sequence) == Verdict::Fresh;
+            match (is_missing, timer.has_won) {
+                (true, true) => result(timer.path, Outcome::Clear),
+                (true, false) => {
+                    result(timer.path, Outcome::Other);
+                    self.timers.push(Reverse(ProbeTimer {
+                        expires: timer.expires + CLEAR,
+                        has_won: true,
+                        ..timer
+                    }));
+                }
+                (false, true) => {}
+                (false, false) => result(timer.path, Outcome::Neither),
+            }
+        }
     }
 
     /// Removes all timers: after a switch, pairs of the previous epoch do not count.
@@ -151,7 +196,7 @@ mod tests {
             "twice delta T"
         );
         seen.accept(7);
-        comparison.on_data(&seen);
+        comparison.on_data(&seen, |_| {});
         assert_eq!(comparison.deadline(), None);
         assert_eq!(comparison.handle_timeout(at(8), &seen), None);
     }
@@ -187,5 +232,30 @@ mod tests {
             comparison.on_probe(at(0), OTHER, sequence, MS, &seen);
         }
         assert_eq!(comparison.timers.len(), MAX_TIMERS);
+    }
+
+    #[test]
+    fn a_probe_that_wins_is_reported_again_if_its_data_is_clearly_later() {
+        let mut seen = SlidingWindow::new(64);
+        let mut comparison = Comparison::new(1.0);
+        for sequence in [7, 8, 9] {
+            comparison.on_probe(at(0), OTHER, sequence, MS * 4, &seen);
+        }
+        let results = |comparison: &mut Comparison, ms, seen: &SlidingWindow| {
+            let mut results = alloc::vec::Vec::new();
+            comparison.expire(at(ms), seen, |path, outcome| {
+                assert_eq!(path, OTHER);
+                results.push(outcome);
+            });
+            results
+        };
+        seen.accept(8);
+        let first = results(&mut comparison, 4, &seen);
+        assert_eq!(first, [Outcome::Other, Outcome::Neither, Outcome::Other]);
+        seen.accept(9);
+        comparison.on_data(&seen, |_| panic!("the probe has won"));
+        assert_eq!(comparison.deadline().map(|d| d.at), Some(at(19)));
+        assert_eq!(results(&mut comparison, 19, &seen), [Outcome::Clear]);
+        assert_eq!(comparison.deadline(), None);
     }
 }

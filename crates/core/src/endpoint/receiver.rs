@@ -6,21 +6,26 @@
 //! comparison counts. A packet newer than all before it carries the sender's current epoch; late
 //! data from a slow path does not.
 //!
+//! With hysteresis ([`crate::combine::hysteresis`]) a probe that wins is a vote, and a lead of votes
+//! requests the switch.
+//!
 //! A sender that restarts numbers its packets from the first again, in epoch 0. The receiver then
 //! discards the state of the old sender ([`Input::PeerRestarted`](crate::endpoint::Input)), since
 //! new packets would look like duplicates.
 
+use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
 
 use super::config::{EndpointConfig, ProbingConfig};
 use super::io::Output;
+use crate::combine::hysteresis::{Hysteresis, MARGIN, Outcome};
 use crate::combine::{Comparison, Detector, SwitchRequest};
 use crate::estimate::DeltaT;
 use crate::event::{DropReason, Event};
 use crate::frame::{Body, Epoch, Frame, PathId, Payload};
 use crate::machine::Deadline;
-use crate::policy::PathSet;
+use crate::policy::{PathSet, PolicyConfig};
 use crate::repair::{NumberedReport, Reporter};
 use crate::time::Time;
 use crate::window::{SlidingWindow, Verdict};
@@ -34,6 +39,8 @@ pub(super) struct Receiver {
     /// The highest sequence number of data and probes, which count the same packets.
     newest: u64,
     comparison: Comparison,
+    /// From the first probe on; never in the paper's form.
+    hysteresis: Option<Box<Hysteresis>>,
     request: Option<SwitchRequest>,
     delta_t: Vec<DeltaT>,
     detector: Option<Detector>,
@@ -49,7 +56,8 @@ impl Receiver {
             seen: SlidingWindow::new(config.window),
             epoch: Epoch::default(),
             newest: 0,
-            comparison: Comparison::new(config.probing.threshold),
+            comparison: comparison(config.policy, config.probing.threshold),
+            hysteresis: None,
             request: None,
             delta_t: vec![DeltaT::default(); usize::from(config.paths)],
             detector: config
@@ -59,8 +67,13 @@ impl Receiver {
         }
     }
 
-    /// Applies another probing configuration.
-    pub(super) fn adjust(&mut self, probing: &ProbingConfig) {
+    /// Applies another policy and probing configuration.
+    pub(super) fn adjust(&mut self, policy: PolicyConfig, probing: &ProbingConfig) {
+        if policy.has_hysteresis() != self.config.policy.has_hysteresis() {
+            self.hysteresis = None;
+            self.comparison = comparison(policy, probing.threshold);
+        }
+        self.config.policy = policy;
         self.config.probing = *probing;
         self.comparison.set_threshold(probing.threshold);
     }
@@ -140,6 +153,12 @@ impl Receiver {
             Verdict::Fresh => None,
         };
         if let Some(reason) = reason {
+            if let Some(hysteresis) = &mut self.hysteresis
+                && verdict == Verdict::Duplicate
+            {
+                // A copy, of a packet without a probe.
+                hysteresis.on_arrival(header.path, header.sequence);
+            }
             out(Output::Event(Event::Dropped { reason, len }));
             return None;
         }
@@ -148,7 +167,11 @@ impl Receiver {
             len,
         }));
         self.mark(now, &mut payload);
-        self.comparison.on_data(&self.seen);
+        if self.hysteresis.is_some() {
+            self.count_data(now, header);
+        } else {
+            self.comparison.on_data(&self.seen, |_| {});
+        }
         self.note_epoch(now, header);
         Some(payload)
     }
@@ -175,7 +198,51 @@ impl Receiver {
         if let Some(delta_t) = self.delta_t[header.path.index()].of(larger) {
             self.comparison
                 .on_probe(now, header.path, header.sequence, delta_t, &self.seen);
+            self.vote_for_active(now, header);
         }
+    }
+
+    /// Counts the probes that data has followed in time, under hysteresis.
+    #[inline(never)]
+    fn count_data(&mut self, now: Time, header: FrameHeader) {
+        let Some(hysteresis) = &mut self.hysteresis else {
+            return;
+        };
+        hysteresis.on_arrival(header.path, header.sequence);
+        self.comparison.on_data(&self.seen, |path| {
+            hysteresis.count(now, path, Outcome::Neither);
+        });
+    }
+
+    /// Votes for the active path if a probe arrives after its data, and for each earlier probe on
+    /// its path that has not arrived although its data has.
+    fn vote_for_active(&mut self, now: Time, header: FrameHeader) {
+        if !self.config.policy.has_hysteresis() {
+            return;
+        }
+        let paths = self.config.paths;
+        let hysteresis = &mut self.hysteresis;
+        let hysteresis = hysteresis.get_or_insert_with(|| Box::new(Hysteresis::new(paths)));
+        let FrameHeader { path, sequence, .. } = header;
+        let missing = hysteresis.on_arrival(path, sequence);
+        for sequence in missing.chain([sequence]) {
+            if self.seen.classify(sequence) != Verdict::Fresh {
+                hysteresis.count(now, path, Outcome::Active);
+            }
+        }
+    }
+
+    /// The path to which data has to switch, after the timers that are due.
+    fn better_path(&mut self, now: Time) -> Option<PathId> {
+        let Some(hysteresis) = &mut self.hysteresis else {
+            return self.comparison.handle_timeout(now, &self.seen);
+        };
+        self.comparison.expire(now, &self.seen, |path, outcome| {
+            hysteresis.count(now, path, outcome);
+        });
+        let winner = hysteresis.winner(now)?;
+        hysteresis.on_switch(now);
+        Some(winner)
     }
 
     /// Handles one half of a packet pair, of `size` bytes on the wire.
@@ -206,7 +273,7 @@ impl Receiver {
         if let Some(detector) = &mut self.detector {
             detector.handle_timeout(now);
         }
-        if let Some(to) = self.comparison.handle_timeout(now, &self.seen) {
+        if let Some(to) = self.better_path(now) {
             let epoch = self.epoch.next();
             self.comparison.clear();
             self.request = Some(SwitchRequest::new(now, to, epoch));
@@ -256,8 +323,18 @@ impl Receiver {
         if epoch > self.epoch || (newest && epoch != self.epoch) {
             self.epoch = epoch;
             self.comparison.clear();
+            if let Some(hysteresis) = &mut self.hysteresis {
+                hysteresis.restart();
+            }
         }
     }
+}
+
+/// The comparison for a receiver with this policy.
+fn comparison(policy: PolicyConfig, threshold: f64) -> Comparison {
+    let mut comparison = Comparison::new(threshold);
+    comparison.set_margin(policy.has_hysteresis().then_some(MARGIN));
+    comparison
 }
 
 /// The header of a frame, without its body.

@@ -18,6 +18,7 @@ use crate::time::Duration;
 
 mod adjust;
 mod configurations;
+mod hysteresis;
 mod liveness;
 mod marks;
 mod order;

@@ -16,7 +16,7 @@ pub(super) fn draw(stream: &mut Stream, path: u8) -> PolicyConfig {
         all,
         PolicyConfig::single_path(path),
         PolicyConfig::DuplicateAcks { path },
-        PolicyConfig::probe_and_switch(path),
+        PolicyConfig::probe_and_switch(path).or_hysteresis(true),
     ];
     pick(stream, &policies)
 }

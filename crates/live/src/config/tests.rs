@@ -47,6 +47,28 @@ fn a_name_cannot_change_the_terminal() {
 }
 
 #[test]
+fn probe_and_switch_has_hysteresis_unless_the_file_says_otherwise() {
+    let policy = |key: &str| {
+        let table = format!("kind = \"probe-and-switch\"\n{key}");
+        let text = GOOD.replace("kind = \"probe-and-switch\"", &table);
+        NodeConfig::parse(&text, "a.toml").map(|config| config.endpoint().policy)
+    };
+    let probing = PolicyConfig::probe_and_switch(0);
+    assert_eq!(policy("").unwrap(), probing.or_hysteresis(true));
+    for is_on in [true, false] {
+        let found = policy(&format!("hysteresis = {is_on}")).unwrap();
+        assert_eq!(found, probing.or_hysteresis(is_on));
+    }
+    let message = policy("hysteresis = 3").unwrap_err().to_string();
+    assert!(
+        message.contains("hysteresis") || message.contains("policy"),
+        "{message}"
+    );
+    let message = policy("histeresis = true").unwrap_err().to_string();
+    assert!(message.contains("histeresis"), "{message}");
+}
+
+#[test]
 fn a_complete_file_is_read() {
     let config = NodeConfig::parse(GOOD, "a.toml").unwrap();
     assert_eq!(config.peer.public_key.to_string(), KEY);

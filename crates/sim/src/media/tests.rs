@@ -115,6 +115,18 @@ fn a_path_that_fades_at_times_carries_most_packets() {
     assert!((1..outcome.sent / 25).contains(&lost), "{outcome:?}");
 }
 
+/// Losses that hit both paths alike move data constantly in the paper's form, and each move to the
+/// faster path reorders it.
+#[test]
+fn hysteresis_keeps_data_in_order_on_equally_lossy_paths() {
+    let scenario = scenario("", "loss = 0.02");
+    let paper = PolicyConfig::probe_and_switch(0);
+    let [without, with] = [false, true].map(|is_on| run(&scenario, paper.or_hysteresis(is_on), 1));
+    assert_eq!(without, run(&scenario, paper, 1));
+    assert!(without.reordered > 200, "{without:?}");
+    assert!(with.reordered < 10, "{with:?}");
+}
+
 #[test]
 fn outages_in_turn_leave_a_path_that_works() {
     let mut scenario = scenario("", "");

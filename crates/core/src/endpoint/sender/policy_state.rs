@@ -71,8 +71,9 @@ impl PolicyState {
         config: PolicyConfig,
         pair_interval: Duration,
     ) -> Option<PathSwitch> {
-        let same = config == self.config;
+        let same = config.sends_like(self.config);
         if same && (pair_interval == self.pair_interval || !config.probes()) {
+            self.config = config;
             self.pair_interval = pair_interval;
             return None;
         }
