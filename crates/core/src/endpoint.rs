@@ -130,11 +130,12 @@ impl<P: Payload> Endpoint<P> {
         now: Time,
         sequence: u64,
         packet: Option<P>,
+        is_repaired: bool,
         out: &mut impl FnMut(Output<P>),
     ) {
         if let Some(packet) = packet {
-            let seen = self.receiver.seen();
-            (self.order).offer(now, sequence, packet, seen, &mut deliver(out));
+            let (seen, deliver) = (self.receiver.seen(), &mut deliver(out));
+            (self.order).offer(now, sequence, packet, is_repaired, seen, deliver);
         }
     }
 
@@ -169,11 +170,11 @@ impl<P: Payload> Endpoint<P> {
         match body {
             Body::Data(payload) => {
                 let packet = self.receiver.on_data(now, header, payload, out);
-                self.put_in_order(now, sequence, packet, out);
+                self.put_in_order(now, sequence, packet, false, out);
             }
             Body::Reported { payload, .. } => {
                 let packet = self.receiver.on_reported(now, header, len, payload, out);
-                self.put_in_order(now, sequence, packet, out);
+                self.put_in_order(now, sequence, packet, true, out);
             }
             Body::Report(report) => self.sender.on_report(now, header, &report, out),
             Body::Probe { data_len } => self.receiver.on_probe(now, header, data_len),

@@ -2,10 +2,12 @@
 
 mod delta_t;
 mod macd;
+mod minimum;
 mod round_trip;
 mod srtt;
 
 pub use delta_t::{DeltaT, Measurement};
 pub use macd::Macd;
+pub(crate) use minimum::Minimum;
 pub use round_trip::RoundTrip;
 pub use srtt::Srtt;

@@ -25,7 +25,8 @@ pub const MAX_HELD: usize = 4096;
 pub struct OrderStatistics {
     /// Packets that were held.
     pub held: u64,
-    /// Packets of these that were delivered although one before them was missing.
+    /// Packets of these whose hold expired, or that exceeded [`MAX_HELD`], before those before them
+    /// had arrived.
     pub expired: u64,
 }
 
@@ -73,13 +74,15 @@ impl<P: Payload> ReorderBuffer<P> {
     }
 
     /// Delivers packet `sequence`, which has arrived for the first time and is among those `seen`,
-    /// and those that waited for it; or holds it.
+    /// and those that waited for it; or holds it. `is_repaired` states whether the peer repairs
+    /// losses: it does not wait for what would not come.
     #[inline]
     pub fn offer(
         &mut self,
         now: Time,
         sequence: u64,
         packet: P,
+        is_repaired: bool,
         seen: &SlidingWindow,
         deliver: &mut impl FnMut(P),
     ) {
@@ -88,8 +91,8 @@ impl<P: Payload> ReorderBuffer<P> {
         }
         // Most packets are not behind a gap, and are not parsed.
         let is_behind_gap = sequence > *self.next.get_or_insert(sequence);
-        let hold = is_behind_gap.then(|| self.order.hold(&packet)).flatten();
-        match hold {
+        let hold = is_behind_gap.then(|| self.order.hold(&packet, is_repaired));
+        match hold.flatten() {
             Some(hold) => self.hold(now + hold, sequence, packet, deliver),
             None => deliver(packet),
         }
@@ -103,7 +106,7 @@ impl<P: Payload> ReorderBuffer<P> {
         if self.held.len() > MAX_HELD
             && let Some((&first, _)) = self.held.first_key_value()
         {
-            self.give_up_before(first + 1, deliver);
+            self.statistics.expired += self.give_up_before(first + 1, deliver);
         }
     }
 
@@ -123,17 +126,19 @@ impl<P: Payload> ReorderBuffer<P> {
         }
     }
 
-    /// Awaits no packet below `end` any more, and delivers those that are held.
-    fn give_up_before(&mut self, end: u64, deliver: &mut impl FnMut(P)) {
+    /// Awaits no packet below `end` any more, and delivers those that are held; returns their number.
+    fn give_up_before(&mut self, end: u64, deliver: &mut impl FnMut(P)) -> u64 {
+        let mut count = 0;
         while let Some(entry) = self.held.first_entry()
             && *entry.key() < end
         {
             let (sequence, held) = entry.remove_entry();
             self.due.remove(&(held.due, sequence));
-            self.statistics.expired += 1;
+            count += 1;
             deliver(held.packet);
         }
         self.next = self.next.map(|next| next.max(end));
+        count
     }
 
     /// Delivers the packets that have been held for long enough, and those before them.
@@ -141,7 +146,7 @@ impl<P: Payload> ReorderBuffer<P> {
         while let Some(&(due, sequence)) = self.due.first()
             && due <= now
         {
-            self.give_up_before(sequence + 1, deliver);
+            self.statistics.expired += self.give_up_before(sequence + 1, deliver);
             self.release(seen, deliver);
         }
     }

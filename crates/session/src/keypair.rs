@@ -124,7 +124,7 @@ pub(crate) mod tests {
     use crate::key::PrivateKey;
     use crate::noise::StaticKeys;
     use polypath_core::rng::Seed;
-    use polypath_core::truncated::BITS;
+    use polypath_core::truncated::{BEHIND, BITS};
 
     /// The keys of the initiator and of the responder after a complete handshake, in which both
     /// describe themselves by this instance and index.
@@ -225,15 +225,25 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn half_a_window_of_lost_datagrams_is_survived_and_more_is_not() {
-        const HALF: u64 = 1 << (BITS - 1);
-        for start in [1, HALF, 2 * HALF - 1, 9 * HALF] {
+    fn most_of_a_window_of_lost_datagrams_is_survived_and_more_is_not() {
+        const MOST: u64 = (1 << BITS) - 1 - BEHIND;
+        for start in [BEHIND, MOST, 2 * MOST - 1, 9 * MOST] {
             let [mut from, mut to] = connected(1, 7, 2);
             skip_to(start, PathId(1), [&mut from, &mut to]);
-            assert_eq!(cross(&mut from, &mut to, HALF).unwrap(), "frame");
+            assert_eq!(cross(&mut from, &mut to, MOST).unwrap(), "frame");
             assert_eq!(cross(&mut from, &mut to, 0).unwrap(), "frame");
-            let beyond = cross(&mut from, &mut to, HALF + 1);
+            let beyond = cross(&mut from, &mut to, MOST + 1);
             assert!(beyond.is_err(), "{start}: {beyond:?}");
         }
+    }
+
+    /// A counter beyond the last one would be a nonce of another.
+    #[test]
+    fn a_counter_at_the_end_is_not_taken_for_one_at_the_start() {
+        const PATH: PathId = PathId(1);
+        let [mut from, mut to] = connected(1, 7, 2);
+        let first = from.seal(PATH, b"first", &mut Arena::new()).unwrap();
+        skip_to(COUNTER_MAX - 1, PATH, [&mut from, &mut to]);
+        assert_eq!(open(&mut to, PATH, &first), Err(Reject::BehindWindow));
     }
 }

@@ -119,10 +119,10 @@ def check_relayed(relayed, keys):
 
 def check_truncated(vectors):
     for vector in vectors:
-        truncated, expected = (int.from_bytes(vector[key], "big") for key in ("truncated", "expected"))
-        number = protocol.expand(truncated, expected, vector["bits"])
+        truncated, lowest = (int.from_bytes(vector[key], "big") for key in ("truncated", "lowest"))
+        number = protocol.expand(truncated, lowest, vector["bits"])
         wanted = vector["number"] and int.from_bytes(vector["number"], "big")
-        equal(number, wanted, f"{truncated} near {expected}")
+        equal(number, wanted, f"{truncated} from {lowest}")
 
 
 def check_frames(vectors):

@@ -15,6 +15,7 @@ from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 WINDOW = 2048
+BEHIND = 1 << 18
 INFO = struct.Struct(">IQIB")
 FRAME = struct.Struct(">BB3s3s")
 
@@ -73,12 +74,10 @@ def open_sealed(key, n, ad, sealed):
         raise Rejected("undecryptable") from None
 
 
-def expand(truncated, expected, bits):
-    """8.1: the number nearest to `expected` that ends with the bits `truncated`, or none."""
-    window = 1 << bits
-    above = expected + (truncated - expected) % window
-    number = above if above - expected <= window // 2 else above - window
-    return number if 0 <= number < 1 << 64 else None
+def expand(truncated, lowest, bits):
+    """8.1: the number from `lowest` on that ends with the bits `truncated`, or none."""
+    number = lowest + (truncated - lowest) % (1 << bits)
+    return number if number < 1 << 64 else None
 
 
 class Noise:
@@ -142,8 +141,9 @@ class Keys:
         if datagram[0] >> 3 != path % 32:
             raise Rejected("wrong-path")
         seen = self.seen.setdefault(path, set())
-        counter = expand(int.from_bytes(datagram[5:8], "big"), max(seen, default=-1) + 1, 24)
-        if counter is None or seen and counter + WINDOW <= max(seen):
+        lowest = max(0, max(seen, default=-1) + 1 - BEHIND)
+        counter = expand(int.from_bytes(datagram[5:8], "big"), lowest, 24)
+        if counter >= (1 << 56) - 1 or seen and counter + WINDOW <= max(seen):
             raise Rejected("behind-window")
         if counter in seen:
             raise Rejected("replayed")

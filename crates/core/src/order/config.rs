@@ -17,7 +17,7 @@ pub const MAX_HOLD: Duration = Duration::from_secs(2);
 pub enum Order {
     /// Delivers packets in the order of their arrival.
     None,
-    /// Holds TCP segments for at most [`TCP_HOLD`].
+    /// Holds TCP segments of a peer that repairs losses for at most [`TCP_HOLD`].
     #[default]
     Tcp,
     /// Holds all packets for at most this time.
@@ -25,12 +25,13 @@ pub enum Order {
 }
 
 impl Order {
-    /// The time for which a packet is held; `None` if it is not.
+    /// The time for which a packet is held; `None` if it is not. `is_repaired` states whether the
+    /// peer repairs losses.
     #[inline]
-    pub(super) fn hold(self, packet: &impl Payload) -> Option<Duration> {
+    pub(super) fn hold(self, packet: &impl Payload, is_repaired: bool) -> Option<Duration> {
         match self {
             Self::None => None,
-            Self::Tcp => packet.is_tcp().then_some(TCP_HOLD),
+            Self::Tcp => (is_repaired && packet.is_tcp()).then_some(TCP_HOLD),
             Self::All(hold) => Some(hold),
         }
     }

@@ -55,7 +55,7 @@ impl Receiver {
             let mut deliver = |packet: Numbered| delivered.push((now, packet.0));
             let packet = Numbered(number, is_tcp);
             self.buffer
-                .offer(now, number, packet, &self.seen, &mut deliver);
+                .offer(now, number, packet, true, &self.seen, &mut deliver);
         }
         assert!(self.buffer.buffered() <= MAX_HELD);
     }

@@ -1,5 +1,6 @@
 //! The limit of reports: two token buckets, of which the fuller one counts.
 
+use super::report::{PATH_LEN, REPORT_LEN};
 use crate::time::Duration;
 
 /// The limit of reports: one part in this many of the bytes of packets.
@@ -7,8 +8,11 @@ pub(super) const CEILING: u64 = 50;
 /// The limit of reports of a slow stream, in bytes per second: about a report for each packet of a
 /// voice call.
 pub(super) const FLOOR: u64 = 6000;
-/// Unused bytes of the limit that remain.
+/// Unused bytes of the limit that remain, unless reports on many paths need more.
 pub(super) const MAX_CREDIT: u64 = 2000;
+/// The most that a bucket owes: what the floor permits in 16 ms, after which a stream that becomes
+/// slower has a credit again.
+const MAX_DEBT: i64 = 100;
 
 /// The bytes that reports may take. What is sent counts against both rates, so that the sum stays
 /// below the larger one, whatever the intervals of reports.
@@ -16,25 +20,35 @@ pub(super) const MAX_CREDIT: u64 = 2000;
 pub(super) struct Credit {
     floor: i64,
     share: i64,
+    most: i64,
+    /// Bytes of packets of which the share is less than one byte.
+    rest: u64,
 }
 
 impl Credit {
-    pub(super) const fn full() -> Self {
-        let full = MAX_CREDIT.cast_signed();
+    /// The full credit of a receiver with `paths` paths.
+    pub(super) fn full(paths: u8) -> Self {
+        // A report on every path and one more, with an empty bitmap and the headers of IPv6.
+        let report = (REPORT_LEN + usize::from(paths) * PATH_LEN) as u64 + 80;
+        let most = MAX_CREDIT.max(report * (u64::from(paths) + 1));
+        let most = most.cast_signed();
         Self {
-            floor: full,
-            share: full,
+            floor: most,
+            share: most,
+            most,
+            rest: 0,
         }
     }
 
     /// Adds what the limit permits for this time, in which packets of `packet_bytes` arrived.
     pub(super) fn add(&mut self, time: Duration, packet_bytes: u64) {
-        let share = packet_bytes / CEILING;
-        // Bounded, but never less than a report on every path needs.
-        let most = MAX_CREDIT.max(2 * share).cast_signed();
+        let bytes = self.rest.saturating_add(packet_bytes);
+        self.rest = bytes % CEILING;
+        let share = (bytes / CEILING).cast_signed();
+        let most = self.most.max(share.saturating_mul(2));
         let floor = time.scale(FLOOR, 1_000_000_000).0.cast_signed();
         self.floor = self.floor.saturating_add(floor).min(most);
-        self.share = self.share.saturating_add(share.cast_signed()).min(most);
+        self.share = self.share.saturating_add(share).min(most);
     }
 
     /// The bytes that may be sent now.
@@ -45,10 +59,8 @@ impl Credit {
     /// Counts bytes that are sent.
     pub(super) fn spend(&mut self, bytes: u64) {
         let bytes = bytes.cast_signed();
-        // A debt without bound would silence a stream that becomes faster.
-        let least = -MAX_CREDIT.cast_signed();
-        self.floor = self.floor.saturating_sub(bytes).max(least);
-        self.share = self.share.saturating_sub(bytes).max(least);
+        self.floor = self.floor.saturating_sub(bytes).max(-MAX_DEBT);
+        self.share = self.share.saturating_sub(bytes).max(-MAX_DEBT);
     }
 
     /// The time after which `needed` bytes may be sent although no packet arrives.

@@ -9,13 +9,10 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::report::{PathArrival, Report};
-use crate::estimate::{Macd, RoundTrip};
+use crate::estimate::{Macd, Minimum, RoundTrip};
 use crate::frame::PathId;
 use crate::time::{Duration, Time};
 
-/// A minimum is that of the last one to two of these spans: it follows clocks that drift by 500 ppm
-/// with an error of at most 5 ms.
-const MIN_SPAN: Duration = Duration::from_secs(5);
 /// The gain of the average loss, as a divisor.
 const LOSS_GAIN: f64 = 256.0;
 /// Differences of clocks are stored above this, so that a negative one can be averaged.
@@ -53,14 +50,6 @@ struct Forward {
     reordering: Duration,
     /// The newest one-way delay, as a difference of clocks.
     last_delay: i64,
-}
-
-/// A minimum over the last one to two [`MIN_SPAN`]s.
-#[derive(Clone, Copy, Debug, Default)]
-struct Minimum {
-    before: Option<i64>,
-    current: Option<i64>,
-    since: Time,
 }
 
 /// The measured delay and losses of a path.
@@ -115,7 +104,7 @@ impl Estimates {
     }
 
     fn on_arrival(&mut self, now: Time, made: Time, back: i64, arrival: &PathArrival) {
-        let newest = arrival.newest.near(now - arrival.age);
+        let newest = arrival.newest.until(now - arrival.age);
         let delay = difference(made - arrival.age, newest);
         let Some(known) = self.paths.get_mut(arrival.path.index()) else {
             return;
@@ -267,23 +256,6 @@ impl Forward {
         self.min.add(now, delay);
         self.newest = newest;
         self.last_delay = delay;
-    }
-}
-
-impl Minimum {
-    fn add(&mut self, now: Time, value: i64) {
-        if now >= self.since + MIN_SPAN {
-            self.before = self
-                .current
-                .take()
-                .filter(|_| now < self.since + MIN_SPAN * 2);
-            self.since = now;
-        }
-        self.current = Some(self.current.map_or(value, |current| current.min(value)));
-    }
-
-    fn value(&self) -> Option<i64> {
-        self.before.into_iter().chain(self.current).min()
     }
 }
 

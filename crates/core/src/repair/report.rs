@@ -67,11 +67,12 @@ impl SendTime {
         self.0
     }
 
-    /// The time of this value that is nearest to `expected`; zero if that is before the start of the
-    /// run.
+    /// The newest time of this value that is not after `latest`; of the first 16.8 s of a run, the
+    /// only one.
     #[must_use]
-    pub fn near(self, expected: Time) -> Time {
-        let micros = expand(self.0, expected.0 / 1000, BITS);
+    pub fn until(self, latest: Time) -> Time {
+        let lowest = (latest.0 / 1000 + 1).saturating_sub(1 << BITS);
+        let micros = expand(self.0, lowest, BITS);
         Time(micros.unwrap_or(0).saturating_mul(1000))
     }
 }
@@ -123,14 +124,14 @@ mod tests {
     }
 
     proptest! {
-        /// Within 8 s, a time is found again to the microsecond, at every wrap.
+        /// A time of the last 16 s is found again to the microsecond, at every wrap.
         #[test]
-        fn a_send_time_is_found_near_any_time(
+        fn a_send_time_is_found_before_any_time(
             now in prop_oneof![0..u64::MAX / 2, 0..1_u64 << 44, Just((1 << 24) * 1000)],
-            offset in -8_000_000_000..8_000_000_000_i64,
+            ago in 0..16_000_000_000_u64,
         ) {
-            let sent = now.saturating_add_signed(offset);
-            let found = SendTime::of(Time(sent)).near(Time(now));
+            let sent = now.saturating_sub(ago);
+            let found = SendTime::of(Time(sent)).until(Time(now));
             prop_assert_eq!(found.0, sent / 1000 * 1000);
         }
     }

@@ -102,7 +102,7 @@ impl Reporter {
             last_packet: now,
             packet_interval: Srtt::new(INTERVAL),
             packet_bytes: 0,
-            credit: Credit::full(),
+            credit: Credit::full(paths),
             number: 0,
             turn: PathId::default(),
         }
@@ -385,6 +385,26 @@ mod tests {
         // At this rate the limit permits a report every 18 ms.
         receiver.run(at(640));
         assert!(receiver.reports.last().unwrap().1.report.has(100));
+    }
+
+    /// A stream of 475 packets/s that becomes one of 50 has reports within 100 ms.
+    #[test]
+    fn a_stream_that_becomes_slower_is_reported() {
+        for lost in [u64::MAX, 50, 10] {
+            let mut receiver = Receiver::new();
+            for n in 0..2000 {
+                if n % lost != 1 {
+                    receiver.receive(at(2 * n), n);
+                }
+            }
+            for n in 0..100 {
+                receiver.receive(at(4000 + 20 * n), 2000 + n);
+            }
+            let times: Vec<_> = receiver.reports.iter().map(|(time, _)| *time).collect();
+            let pauses = times.windows(2).map(|pair| pair[1].since(pair[0]));
+            let longest = pauses.max().unwrap();
+            assert!(longest <= MS * 100, "one in {lost} lost: {longest}");
+        }
     }
 
     #[test]

@@ -3,24 +3,31 @@
 use alloc::vec::Vec;
 
 use super::{EPOCH_BITS, MICROSECOND, WireError};
+use crate::estimate::Minimum;
 use crate::frame::{Body, Epoch, Frame, PathId, Purpose};
 use crate::time::Time;
-use crate::truncated::{BITS, expand};
+use crate::truncated::{BEHIND, BITS, expand};
 
 /// The purposes of a heartbeat, each with numbers of its own.
 const PURPOSES: usize = 3;
+/// The number of epochs below the newest that are expanded as such.
+const EPOCHS_BEHIND: u32 = (1 << (EPOCH_BITS - 1)) - 1;
 
-/// The numbers of a connection, by which the truncated ones of received frames are expanded (as
-/// packet numbers of QUIC: RFC 9000, section 17.1).
+/// A frame of the peer is not sent more than this after it arrives, by the clocks whose difference
+/// the fastest frame of the last seconds shows, in microseconds: a path may become faster by as much.
+const FASTER: i64 = 4_000_000;
+
+/// The numbers of a connection, by which the truncated ones of received frames are expanded.
 ///
-/// What the peer counts is expanded near the newest that arrived; what it repeats, by a reply or a
-/// report, near the newest that was sent to it. The first number of a peer has no other near it and
-/// is taken as it is. Numbers of data, and epochs, may therefore differ by a constant from those of a
-/// peer that has counted before this end started; they are compared with each other only.
+/// What the peer counts is expanded from a little below the newest that arrived ([`BEHIND`]); what
+/// it repeats, by a reply or a report, up to the newest that was sent to it. The first number of a
+/// peer has no other near it and is taken as it is. Numbers of data, and epochs, may therefore differ
+/// by a constant from those of a peer that has counted before this end started; they are compared
+/// with each other only. So they may after 2^24 numbers were lost in a row: then those that follow
+/// are expanded too low, but not below the ones before, and at most [`BEHIND`] more are dropped.
 ///
-/// A number is found if fewer than 2^23 numbers before it were lost in a row: at 100 000 packets per
-/// second, those of 84 s. A send time is found if the delay differs by less than 8 s from that of the
-/// frame before, an epoch if it follows within 128 switches. Numbers of pairs, heartbeats and switch
+/// A send time is found if a frame is up to 12 s later, or 4 s faster, than the fastest of the last
+/// 5 s. An epoch is found if it follows within 128 switches. Numbers of pairs, heartbeats and switch
 /// requests stay truncated: they are only compared for equality, or repeated.
 #[derive(Clone, Debug, Default)]
 pub struct Numbers {
@@ -40,11 +47,11 @@ struct Own {
 /// The newest numbers of the peer.
 #[derive(Clone, Debug, Default)]
 struct Peer {
-    epoch: Option<u64>,
+    epoch: Option<Epoch>,
     data: Option<u64>,
     reports: Option<u64>,
-    /// The send time of its last frame in microseconds, and the time at which that arrived.
-    clock: Option<(u64, Time)>,
+    /// The minimum of arrival time minus send time, of two clocks, in microseconds.
+    delay: Minimum,
 }
 
 impl Numbers {
@@ -74,54 +81,66 @@ impl Numbers {
     /// Expands the numbers of a frame that arrived at `now`, as [`decode`](super::decode) returns it.
     ///
     /// # Errors
-    /// [`WireError::Number`] if it repeats a number that was never sent, or its number would be
-    /// negative. Then the frame is to be dropped, and no number is noted.
+    /// [`WireError::Number`] if it replies to nothing that was sent, or a number has more bits than
+    /// its field. Then the frame is to be dropped, and no number is noted.
     #[inline]
     pub fn expand<P>(&mut self, now: Time, frame: &mut Frame<P>) -> Result<(), WireError> {
         let unknown = WireError::Number(frame.sequence);
         let epoch = self.epoch(frame).ok_or(unknown)?;
         let sequence = self.sequence(frame).ok_or(unknown)?;
         if let Body::Report(report) = &mut frame.body {
-            report.base = expand(report.base, self.own.data + 1, BITS).ok_or(unknown)?;
+            let end = self.own.data.saturating_add(1);
+            report.base = up_to(report.base, end).ok_or(unknown)?;
         }
-        let sent = self.send_time(now, frame.sent).ok_or(unknown)?;
+        frame.sent = self.send_time(now, frame.sent);
         self.peer.note(&frame.body, epoch, sequence);
-        self.peer.clock = Some((sent, now));
-        frame.epoch = Epoch(u32::try_from(epoch).map_err(|_| unknown)?);
+        frame.epoch = epoch;
         frame.sequence = sequence;
-        frame.sent = Time(sent.saturating_mul(MICROSECOND));
         Ok(())
     }
 
-    fn epoch<P>(&self, frame: &Frame<P>) -> Option<u64> {
-        let truncated = frame.epoch.0.into();
-        let expected = match frame.body {
+    fn epoch<P>(&self, frame: &Frame<P>) -> Option<Epoch> {
+        let newest = match frame.body {
             // A request states the epoch that follows that of this end's data.
-            Body::Switch { .. } => Some(self.own.epoch.0.into()),
+            Body::Switch { .. } => Some(self.own.epoch),
             _ => self.peer.epoch,
         };
-        near(truncated, expected, EPOCH_BITS)
+        let Some(Epoch(newest)) = newest else {
+            return Some(frame.epoch);
+        };
+        let lowest = newest.saturating_sub(EPOCHS_BEHIND);
+        let epoch = expand(frame.epoch.0.into(), lowest.into(), EPOCH_BITS)?;
+        u32::try_from(epoch).ok().map(Epoch)
     }
 
     fn sequence<P>(&self, frame: &Frame<P>) -> Option<u64> {
         let truncated = frame.sequence;
         match &frame.body {
             Body::Data(_) | Body::Reported { .. } | Body::Probe { .. } => {
-                near(truncated, self.peer.data, BITS)
+                following(truncated, self.peer.data)
             }
-            Body::Report(_) => near(truncated, self.peer.reports, BITS),
+            Body::Report(_) => following(truncated, self.peer.reports),
             Body::HeartbeatReply(purpose) => {
                 let sent = self.own.heartbeats.get(frame.path.index())?;
-                expand(truncated, sent[position(*purpose)]?, BITS)
+                up_to(truncated, sent[position(*purpose)]?)
             }
             Body::Pair { .. } | Body::Switch { .. } | Body::Heartbeat(_) => Some(truncated),
         }
     }
 
-    /// The send time in microseconds: that of the last frame, and what has passed since, is expected.
-    fn send_time(&self, now: Time, truncated: Time) -> Option<u64> {
-        let passed = |(sent, arrived): (u64, Time)| sent + now.since(arrived).0 / MICROSECOND;
-        near(truncated.0 / MICROSECOND, self.peer.clock.map(passed), BITS)
+    /// The send time of a frame that arrives at `now`; zero if it would be negative. The first one is
+    /// that nearest to `now`, so that delays are exact if both clocks have the same time.
+    fn send_time(&mut self, now: Time, truncated: Time) -> Time {
+        const WINDOW: i64 = 1 << BITS;
+        let arrival = (now.0 / MICROSECOND).cast_signed();
+        let latest = match self.peer.delay.value() {
+            Some(delay) => arrival.saturating_sub(delay).saturating_add(FASTER),
+            None => arrival + WINDOW / 2,
+        };
+        let truncated = (truncated.0 / MICROSECOND).cast_signed();
+        let sent = latest - latest.saturating_sub(truncated).rem_euclid(WINDOW);
+        self.peer.delay.add(now, arrival.saturating_sub(sent));
+        Time(sent.max(0).unsigned_abs().saturating_mul(MICROSECOND))
     }
 
     /// Forgets the numbers of the peer, which has restarted and counts from zero.
@@ -131,24 +150,31 @@ impl Numbers {
 }
 
 impl Peer {
-    fn note<P>(&mut self, body: &Body<P>, epoch: u64, sequence: u64) {
-        let newest = match body {
-            Body::Data(_) | Body::Reported { .. } | Body::Probe { .. } => &mut self.data,
-            Body::Report(_) => &mut self.reports,
-            _ => &mut None,
-        };
-        *newest = (*newest).max(Some(sequence));
+    fn note<P>(&mut self, body: &Body<P>, epoch: Epoch, sequence: u64) {
+        match body {
+            Body::Data(_) | Body::Reported { .. } | Body::Probe { .. } => {
+                self.data = self.data.max(Some(sequence));
+            }
+            Body::Report(_) => self.reports = self.reports.max(Some(sequence)),
+            _ => {}
+        }
         if !matches!(body, Body::Switch { .. }) {
             self.epoch = self.epoch.max(Some(epoch));
         }
     }
 }
 
-/// The number nearest to `expected`; without one, the truncated number itself.
-fn near(truncated: u64, expected: Option<u64>, bits: u32) -> Option<u64> {
-    expected.map_or(Some(truncated), |expected| {
-        expand(truncated, expected, bits)
-    })
+/// The number that follows `newest`, or is at most [`BEHIND`] below; without one, the truncated
+/// number itself.
+fn following(truncated: u64, newest: Option<u64>) -> Option<u64> {
+    let lowest = newest.map_or(0, |newest| newest.saturating_sub(BEHIND));
+    expand(truncated, lowest, BITS)
+}
+
+/// The largest number up to `newest`; of the first 2^24, the only one.
+fn up_to(truncated: u64, newest: u64) -> Option<u64> {
+    let lowest = newest.saturating_sub((1 << BITS) - 1);
+    expand(truncated, lowest, BITS)
 }
 
 const fn position(purpose: Purpose) -> usize {

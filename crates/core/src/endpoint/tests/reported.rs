@@ -237,9 +237,11 @@ fn below_the_round_trip_copies_replace_repairs() {
         statistics.copies > 500 && statistics.repairs < 100,
         "{statistics:?}"
     );
-    let mut network = Network::new(policy(100, 100), slow().into(), 1);
-    network.stream(30);
-    assert!(network.late(MS * 100) < 0.002, "{}", network.late(MS * 100));
+    let late = [1, 2, 3].map(|seed| {
+        let mut network = Network::new(policy(100, 100), slow().into(), seed);
+        network.stream(30).late(MS * 100)
+    });
+    assert!(late.iter().sum::<f64>() / 3.0 < 0.002, "{late:?}");
 }
 
 /// A path that reorders by 50 ms causes repairs only until its reordering is known.

@@ -102,30 +102,106 @@ fn numbers_of_data_times_and_epochs_are_found_around_every_wrap() {
     assert_exact(climb, &report);
 }
 
+/// A loss of any length is followed by at most [`BEHIND`] numbers that are too low.
 #[test]
-fn the_longest_loss_is_survived_and_a_longer_one_is_not() {
-    let next = |lost| {
-        let mut pair = Pair::started();
-        let found = pair.cross(micros(1), &frame(0, lost, micros(1), data()));
-        found.map(|(_, sequence, _)| sequence)
+fn after_the_longest_loss_numbers_go_on() {
+    let next = |lost: u64| {
+        let mut pair = Pair::default();
+        for first in [WRAP / 2, WRAP] {
+            pair.cross(Time::ZERO, &frame(0, first, Time::ZERO, data()))
+                .unwrap();
+        }
+        let start = WRAP + lost;
+        let numbers = (start..).step_by(1 << 10).map(|number| {
+            let frame = frame(0, number, Time::ZERO, data());
+            let (_, found, _) = pair.cross(Time::ZERO, &frame).unwrap();
+            (number, found)
+        });
+        numbers.take(1 << 9).collect::<Vec<_>>()
     };
-    assert_eq!(next(WRAP / 2), Ok(WRAP / 2));
-    assert_eq!(next(WRAP / 2 + 1), Err(WireError::Number(WRAP / 2 + 1)));
+    let most = WRAP - 1 - BEHIND;
+    assert!(next(most).iter().all(|(number, found)| number == found));
+    for lost in [
+        most + 1,
+        WRAP,
+        WRAP + 1,
+        2 * WRAP - BEHIND,
+        9 * WRAP + WRAP / 3,
+    ] {
+        let found = next(lost);
+        let late = found.iter().filter(|(_, found)| *found <= WRAP);
+        assert!(late.count() as u64 <= (BEHIND >> 10) + 1, "{lost}");
+        let offset = found[0].0 - found[0].1;
+        assert!(offset.is_multiple_of(WRAP) && offset > 0);
+        assert!(found.iter().all(|(number, found)| number - found == offset));
+    }
 }
 
 #[test]
-fn times_are_found_after_any_pause_and_within_eight_seconds_of_delay() {
+fn times_are_found_after_any_pause_and_within_twelve_seconds_of_delay() {
     let mut pair = Pair::started();
     let mut sent = Time::ZERO;
     for pause in [1, 16, 17, 100_000] {
-        sent += Duration::from_secs(pause);
-        let found = pair.cross(sent + Duration::from_secs(8), &frame(0, 0, sent, data()));
-        assert_eq!(found, Ok((Epoch(0), 0, sent)), "{pause}");
-        sent += Duration::from_secs(pause);
-        // Arrives 8 s earlier than the pause of the sender tells.
-        let found = pair.cross(sent, &frame(0, 0, sent, data()));
-        assert_eq!(found, Ok((Epoch(0), 0, sent)), "{pause}");
+        // Where nothing arrives for long, only the last delay is known.
+        for delay in [0, 12, 9, 6, 3, 0] {
+            sent += Duration::from_secs(pause);
+            let found = pair.cross(
+                sent + Duration::from_secs(delay),
+                &frame(0, 0, sent, data()),
+            );
+            assert_eq!(found, Ok((Epoch(0), 0, sent)), "{pause} {delay}");
+            sent += Duration::from_secs(delay);
+        }
     }
+}
+
+/// A path that is faster by up to 4 s than all frames before shows its delay at once.
+#[test]
+fn a_delay_that_falls_is_found() {
+    let mut pair = Pair::default();
+    for (at, delay) in [(0, 4000), (100, 3000), (200, 4000), (300, 20)] {
+        let sent = micros(20_000_000 + at * 1000);
+        let arrival = sent + Duration::from_millis(delay);
+        let found = pair.cross(arrival, &frame(0, 0, sent, data()));
+        assert_eq!(found, Ok((Epoch(0), 0, sent)), "{delay} ms");
+    }
+}
+
+/// A hole of 9 s, then all that it delayed, then the next frames without delay.
+#[test]
+fn a_burst_after_a_hole_moves_no_time() {
+    let mut pair = Pair::default();
+    let start = micros(50_000_000);
+    let ms = |ms| start + Duration::from_millis(ms);
+    let early = (0..1000).step_by(20).map(|at| (at, at + 30));
+    let held = (1000..10_000).step_by(20).map(|at| (at, 10_000 + at / 100));
+    let after = (10_100..12_000).step_by(20).map(|at| (at, at + 30));
+    for (sent, arrival) in early.chain(held).chain(after) {
+        let found = pair.cross(ms(arrival), &frame(0, sent, ms(sent), data()));
+        assert_eq!(found.map(|found| found.2), Ok(ms(sent)), "{sent}");
+    }
+}
+
+/// Frames of a slower path that were sent before the first one of a run, just before a wrap.
+#[test]
+fn frames_from_before_the_first_are_not_lost() {
+    let mut pair = Pair::default();
+    let first = frame(0, WRAP + 3, micros(WRAP + 100_000), data());
+    let now = micros(1_000_000);
+    let (_, base, sent) = pair.cross(now, &first).unwrap();
+    assert_eq!(base, 3);
+    let older = frame(0, WRAP - 2, micros(WRAP - 200_000), data());
+    let (_, _, older) = pair
+        .cross(now + Duration::from_millis(300), &older)
+        .unwrap();
+    assert!(older <= sent, "{older} after {sent}");
+    let (_, next, _) = pair
+        .cross(now, &frame(0, WRAP + 9, micros(WRAP + 200_000), data()))
+        .unwrap();
+    let (_, last, _) = pair
+        .cross(now, &frame(0, WRAP + 10, micros(WRAP + 200_000), data()))
+        .unwrap();
+    assert_eq!(last, next + 1);
 }
 
 #[test]
@@ -202,14 +278,34 @@ fn a_restarted_peer_counts_from_zero() {
     assert_eq!(found, Ok((Epoch(0), 1, micros(9))));
 }
 
-/// A refused frame leaves no trace.
+/// An epoch of more than 32 bits, and a reply to nothing, leave no trace.
 #[test]
 fn a_refused_frame_changes_nothing() {
     let mut pair = Pair::started();
-    let refused = frame(0, WRAP - 5, micros(99), data());
-    assert!(read(&mut pair.receiver, micros(99), &refused).is_err());
-    assert_eq!(pair.receiver.peer.data, Some(0));
-    assert_eq!(pair.receiver.peer.clock, Some((0, Time::ZERO)));
+    pair.receiver.peer.epoch = Some(Epoch(u32::MAX));
+    pair.receiver.own.data = u64::MAX;
+    for refused in [
+        frame(3, 5, micros(99), data()),
+        frame(0, 5, micros(99), Body::HeartbeatReply(Purpose::Policy)),
+    ] {
+        assert!(read(&mut pair.receiver, micros(99), &refused).is_err());
+        assert_eq!(pair.receiver.peer.data, Some(0));
+    }
+    let report = frame(0xff, 0, micros(99), Body::Report(Box::default()));
+    assert!(read(&mut pair.receiver, micros(99), &report).is_ok());
+}
+
+/// Epochs wrap while frames overtake each other.
+#[test]
+fn epochs_are_found_around_every_wrap() {
+    let mut pair = Pair::started();
+    for epoch in 0..2000_u32 {
+        for reordered in [epoch, epoch.saturating_sub(100), epoch + 20] {
+            let frame = frame(reordered, 0, Time::ZERO, data());
+            let (found, ..) = pair.cross(Time::ZERO, &frame).unwrap();
+            assert_eq!(found, Epoch(reordered));
+        }
+    }
 }
 
 proptest! {

@@ -47,8 +47,8 @@ pub(super) fn check(vectors: &Vectors) {
 
 fn check_truncated(vector: &TruncatedVector) {
     let number = |bytes: &Hex| u64::from_be_bytes(bytes.0.as_slice().try_into().unwrap());
-    let [truncated, expected] = [&vector.truncated, &vector.expected].map(number);
-    let found = expand(truncated, expected, vector.bits);
+    let [truncated, lowest] = [&vector.truncated, &vector.lowest].map(number);
+    let found = expand(truncated, lowest, vector.bits);
     assert_eq!(found, vector.number.as_ref().map(number), "{vector:?}");
 }
 

@@ -154,12 +154,13 @@ pub(super) struct RelayedVector {
     pub(super) from_relay: TransportVector,
 }
 
-/// The number that is nearest to `expected` and ends with the bits `truncated`, if there is one.
+/// The only number of the 2^`bits` from `lowest` on that ends with the bits `truncated`, if it has 64
+/// bits.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct TruncatedVector {
     pub(super) bits: u32,
     pub(super) truncated: Hex,
-    pub(super) expected: Hex,
+    pub(super) lowest: Hex,
     pub(super) number: Option<Hex>,
 }
 

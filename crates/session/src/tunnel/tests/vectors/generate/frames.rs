@@ -160,12 +160,12 @@ pub(super) fn rejected() -> Vec<RejectedFrame> {
     frames.into_iter().chain([short]).collect()
 }
 
-/// Numbers at and beyond half a window from an expected one, around wraps and at the ends.
+/// The first and last numbers of windows and some between, around wraps and at the ends.
 pub(super) fn truncated() -> Vec<TruncatedVector> {
     let mut vectors = Vec::new();
     for bits in [8, BITS] {
         let window = 1_u64 << bits;
-        for expected in [
+        for lowest in [
             0,
             1,
             window / 2,
@@ -175,12 +175,12 @@ pub(super) fn truncated() -> Vec<TruncatedVector> {
             u64::MAX - 1,
         ] {
             for offset in [0, 1, window / 2, window / 2 + 1, window - 1] {
-                let truncated = truncate(expected.wrapping_add(offset), bits);
+                let truncated = truncate(lowest.wrapping_add(offset), bits);
                 vectors.push(TruncatedVector {
                     bits,
                     truncated: truncated.to_be_bytes().into(),
-                    expected: expected.to_be_bytes().into(),
-                    number: expand(truncated, expected, bits).map(|n| n.to_be_bytes().into()),
+                    lowest: lowest.to_be_bytes().into(),
+                    number: expand(truncated, lowest, bits).map(|n| n.to_be_bytes().into()),
                 });
             }
         }
