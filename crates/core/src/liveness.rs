@@ -123,6 +123,18 @@ pub(crate) struct LivenessSnapshot {
     pub(crate) answered: Option<Time>,
 }
 
+/// The result of an answer to a heartbeat.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HeartbeatAnswer {
+    /// The smoothed round-trip time of the path.
+    pub rtt: Duration,
+    /// The number of heartbeats that were lost since the one answered before; 0 while the path is
+    /// not live.
+    pub lost: u32,
+    /// The event to report, if any.
+    pub event: Option<Event>,
+}
+
 /// The outputs of the liveness monitor and of path MTU discovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LivenessOutput {
@@ -230,12 +242,16 @@ impl Liveness {
         self.present = present;
     }
 
-    /// Handles the answer to heartbeat `id` of `path`, and returns the event that follows, if any.
-    pub fn on_reply(&mut self, now: Time, path: PathId, id: u64) -> Option<Event> {
+    /// Handles the answer to heartbeat `id` of `path`; returns nothing if it is not expected.
+    pub fn on_reply(&mut self, now: Time, path: PathId, id: u64) -> Option<HeartbeatAnswer> {
         self.now = now;
         let monitored = self.paths.get_mut(path.index())?;
-        let change = monitored.answer(now, id, &self.config)?;
-        Some(event(path, monitored, change))
+        let answer = monitored.answer(now, id, &self.config)?;
+        Some(HeartbeatAnswer {
+            rtt: monitored.rtt().unwrap_or_default(),
+            lost: u32::try_from(answer.lost).unwrap_or(u32::MAX),
+            event: answer.change.map(|change| event(path, monitored, change)),
+        })
     }
 
     /// Performs the work that is due.

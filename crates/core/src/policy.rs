@@ -25,7 +25,7 @@ pub use path_policy::{Action, Feedback, PathPolicy, Paths, Plan};
 pub use path_set::{Members, PathSet};
 pub use probe_and_switch::ProbeAndSwitch;
 pub use round_robin::{RoundRobin, Weights, WeightsError};
-pub use single_path::SinglePath;
+pub use single_path::{LeaveConfig, LeaveError, SinglePath};
 
 use alloc::boxed::Box;
 use alloc::format;
@@ -53,6 +53,13 @@ pub enum PolicyConfig {
         /// The position of the path in the file, from 0.
         #[cfg_attr(feature = "serde", serde(default))]
         path: u8,
+        /// The loss and delay at which the path is left for a better one; by default it is left
+        /// only when it is silent. Needs liveness detection.
+        #[cfg_attr(
+            feature = "serde",
+            serde(default, skip_serializing_if = "Option::is_none")
+        )]
+        leave: Option<LeaveConfig>,
     },
     /// Pure ACKs and control segments on all paths, data on one (PPD-TCP1, PPD paper 3.1).
     DuplicateAcks {
@@ -112,6 +119,9 @@ pub enum PolicyError {
     /// The weights of the paths are invalid.
     #[error(transparent)]
     Weights(#[from] WeightsError),
+    /// A limit of a path is out of range.
+    #[error(transparent)]
+    Leave(#[from] LeaveError),
     /// A parameter of repairs is out of range.
     #[error(transparent)]
     Repair(#[from] RepairError),
@@ -125,6 +135,7 @@ impl PolicyError {
             Self::DelayCentric(_) => String::from(table),
             Self::NoSuchPath { .. } => format!("{table}.path"),
             Self::Weights(_) => format!("{table}.weights"),
+            Self::Leave(error) => format!("{table}.{}", error.key()),
             Self::Repair(error) => format!("{table}.{}", error.key()),
         }
     }
@@ -138,6 +149,7 @@ impl PolicyError {
                 format!("paths are 0 to {}", paths.saturating_sub(1))
             }
             Self::Weights(error) => String::from(error.remedy()),
+            Self::Leave(error) => String::from(error.remedy()),
         }
     }
 }
@@ -146,7 +158,7 @@ impl PolicyConfig {
     /// All packets on `path` while it is live.
     #[must_use]
     pub const fn single_path(path: u8) -> Self {
-        Self::SinglePath { path }
+        Self::SinglePath { path, leave: None }
     }
 
     /// Probe and switch in the paper's form, with `path` active first.
@@ -187,7 +199,7 @@ impl PolicyConfig {
     #[must_use]
     pub fn build(self, context: PolicyContext) -> Box<dyn PathPolicy> {
         match self {
-            Self::SinglePath { path } => Box::new(SinglePath::new(path, &context)),
+            Self::SinglePath { path, leave } => Box::new(SinglePath::new(path, leave, &context)),
             Self::DuplicateAcks { path } => Box::new(DuplicateAcks::new(path, &context)),
             Self::DuplicateAll {} => Box::new(DuplicateAll),
             Self::ProbeAndSwitch { path, .. } => Box::new(ProbeAndSwitch::new(path, &context)),
@@ -220,10 +232,10 @@ impl PolicyConfig {
                 DelayCentricConfig::PredictiveDelayCentric(config).check()?;
             }
             Self::InTime(config) => config.check()?,
-            Self::SinglePath { .. }
-            | Self::DuplicateAcks { .. }
-            | Self::DuplicateAll {}
-            | Self::ProbeAndSwitch { .. } => {}
+            Self::SinglePath { leave, .. } => {
+                leave.as_ref().map_or(Ok(()), LeaveConfig::check)?;
+            }
+            Self::DuplicateAcks { .. } | Self::DuplicateAll {} | Self::ProbeAndSwitch { .. } => {}
         }
         Ok(())
     }
@@ -232,7 +244,8 @@ impl PolicyConfig {
     #[must_use]
     pub const fn properties(self) -> PolicyProperties {
         match self {
-            Self::SinglePath { .. } => SinglePath::PROPERTIES,
+            Self::SinglePath { leave: None, .. } => SinglePath::PROPERTIES,
+            Self::SinglePath { leave: Some(_), .. } => SinglePath::LEAVING_PROPERTIES,
             Self::DuplicateAcks { .. } => DuplicateAcks::PROPERTIES,
             Self::DuplicateAll {} => DuplicateAll::PROPERTIES,
             Self::ProbeAndSwitch { .. } => ProbeAndSwitch::PROPERTIES,
@@ -247,7 +260,7 @@ impl PolicyConfig {
     #[must_use]
     pub const fn named_path(self) -> Option<PathId> {
         match self {
-            Self::SinglePath { path }
+            Self::SinglePath { path, .. }
             | Self::DuplicateAcks { path }
             | Self::ProbeAndSwitch { path, .. } => Some(PathId(path)),
             Self::DuplicateAll {}
@@ -316,6 +329,12 @@ impl PolicyConfig {
             Self::ProbeAndSwitch { hysteresis, .. } => matches!(hysteresis, Some(true)),
             _ => true,
         }
+    }
+
+    /// Whether the policy has no effect without liveness detection.
+    #[must_use]
+    pub const fn needs_liveness(self) -> bool {
+        matches!(self, Self::SinglePath { leave: Some(_), .. })
     }
 
     /// Whether every packet puts a frame on every path: a copy or a probe.

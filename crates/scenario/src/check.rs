@@ -81,6 +81,12 @@ fn check_schemes(scenario: &Scenario, problems: &mut Problems) {
             let remedy = "remove one; to compare settings of one policy, sweep `schemes.N.KEY`";
             problems.report(&key, message, remedy);
         }
+        if scheme.policy().needs_liveness() && scenario.overlay.liveness.is_none() {
+            let message =
+                format!("scheme `{scheme}`: `leave` needs heartbeats of liveness detection");
+            let remedy = "omit it, or add `[overlay.liveness]`";
+            problems.report(&format!("{key}.leave"), message, remedy);
+        }
         let count = scenario.paths.len();
         if let Err(error) = scheme.policy().check(count) {
             let message = format!("scheme `{scheme}`: {error}");

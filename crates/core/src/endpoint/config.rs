@@ -117,6 +117,9 @@ pub enum ConfigError {
     /// A packet that is not sent on a path would count as lost there.
     #[error("a detector needs the policy duplicate-all, which sends every packet on every path")]
     DetectorWithoutCopies,
+    /// The policy needs heartbeats that measure the paths.
+    #[error("the policy leaves a path by its losses or delay, which needs liveness detection")]
+    PolicyWithoutLiveness,
     /// The configuration of the liveness monitor is invalid.
     #[error("liveness: {0}")]
     Liveness(#[from] LivenessError),
@@ -129,6 +132,9 @@ impl EndpointConfig {
             return Err(ConfigError::Paths(self.paths));
         }
         self.policy.check(usize::from(self.paths))?;
+        if self.policy.needs_liveness() && self.liveness.is_none() {
+            return Err(ConfigError::PolicyWithoutLiveness);
+        }
         let threshold = self.probing.threshold;
         if !threshold.is_finite() || threshold < 0.0 {
             return Err(ConfigError::Threshold);

@@ -8,7 +8,7 @@ use super::config::{Adjustment, EndpointConfig};
 use super::io::Output;
 use crate::event::{DropReason, Event};
 use crate::frame::{Body, Frame, PROBE_LEN, PathId, Payload, Purpose};
-use crate::liveness::{Liveness, LivenessOutput, PathHealth};
+use crate::liveness::{HeartbeatAnswer, Liveness, LivenessOutput, PathHealth};
 use crate::machine::Deadline;
 use crate::packet::PacketMeta;
 use crate::pmtu::{Discovery, PathMtu, TooLong};
@@ -145,7 +145,7 @@ impl<P: Payload> Sender<P> {
         }
     }
 
-    /// Handles feedback of the peer: a switch request, or the answer to a heartbeat of the policy.
+    /// Handles feedback of the peer: a switch request, or the answer to a heartbeat.
     pub(super) fn on_feedback(
         &mut self,
         now: Time,
@@ -196,10 +196,18 @@ impl<P: Payload> Sender<P> {
                 self.on_feedback(now, Feedback::HeartbeatReply { path, id }, out);
             }
             (Purpose::Liveness, Some(liveness)) => {
-                let change = liveness.on_reply(now, path, id);
+                let Some(answer) = liveness.on_reply(now, path, id) else {
+                    return;
+                };
                 self.outgoing.paths = liveness.paths();
                 self.sizes.refresh(now, liveness);
-                change.map(Output::Event).into_iter().for_each(out);
+                answer
+                    .event
+                    .map(Output::Event)
+                    .into_iter()
+                    .for_each(&mut *out);
+                let HeartbeatAnswer { rtt, lost, .. } = answer;
+                self.on_feedback(now, Feedback::Health { path, rtt, lost }, out);
             }
             (Purpose::Size { .. }, Some(liveness)) => {
                 let change = self.sizes.on_reply(now, path, id);

@@ -19,11 +19,13 @@ use crate::time::Duration;
 mod adjust;
 mod configurations;
 mod hysteresis;
+mod leave;
 mod liveness;
 mod marks;
 mod order;
 mod reported;
 mod restart;
+mod stage;
 
 const MS: Duration = Duration::from_millis(1);
 const FIRST: PathId = PathId(0);

@@ -73,6 +73,14 @@ pub(super) enum Change {
     Back(Duration),
 }
 
+/// The effect of an answer.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Answer {
+    /// The number of heartbeats that were lost before it on the live path.
+    pub(super) lost: usize,
+    pub(super) change: Option<Change>,
+}
+
 impl Path {
     pub(super) fn new(config: &LivenessConfig) -> Self {
         Self {
@@ -148,8 +156,8 @@ impl Path {
         }
     }
 
-    /// Handles the answer to heartbeat `id`.
-    pub(super) fn answer(&mut self, now: Time, id: u64, config: &LivenessConfig) -> Option<Change> {
+    /// Handles the answer to heartbeat `id`; returns nothing if it is not expected.
+    pub(super) fn answer(&mut self, now: Time, id: u64, config: &LivenessConfig) -> Option<Answer> {
         let (sent, skipped) = self.outstanding.answer(id)?;
         let rtt = now.since(sent);
         match &mut self.round_trip {
@@ -160,6 +168,7 @@ impl Path {
         self.retries = 0;
         self.last_answer = now;
         self.answered = Some(sent);
+        let mut answer = Answer::default();
         match self.state {
             State::Unproven => {
                 self.state = State::Live {
@@ -167,7 +176,10 @@ impl Path {
                     returned: false,
                 };
             }
-            State::Live { .. } => self.losses.count(skipped, config.misses),
+            State::Live { .. } => {
+                self.losses.count(skipped, config.misses);
+                answer.lost = skipped;
+            }
             State::Silent { left, lasted } => {
                 self.judge_return(lasted, now.since(left), config);
                 self.state = State::Returning {
@@ -178,10 +190,10 @@ impl Path {
             }
             State::Returning { .. } => {
                 self.losses.count(skipped, config.misses);
-                return self.advance_return(now, skipped);
+                answer.change = self.advance_return(now, skipped);
             }
         }
-        None
+        Some(answer)
     }
 
     /// Sets the next hold after a return of this duration, if there was one, and the silence that

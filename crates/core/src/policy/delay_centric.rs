@@ -326,6 +326,7 @@ impl PathPolicy for DelayCentric {
             Feedback::Acknowledged { rtt, .. } => monitored.handle_answer(rtt),
             Feedback::HeartbeatReply { id, .. } if monitored.handle_reply(now, id) => {}
             Feedback::HeartbeatReply { .. }
+            | Feedback::Health { .. }
             | Feedback::Switch { .. }
             | Feedback::Measured { .. } => return,
         }

@@ -67,7 +67,17 @@ pub enum Feedback {
         /// Whether packets on it are missing, and nothing has arrived since.
         is_silent: bool,
     },
-    /// The peer answered a heartbeat.
+    /// The peer answered a heartbeat of liveness detection.
+    Health {
+        /// The path that carried it.
+        path: PathId,
+        /// The smoothed round-trip time of the path.
+        rtt: Duration,
+        /// The number of heartbeats that were lost on the path, in either direction, since the one
+        /// that was answered before; 0 while the path is not live.
+        lost: u32,
+    },
+    /// The peer answered a heartbeat of the policy.
     HeartbeatReply {
         /// The path that carried it.
         path: PathId,

@@ -152,6 +152,10 @@ fn check_policy(config: &NodeConfig, problems: &mut Problems) {
         let remedy = "use another policy here; `polypath sim` simulates this one";
         problems.report("policy.kind", message, remedy);
     }
+    if policy.needs_liveness() && config.liveness.config().is_none() {
+        let message = "`leave` needs heartbeats, and liveness detection is off";
+        problems.report("policy.leave", message, "omit it, or `liveness = \"off\"`");
+    }
     if let Err(error) = policy.check(config.paths.len()) {
         let message = format!("policy `{}`: {error}", policy.name());
         problems.report(&error.key("policy"), message, error.remedy());

@@ -114,6 +114,12 @@ fn check_policies(scenario: &MediaScenario, problems: &mut Problems) {
             MediaPolicy::Named(_) => format!("{key}.policy"),
             MediaPolicy::Policy(_) => key,
         };
+        if config.needs_liveness() && scenario.liveness.config().is_none() {
+            let message =
+                format!("policy `{name}`: `leave` needs heartbeats, and `liveness` is off");
+            let remedy = "omit it, or `liveness = \"off\"`";
+            problems.report(&format!("{table}.leave"), message, remedy);
+        }
         if let Err(error) = config.check(scenario.paths.len()) {
             let message = format!("policy `{name}`: {error}");
             problems.report(&error.key(&table), message, error.remedy());

@@ -144,6 +144,14 @@ fn impossible_streams_are_refused_with_a_remedy() {
         ("media.rates=1", &["unknown key `rates`", "`rate`"]),
         ("liveness.misses=1", &["`misses` must be 2 to 20"]),
         ("liveness=of", &["`off`"]),
+        (
+            "media.policies=[{ kind = \"single-path\", leave = {} }]",
+            &["states no limit"],
+        ),
+        (
+            "media.policies=[{ kind = \"single-path\", leave = { loss = 0.9 } }]",
+            &["0.001 to 0.5"],
+        ),
         ("probing.threshold=-1.0", &["invalid threshold"]),
         ("probing.pair_len=50 B", &["too small to measure"]),
         (

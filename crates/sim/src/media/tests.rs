@@ -127,6 +127,30 @@ fn hysteresis_keeps_data_in_order_on_equally_lossy_paths() {
     assert!(with.reordered < 10, "{with:?}");
 }
 
+/// The first path loses 5 %, the second nothing: with a limit the losses end within seconds.
+#[test]
+fn a_limit_of_losses_ends_them() {
+    use polypath_core::policy::LeaveConfig;
+    use polypath_core::repair::Share;
+    let mut scenario = scenario("", "");
+    scenario.paths[0].links[0].loss = 0.05;
+    let leave = Some(LeaveConfig {
+        loss: Some(Share::from_millionths(20_000)),
+        delay: None,
+    });
+    let (mut without, mut with) = (0, 0);
+    for seed in 1..=10 {
+        let lost = |policy| {
+            let outcome = run(&scenario, policy, seed);
+            outcome.sent - outcome.delivered
+        };
+        without += lost(SINGLE);
+        with += lost(PolicyConfig::SinglePath { path: 0, leave });
+    }
+    // 20 s each, and a detection time that has a median of 3 s.
+    assert!(with * 3 < without, "{with} of {without}");
+}
+
 #[test]
 fn outages_in_turn_leave_a_path_that_works() {
     let mut scenario = scenario("", "");

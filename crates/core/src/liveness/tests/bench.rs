@@ -62,7 +62,8 @@ impl Bench {
     fn answer_next(&mut self) {
         let next = (0..self.in_flight.len()).min_by_key(|n| self.in_flight[*n].0);
         let (_, path, id) = self.in_flight.swap_remove(next.unwrap());
-        let event = self.liveness.on_reply(self.now, path, id);
+        let answer = self.liveness.on_reply(self.now, path, id);
+        let event = answer.and_then(|answer| answer.event);
         self.events.extend(event.map(|event| (self.now, event)));
     }
 
