@@ -6,21 +6,24 @@
 //!
 //! **Votes.** Each comparison favours the other path (its probe wins), the active path (the probe
 //! arrives after the data or not at all), or neither. Data has to be [`MARGIN`] later than it would
-//! have been on the other path, because hosts take longer for data than for a probe. Each [`INTERVAL`] with comparisons has a vote:
-//! for the other path if more than 3 to 2 favour it, for the active path if a majority does. A vote
-//! for the other path adds to its score, a vote for the active path subtracts a quarter more, and a
-//! score is never negative. So paths that lose or delay packets alike keep low scores, and a path
-//! that is better wins after [`LEAD`] votes: within half a second if every interval has a vote. An
-//! interval in which most comparisons find data missing [`CLEAR`] after its probe has won is a clear
-//! vote, which counts four times: this is congestion.
+//! have been on the other path, because hosts take longer for data than for a probe. Each
+//! [`INTERVAL`] has a vote: for the other path if more than 3 to 2 of the comparisons that favour
+//! one favour it, for the active path if most do. Those that favour neither do not count: of a path
+//! that loses 5 %, most favour neither. A vote for the other path adds to its score, a vote for the
+//! active path subtracts a quarter more, a score is never negative, and it is discarded after
+//! [`STALE`] without a comparison. So paths that lose or delay packets alike keep low scores, and a
+//! path that is better wins after [`LEAD`] votes: within half a second if every interval has a
+//! vote. An interval in which most comparisons find data missing [`CLEAR`] after its probe has won
+//! is a clear vote, which counts four times: this is congestion.
 //!
-//! **Hold.** After a switch no other is requested for a hold of [`SHORTEST_HOLD`]. If the next switch
-//! follows soon, within [`LASTING`] times the hold, the hold doubles, up to [`LONGEST_HOLD`];
-//! otherwise it is reset. [`CLEAR_VOTES`] clear votes in a row end a hold after its shortest time: a
-//! path that becomes congested is left within a second.
+//! **Hold.** After a switch no other is requested for a hold of [`SHORTEST_HOLD`]. If the next
+//! switch follows soon, within [`LASTING`] times the hold, the hold doubles, up to
+//! [`LONGEST_HOLD`]; otherwise it is reset. [`CLEAR_VOTES`] clear votes in a row end a hold after
+//! its shortest time: a path that becomes congested is left within a second.
 
 use alloc::vec;
 use alloc::vec::Vec;
+use core::cmp::Reverse;
 
 use crate::frame::PathId;
 use crate::time::{Duration, Time};
@@ -33,6 +36,8 @@ pub const INTERVAL: Duration = Duration::from_millis(20);
 pub const LEAD: u32 = 20;
 /// Data that is missing this long after its probe has won is clearly later.
 pub const CLEAR: Duration = Duration::from_millis(15);
+/// The time without comparisons after which votes are discarded.
+pub const STALE: Duration = Duration::from_secs(2);
 /// The number of consecutive clear votes that end a hold.
 pub const CLEAR_VOTES: u32 = 5;
 /// The first hold.
@@ -87,6 +92,8 @@ struct Candidate {
     score: u32,
     /// The number of consecutive clear votes.
     clear: u32,
+    /// The time since which it has the lead that wins.
+    led_since: Option<Time>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -129,7 +136,10 @@ impl Hysteresis {
         let Some(candidate) = self.candidates.get_mut(path.index()) else {
             return;
         };
-        if now >= candidate.start + INTERVAL {
+        if now >= candidate.start + STALE {
+            candidate.restart();
+            candidate.start = now;
+        } else if now >= candidate.start + INTERVAL {
             candidate.vote();
             candidate.start = now;
         }
@@ -152,11 +162,12 @@ impl Hysteresis {
             let is_clear = candidate.clear >= CLEAR_VOTES && is_over(SHORTEST_HOLD);
             candidate.score >= LEAD * FOR && (is_clear || is_over(self.hold))
         };
-        let candidates = (0..).map(PathId).zip(&self.candidates);
-        let winners = candidates.filter(|(_, candidate)| has_won(candidate));
+        let candidates = self.candidates.iter().zip((0..).map(PathId));
+        let winners = candidates.filter(|(candidate, _)| has_won(candidate));
+        // Of those that have led for equally long, the first in the file.
         winners
-            .max_by_key(|(_, candidate)| candidate.clear)
-            .map(|(path, _)| path)
+            .min_by_key(|(candidate, path)| (Reverse(candidate.clear), candidate.led_since, *path))
+            .map(|(_, path)| path)
     }
 
     /// Notes that a switch is requested, and starts its hold.
@@ -174,15 +185,20 @@ impl Hysteresis {
     /// Discards the votes: data has moved to another path.
     pub fn restart(&mut self) {
         for candidate in &mut self.candidates {
-            *candidate = Candidate {
-                newest: candidate.newest,
-                ..Candidate::default()
-            };
+            candidate.restart();
         }
     }
 }
 
 impl Candidate {
+    /// Discards the votes.
+    fn restart(&mut self) {
+        *self = Self {
+            newest: self.newest,
+            ..Self::default()
+        };
+    }
+
     /// Ends an interval.
     fn vote(&mut self) {
         let Count {
@@ -198,11 +214,18 @@ impl Candidate {
         } else if other * 2 > active * 3 {
             self.clear = 0;
             self.score += FOR;
-        } else if active > other {
+        } else {
             self.clear = 0;
-            self.score = self.score.saturating_sub(AGAINST);
+            if active > other {
+                self.score = self.score.saturating_sub(AGAINST);
+            }
         }
         self.score = self.score.min(LEAD * FOR);
+        if self.score < LEAD * FOR {
+            self.led_since = None;
+        } else {
+            self.led_since.get_or_insert(self.start);
+        }
     }
 }
 
@@ -252,6 +275,51 @@ mod tests {
         ] {
             let mut hysteresis = Hysteresis::new(2);
             assert_eq!(switch(&mut hysteresis, 0, &even), None, "{even:?}");
+        }
+    }
+
+    #[test]
+    fn old_votes_and_clear_votes_with_others_between_do_not_count() {
+        let mut hysteresis = Hysteresis::new(2);
+        for interval in 0..19 {
+            hysteresis.count(at(20 * interval), OTHER, Outcome::Other);
+        }
+        assert_eq!(
+            switch(&mut hysteresis, 60_000, &[Outcome::Other]),
+            Some(60_400)
+        );
+        // After the first hold, a longer one that only clear votes in a row end.
+        let last = switch(&mut hysteresis, 60_400, &[Outcome::Other]).unwrap();
+        let mixed = |interval: u64| match interval % 2 {
+            0 => &[Outcome::Other, Outcome::Clear][..],
+            _ => &[Outcome::Neither],
+        };
+        let mut next = last;
+        for interval in 0.. {
+            next = last + 20 * interval;
+            for outcome in mixed(interval) {
+                hysteresis.count(at(next), OTHER, *outcome);
+            }
+            if hysteresis.winner(at(next)).is_some() {
+                break;
+            }
+        }
+        assert_eq!(next - last, 2_000);
+    }
+
+    #[test]
+    fn of_two_paths_the_one_that_has_led_for_longer_wins() {
+        for first in [1, 2] {
+            let mut hysteresis = Hysteresis::new(3);
+            hysteresis.on_switch(at(0));
+            for interval in 0..60 {
+                let now = at(20 * interval);
+                hysteresis.count(now, PathId(first), Outcome::Other);
+                if interval > 10 {
+                    hysteresis.count(now, PathId(3 - first), Outcome::Other);
+                }
+            }
+            assert_eq!(hysteresis.winner(at(1_200)), Some(PathId(first)));
         }
     }
 

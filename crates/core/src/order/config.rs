@@ -87,7 +87,8 @@ mod serialization {
     impl<'de> Deserialize<'de> for Order {
         fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
             let text = String::deserialize(deserializer)?;
-            text.parse().map_err(D::Error::custom)
+            let named = |error| D::Error::custom(format_args!("{error}, not {text:?}"));
+            text.parse().map_err(named)
         }
     }
 
