@@ -39,7 +39,12 @@ fn check_numbers(bytes: &[u8]) {
         } else if numbers.expand(now, &mut expanded).is_ok() {
             let mut written = Vec::new();
             wire::encode(&expanded, &mut written);
-            assert_eq!(wire::decode(frame.path, &written), Ok(frame));
+            let mut truncated = frame;
+            // A negative send time counts as zero.
+            if expanded.sent == Time::ZERO {
+                truncated.sent = Time::ZERO;
+            }
+            assert_eq!(wire::decode(truncated.path, &written), Ok(truncated));
         }
     }
 }

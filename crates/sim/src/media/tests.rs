@@ -110,7 +110,7 @@ fn a_path_that_fades_at_times_carries_most_packets() {
     let outcome = run(&scenario, SINGLE, 1);
     // The first path has 20 ms, the second 30 ms.
     let delay = outcome.delay.unwrap();
-    assert_eq!(delay.p50, Duration::from_nanos(20_569_200));
+    assert_eq!(delay.p50, Duration::from_nanos(20_561_600));
     let lost = outcome.sent - outcome.delivered;
     assert!((1..outcome.sent / 25).contains(&lost), "{outcome:?}");
 }
