@@ -15,6 +15,7 @@ pub mod endpoint;
 pub mod estimate;
 pub mod event;
 pub mod frame;
+mod hold;
 pub mod liveness;
 pub mod machine;
 pub mod math;

@@ -24,6 +24,13 @@ pub const fn expand(truncated: u64, lowest: u64, bits: u32) -> Option<u64> {
     lowest.checked_add(truncate(truncated.wrapping_sub(lowest), bits))
 }
 
+/// The largest number up to `newest` whose lowest [`BITS`] are `truncated`; of the first 2^24
+/// numbers, the only one.
+#[must_use]
+pub const fn expand_up_to(truncated: u64, newest: u64) -> Option<u64> {
+    expand(truncated, newest.saturating_sub((1 << BITS) - 1), BITS)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -26,6 +26,7 @@ use alloc::vec::Vec;
 use core::cmp::Reverse;
 
 use crate::frame::PathId;
+use crate::hold::next_hold;
 use crate::time::{Duration, Time};
 
 /// The minimum time by which the other path has to be faster.
@@ -172,12 +173,9 @@ impl Hysteresis {
 
     /// Notes that a switch is requested, and starts its hold.
     pub fn on_switch(&mut self, now: Time) {
-        let is_soon = |switched: Time| now.since(switched) < self.hold * LASTING;
-        self.hold = if self.switched.is_some_and(is_soon) {
-            (self.hold * 2).min(LONGEST_HOLD)
-        } else {
-            SHORTEST_HOLD
-        };
+        let lasted = |switched: Time| now.since(switched) >= self.hold * LASTING;
+        let has_lasted = self.switched.is_none_or(lasted);
+        self.hold = next_hold(self.hold, has_lasted, [SHORTEST_HOLD, LONGEST_HOLD]);
         self.switched = Some(now);
         self.restart();
     }

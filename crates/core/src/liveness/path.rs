@@ -5,6 +5,7 @@ use super::losses::Losses;
 use super::outstanding::Outstanding;
 use super::{ANSWERS, FIRST_TIMEOUT, LASTING, LivenessSnapshot, PathHealth, PathState};
 use crate::estimate::RoundTrip;
+use crate::hold::next_hold;
 use crate::machine::Deadline;
 use crate::time::{Duration, Time};
 
@@ -205,11 +206,8 @@ impl Path {
         config: &LivenessConfig,
     ) {
         let Some(lasted) = lasted else { return };
-        self.hold = if lasted < self.hold.min(silence) * LASTING {
-            (self.hold * 2).min(config.longest_hold)
-        } else {
-            config.hold
-        };
+        let has_lasted = lasted >= self.hold.min(silence) * LASTING;
+        self.hold = next_hold(self.hold, has_lasted, [config.hold, config.longest_hold]);
     }
 
     /// Counts an answer on a path that returns.

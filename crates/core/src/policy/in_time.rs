@@ -25,6 +25,7 @@ use super::{
     PolicyProperties,
 };
 use crate::frame::{Epoch, PathId};
+use crate::hold::next_hold;
 use crate::machine::Deadline;
 use crate::packet::PacketMeta;
 use crate::repair::{PathEstimate, RISING_QUEUE, RepairConfig};
@@ -183,11 +184,7 @@ impl InTime {
     fn hold_active(&mut self, now: Time) {
         if let Some(left) = self.paths.get_mut(self.active.index()) {
             let is_again = left.hold > Duration::ZERO && now < left.held_until + left.hold * 2;
-            left.hold = if is_again {
-                (left.hold * 2).min(MAX_HOLD)
-            } else {
-                HOLD
-            };
+            left.hold = next_hold(left.hold, !is_again, [HOLD, MAX_HOLD]);
             left.held_until = now + left.hold;
         }
     }

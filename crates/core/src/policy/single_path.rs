@@ -26,6 +26,7 @@ use super::{
     PolicyProperties,
 };
 use crate::frame::{Epoch, PathId};
+use crate::hold::next_hold;
 use crate::packet::PacketMeta;
 use crate::time::{Duration, Time};
 
@@ -151,12 +152,9 @@ impl Leaving {
     fn on_switch(&mut self, now: Time, from: PathId, to: PathId) {
         if from == self.named {
             // The last switch is the return.
-            let is_soon = |returned: Time| now.since(returned) < self.stay * LASTING;
-            self.stay = if self.switched.is_some_and(is_soon) {
-                (self.stay * 2).min(LONGEST_STAY)
-            } else {
-                SHORTEST_STAY
-            };
+            let lasted = |returned: Time| now.since(returned) >= self.stay * LASTING;
+            let has_lasted = self.switched.is_none_or(lasted);
+            self.stay = next_hold(self.stay, has_lasted, [SHORTEST_STAY, LONGEST_STAY]);
         }
         self.switched = Some(now);
         if [from, to].contains(&self.named) {

@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use crate::frame::PathId;
 use crate::time::{Duration, Time};
-use crate::truncated::{BITS, expand, truncate};
+use crate::truncated::{BITS, expand_up_to, truncate};
 
 /// Length of a report without paths and bitmap, in bytes.
 pub const REPORT_LEN: usize = 4;
@@ -71,8 +71,7 @@ impl SendTime {
     /// only one.
     #[must_use]
     pub fn until(self, latest: Time) -> Time {
-        let lowest = (latest.0 / 1000 + 1).saturating_sub(1 << BITS);
-        let micros = expand(self.0, lowest, BITS);
+        let micros = expand_up_to(self.0, latest.0 / 1000);
         Time(micros.unwrap_or(0).saturating_mul(1000))
     }
 }

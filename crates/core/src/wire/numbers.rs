@@ -6,7 +6,7 @@ use super::{EPOCH_BITS, MICROSECOND, WireError};
 use crate::estimate::Minimum;
 use crate::frame::{Body, Epoch, Frame, PathId, Purpose};
 use crate::time::Time;
-use crate::truncated::{BEHIND, BITS, expand};
+use crate::truncated::{BEHIND, BITS, expand, expand_up_to};
 
 /// The purposes of a heartbeat, each with numbers of its own.
 const PURPOSES: usize = 3;
@@ -90,7 +90,7 @@ impl Numbers {
         let sequence = self.sequence(frame).ok_or(unknown)?;
         if let Body::Report(report) = &mut frame.body {
             let end = self.own.data.saturating_add(1);
-            report.base = up_to(report.base, end).ok_or(unknown)?;
+            report.base = expand_up_to(report.base, end).ok_or(unknown)?;
         }
         frame.sent = self.send_time(now, frame.sent);
         self.peer.note(&frame.body, epoch, sequence);
@@ -122,7 +122,7 @@ impl Numbers {
             Body::Report(_) => following(truncated, self.peer.reports),
             Body::HeartbeatReply(purpose) => {
                 let sent = self.own.heartbeats.get(frame.path.index())?;
-                up_to(truncated, sent[position(*purpose)]?)
+                expand_up_to(truncated, sent[position(*purpose)]?)
             }
             Body::Pair { .. } | Body::Switch { .. } | Body::Heartbeat(_) => Some(truncated),
         }
@@ -168,12 +168,6 @@ impl Peer {
 /// number itself.
 fn following(truncated: u64, newest: Option<u64>) -> Option<u64> {
     let lowest = newest.map_or(0, |newest| newest.saturating_sub(BEHIND));
-    expand(truncated, lowest, BITS)
-}
-
-/// The largest number up to `newest`; of the first 2^24, the only one.
-fn up_to(truncated: u64, newest: u64) -> Option<u64> {
-    let lowest = newest.saturating_sub((1 << BITS) - 1);
     expand(truncated, lowest, BITS)
 }
 
