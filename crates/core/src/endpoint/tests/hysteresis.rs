@@ -2,14 +2,23 @@
 
 use super::stage::Stage;
 use super::*;
+use alloc::format;
+use alloc::vec::Vec;
 
 const PAPER: PolicyConfig = PolicyConfig::probe_and_switch(0);
 const STEADY: PolicyConfig = PAPER.or_hysteresis(true);
 
+/// Prints the smallest and largest of `values`.
+fn print_range<T: Ord + core::fmt::Display>(name: &str, values: &[T]) {
+    let (least, most) = (values.iter().min(), values.iter().max());
+    std::println!("{name}: {} to {}", least.unwrap(), most.unwrap());
+}
+
 #[test]
 fn two_equal_paths_with_jitter_hardly_switch() {
-    for seed in 0..20 {
-        for jitter in [50, 200, 500, 800] {
+    for jitter in [50, 200, 500, 800] {
+        let (mut all_before, mut all_after) = (Vec::new(), Vec::new());
+        for seed in 0..20 {
             let stage = |policy| {
                 Stage::new(policy, seed).with(|path| path.jitter = Duration::from_micros(jitter))
             };
@@ -18,12 +27,23 @@ fn two_equal_paths_with_jitter_hardly_switch() {
                 stage(STEADY).switches_until(at(10_000)),
             );
             assert!(after <= 3, "{jitter} us: {after}, without {before}");
+            all_before.push(before);
+            all_after.push(after);
         }
+        print_range(
+            &format!("switches, jitter of {jitter} us, paper's form"),
+            &all_before,
+        );
+        print_range(
+            &format!("switches, jitter of {jitter} us, hysteresis"),
+            &all_after,
+        );
     }
 }
 
 #[test]
 fn hosts_that_take_longer_for_data_hardly_switch() {
+    let mut all_before = Vec::new();
     for seed in 0..20 {
         let stage = |policy| {
             Stage::new(policy, seed).with(|path| {
@@ -36,13 +56,16 @@ fn hosts_that_take_longer_for_data_hardly_switch() {
         let after = stage(STEADY).switches_until(at(10_000));
         assert!(before > 200, "{before}");
         assert_eq!(after, 0);
+        all_before.push(before);
     }
+    print_range("switches, slow hosts, paper's form", &all_before);
 }
 
 #[test]
 fn independent_losses_hardly_switch() {
-    for seed in 0..20 {
-        for rate in [1, 2, 5, 20] {
+    for rate in [1, 2, 5, 20] {
+        let (mut all_before, mut all_after) = (Vec::new(), Vec::new());
+        for seed in 0..20 {
             let stage = |policy| {
                 let mut stage = Stage::new(policy, seed).with(|path| path.loss = 0.02);
                 stage.every = MS * rate;
@@ -53,12 +76,23 @@ fn independent_losses_hardly_switch() {
                 stage(STEADY).switches_until(at(38_000)),
             );
             assert!(after <= 10, "{after}, without {before}");
+            all_before.push(before);
+            all_after.push(after);
         }
+        print_range(
+            &format!("switches, 2 % lost, a packet in {rate} ms, paper's form"),
+            &all_before,
+        );
+        print_range(
+            &format!("switches, 2 % lost, a packet in {rate} ms, hysteresis"),
+            &all_after,
+        );
     }
 }
 
 #[test]
 fn a_path_that_becomes_congested_is_left_within_a_second() {
+    let mut times = Vec::new();
     for (every, offset) in [1, 2, 5, 20]
         .into_iter()
         .flat_map(|e| (0..7).map(move |o| (e, o)))
@@ -81,19 +115,26 @@ fn a_path_that_becomes_congested_is_left_within_a_second() {
             let before = stage.switches.len();
             stage.run(from + MS * 1_000);
             assert_eq!(stage.switches.len() - before, 1, "{:?}", stage.switches);
+            if !switched {
+                times.push(stage.switches[before].since(from));
+            }
         }
     }
+    print_range("time until a congested path is left", &times);
 }
 
 #[test]
 fn the_path_with_fewer_losses_is_found() {
+    let mut times = Vec::new();
     for seed in 0..10 {
         let mut stage = Stage::new(STEADY, seed);
         stage.paths[0].loss = 0.05;
         stage.run(at(30_000));
         assert_eq!(stage.switches.len(), 1, "{:?}", stage.switches);
         assert!(stage.switches[0] < at(2_000), "{:?}", stage.switches);
+        times.push(stage.switches[0].since(Time::ZERO));
     }
+    print_range("time until a path is left that loses 5 %", &times);
 }
 
 #[test]

@@ -11,7 +11,7 @@ fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
 }
 
-/// A path of which the last `lost` of so many heartbeats were lost.
+/// A path with this number of heartbeats, of which the last `lost` were lost.
 fn path(heartbeats: u32, lost: u32, rtt: u64) -> Quality {
     let mut quality = Quality::default();
     (0..heartbeats - lost - 1).for_each(|_| quality.on_answer(ms(rtt), 0));

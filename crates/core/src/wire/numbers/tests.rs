@@ -253,7 +253,7 @@ fn the_base_of_a_report_is_near_the_newest_data_sent() {
     }
 }
 
-/// A node that restarts hears of epoch 44 from a peer whose epoch is 300, and requests 45.
+/// A restarted node receives the truncated epoch 44 from a peer in epoch 300, and requests 45.
 #[test]
 fn a_request_is_understood_whose_sender_started_later() {
     let (mut old, mut new) = (Numbers::default(), Numbers::default());
