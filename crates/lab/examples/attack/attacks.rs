@@ -153,23 +153,23 @@ impl Attack {
         }
     }
 
-    /// The largest outcome that is accepted, set before the first run; none for a known limit.
+    /// The largest outcome that is accepted, set before the first run.
     pub(crate) const fn bound(self) -> Option<Duration> {
         match self {
-            Self::Move(Sender::Strangers) | Self::LowOrderKey => None,
             Self::Flood(..) | Self::Restart(_) | Self::Move(_) | Self::Replays { .. } => {
                 Some(Duration::from_secs(2))
             }
             Self::SlowHttp { .. } | Self::SlowControl => Some(Duration::from_secs(1)),
+            Self::LowOrderKey => None,
         }
     }
 
     /// Whether the outcome is acceptable.
     pub(crate) fn is_met(self, outcome: Outcome) -> bool {
         match outcome {
-            Outcome::Longest(time) => self
-                .bound()
-                .is_none_or(|bound| time.is_some_and(|time| time <= bound)),
+            Outcome::Longest(time) => {
+                time.is_some_and(|time| self.bound().is_none_or(|bound| time <= bound))
+            }
             Outcome::Refused(is_refused) => is_refused,
         }
     }

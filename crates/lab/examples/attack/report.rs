@@ -98,17 +98,14 @@ impl fmt::Display for Report {
                 let text = outcome.map_or_else(|| "-".to_owned(), Outcome::to_string);
                 write!(f, "{text:>14}")?;
             }
-            let bound = match attack.bound() {
-                Some(bound) => Outcome::Longest(Some(bound)).to_string(),
-                None if attack == Attack::LowOrderKey => Outcome::Refused(true).to_string(),
-                None => "-".to_owned(),
-            };
+            let bound = attack.bound().map(|bound| Outcome::Longest(Some(bound)));
+            let bound = bound.unwrap_or(Outcome::Refused(true));
             let missed = if self.meets_bound(attack) {
                 ""
             } else {
                 "  missed"
             };
-            writeln!(f, "{bound:>10}{missed}")?;
+            writeln!(f, "{:>10}{missed}", bound.to_string())?;
         }
         write!(
             f,
