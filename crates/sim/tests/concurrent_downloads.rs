@@ -80,7 +80,7 @@ fn the_cure_brings_the_windows_down_and_keeps_most_of_the_throughput() {
     let (cured, of_cured) = of(Some(DetectorConfig::default()));
     assert!(cured < 0.97 * naive, "{}", cured / naive);
     // .916 to .949 by seed.
-    assert!(of_cured > 0.92 * of_naive, "{}", of_cured / of_naive);
+    assert!(of_cured > 0.93 * of_naive, "{}", of_cured / of_naive);
 }
 
 #[test]
