@@ -22,7 +22,8 @@ fn socket() -> io::Result<PathSocket> {
     PathSocket::open(&config.paths[0]).map_err(io::Error::other)
 }
 
-/// The kernel keeps what is sent to them until the search for them fails.
+/// The kernel keeps what is sent to them until the search for them fails. Cookies for hosts that
+/// exist, and for those behind a gateway that exists, leave all the same.
 #[test]
 fn cookies_for_hosts_that_do_not_exist_leave_half_of_the_send_buffer() {
     if !can_test() {
@@ -30,11 +31,14 @@ fn cookies_for_hosts_that_do_not_exist_leave_half_of_the_send_buffer() {
     }
     let (a, b) = (Namespace::new().unwrap(), Namespace::new().unwrap());
     a.join(&b, "p1", ["10.1.1.1/24", "10.1.1.2/24"]).unwrap();
+    a.ip(&["route", "add", "10.9.0.0/16", "via", "10.1.1.2"])
+        .unwrap();
     let socket = a.run(socket).unwrap();
     let peer = "10.1.1.2:7001".parse().unwrap();
     socket
         .send(b"resolves the address of the peer", peer)
         .unwrap();
+    let behind_peer = "10.9.0.1:7001".parse().unwrap();
     let mut held = 0;
     for n in 0..MANY {
         let host = 20 + n % 200;
@@ -48,5 +52,10 @@ fn cookies_for_hosts_that_do_not_exist_leave_half_of_the_send_buffer() {
     assert!(held > 100, "the buffer never fills: {held}");
     for _ in 0..100 {
         socket.send(b"to the peer", peer).unwrap();
+        for host in [peer, behind_peer] {
+            socket
+                .send(&[COOKIE_REPLY; COOKIE_REPLY_LEN], host)
+                .unwrap();
+        }
     }
 }

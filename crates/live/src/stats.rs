@@ -86,8 +86,8 @@ pub struct PathStats {
     /// Authentic datagrams of another path, by their header: a steady stream of these means that
     /// the paths of the two nodes are not in the same order.
     pub misplaced: u64,
-    /// Datagrams that were not sent: the kernel had a full queue or no route; and cookies while half
-    /// of the send buffer was in use.
+    /// Datagrams that were not sent: the kernel had a full queue or no route; and cookies for unknown
+    /// hosts while half of the send buffer was in use.
     pub unsent: u64,
     /// Of these, datagrams that exceed the MTU of the interface.
     pub too_long: u64,

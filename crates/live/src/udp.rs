@@ -21,6 +21,7 @@ use socket2::{Domain, Protocol, SockRef, Socket, Type};
 
 use crate::clock::Clock;
 use crate::config::PathConfig;
+use crate::interfaces::netlink::Connection;
 
 pub mod batch;
 pub mod filter;
@@ -111,6 +112,8 @@ pub struct PathSocket {
     mtu: u32,
     headers: u32,
     control: Vec<u8>,
+    /// Knows which hosts a datagram leaves to without delay; none if the system forbids it.
+    kernel: Option<Connection>,
 }
 
 impl PathSocket {
@@ -178,6 +181,7 @@ impl PathSocket {
             },
             socket: socket.into(),
             control: nix::cmsg_space!(TimeSpec, i32),
+            kernel: Connection::open().ok(),
         })
     }
 
@@ -272,7 +276,7 @@ impl PathSocket {
     ///
     /// An error concerns this datagram alone: no route, a full queue, or a cookie withheld.
     pub fn send(&self, datagram: &[u8], to: SocketAddr) -> io::Result<()> {
-        if !self.admits(datagram) {
+        if !self.admits(datagram, to) {
             return Err(io::ErrorKind::WouldBlock.into());
         }
         self.socket.send_to(datagram, to).map(|_| ())

@@ -86,13 +86,13 @@ impl Report {
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:<48}{:<25}", "attack", "")?;
+        write!(f, "{:<58}{:<25}", "attack", "")?;
         for name in &self.columns {
             write!(f, "{name:>14}")?;
         }
         writeln!(f, "{:>10}", "bound")?;
         for &attack in &self.attacks {
-            write!(f, "{:<48}{:<25}", attack.name(), attack.quantity())?;
+            write!(f, "{:<58}{:<25}", attack.name(), attack.quantity())?;
             for column in 0..self.columns.len() {
                 let outcome = self.outcomes.get(&(attack, column));
                 let text = outcome.map_or_else(|| "-".to_owned(), Outcome::to_string);

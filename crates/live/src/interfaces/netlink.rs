@@ -5,6 +5,7 @@
 //! (as routes removed with their interface), and drops notifications when the socket buffer is
 //! full. Neither reading nor listening needs privileges.
 
+use std::cell::RefCell;
 use std::io;
 use std::net::IpAddr;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -29,6 +30,7 @@ use super::network::Network;
 use decode::Decode;
 
 mod decode;
+mod next_hop;
 
 /// The receive buffer in bytes, larger than any datagram of a dump.
 const BUFFER: usize = 64 << 10;
@@ -136,32 +138,62 @@ pub(crate) fn set_alias(name: &str, alias: &str) -> io::Result<()> {
     exchange(request, NLM_F_ACK, |_, _| ())
 }
 
-/// Sends `request` to the kernel and passes each message of the answer, with its type, to `visit`.
+/// Sends `request` to the kernel on a connection of its own; see [`Connection::exchange`].
 fn exchange(
     request: RouteNetlinkMessage,
     flags: u16,
-    mut visit: impl FnMut(u16, &[u8]),
+    visit: impl FnMut(u16, &[u8]),
 ) -> io::Result<()> {
-    let mut header = NetlinkHeader::default();
-    header.flags = NLM_F_REQUEST | flags;
-    let mut request = NetlinkMessage::new(header, NetlinkPayload::from(request));
-    request.finalize();
-    let mut bytes = vec![0; request.buffer_len()];
-    request.serialize(&mut bytes);
-    let mut socket = Socket::new(NETLINK_ROUTE)?;
-    setsockopt(&socket, ReceiveTimeout, &TimeVal::seconds(RECEIVE_TIMEOUT))?;
-    socket.bind_auto()?;
-    // A connected socket receives from the kernel only.
-    socket.connect(&SocketAddr::new(0, 0))?;
-    socket.send(&bytes, 0)?;
-    let mut space = vec![0; BUFFER];
-    loop {
-        let len = match socket.recv(&mut &mut space[..], 0) {
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            received => received?,
-        };
-        if visit_all(&space[..len], &mut visit)? {
-            return Ok(());
+    Connection::open()?.exchange(request, flags, visit)
+}
+
+/// A connection to the kernel, in the network namespace of the thread that opened it.
+#[derive(Debug)]
+pub(crate) struct Connection {
+    socket: Socket,
+    /// One datagram of an answer. Its type also keeps two threads from mixing their answers.
+    space: RefCell<Vec<u8>>,
+}
+
+impl Connection {
+    pub(crate) fn open() -> io::Result<Self> {
+        let mut socket = Socket::new(NETLINK_ROUTE)?;
+        setsockopt(&socket, ReceiveTimeout, &TimeVal::seconds(RECEIVE_TIMEOUT))?;
+        socket.bind_auto()?;
+        // A connected socket receives from the kernel only.
+        socket.connect(&SocketAddr::new(0, 0))?;
+        Ok(Self {
+            socket,
+            space: RefCell::new(vec![0; BUFFER]),
+        })
+    }
+
+    /// Sends `request` and passes each message of the answer, with its type, to `visit`.
+    ///
+    /// # Errors
+    /// The kernel refuses the request, or does not answer.
+    fn exchange(
+        &self,
+        request: RouteNetlinkMessage,
+        flags: u16,
+        mut visit: impl FnMut(u16, &[u8]),
+    ) -> io::Result<()> {
+        let mut header = NetlinkHeader::default();
+        header.flags = NLM_F_REQUEST | flags;
+        let mut request = NetlinkMessage::new(header, NetlinkPayload::from(request));
+        request.finalize();
+        let mut bytes = vec![0; request.buffer_len()];
+        request.serialize(&mut bytes);
+        self.socket.send(&bytes, 0)?;
+        let mut space = self.space.borrow_mut();
+        loop {
+            let len = match self.socket.recv(&mut &mut space[..], 0) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                received => received?,
+            };
+            if visit_all(&space[..len], &mut visit)? {
+                return Ok(());
+            }
         }
     }
 }

@@ -36,8 +36,8 @@ pub struct PathStats {
     pub sent: Volume,
     /// Traffic received from anyone, IP headers included.
     pub received: Volume,
-    /// Datagrams that were not sent: the kernel had a full queue or no route; and cookies while half
-    /// of the send buffer was in use.
+    /// Datagrams that were not sent: the kernel had a full queue or no route; and cookies for unknown
+    /// hosts while half of the send buffer was in use.
     pub unsent: u64,
     /// Datagrams that the kernel dropped before they were read: those of strangers during a flood,
     /// and all while the buffer was full.

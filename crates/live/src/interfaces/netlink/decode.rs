@@ -9,6 +9,7 @@ use ipnet::IpNet;
 use netlink_packet_core::{NlaBuffer, NlasIterator};
 use netlink_packet_route::address::{AddressFlags, AddressHeader, AddressScope};
 use netlink_packet_route::link::{LinkFlags, LinkHeader};
+use netlink_packet_route::neighbour::{NeighbourHeader, NeighbourState};
 use netlink_packet_route::route::{RouteFlags, RouteHeader, RouteType};
 use nix::libc;
 
@@ -153,6 +154,28 @@ fn next_hops(mut value: &[u8]) -> Vec<u32> {
         value = value.get(next..).unwrap_or_default();
     }
     links
+}
+
+/// The interface index of the next hop of a route message, and the gateway's address if it is not
+/// the destination itself.
+pub(super) fn next_hop(message: &[u8]) -> Option<(u32, Option<IpAddr>)> {
+    let (mut link, mut gateway) = (None, None);
+    for attribute in attributes(message, ROUTE) {
+        let value = attribute.value();
+        match attribute.kind() {
+            libc::RTA_OIF => link = number(value),
+            libc::RTA_GATEWAY => gateway = ip(value),
+            // A gateway of the other family (`struct rtvia`): a family in two bytes, then an address.
+            libc::RTA_VIA => gateway = ip(value.get(2..)?),
+            _ => {}
+        }
+    }
+    Some((link?, gateway))
+}
+
+/// The state of the neighbour of a message.
+pub(super) fn neighbour_state(message: &[u8]) -> Option<NeighbourState> {
+    Some(NeighbourHeader::parse(message).ok()?.state)
 }
 
 fn text(value: &[u8]) -> String {

@@ -1,5 +1,5 @@
 use super::*;
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, Ipv6Addr};
 
 #[test]
 fn the_loopback_interface_is_read_with_its_address() {
@@ -51,6 +51,41 @@ fn a_refusal_of_the_kernel_is_an_error() {
     let error = exchange(request, NLM_F_ACK, |_, _| ()).unwrap_err();
     let refused = [libc::ENODEV, libc::EPERM];
     assert!(refused.contains(&error.raw_os_error().unwrap()), "{error}");
+}
+
+#[test]
+fn a_host_without_a_route_or_an_answer_is_unknown() {
+    let connection = Connection::open().unwrap();
+    let ip = |text: &str| text.parse::<IpAddr>().unwrap();
+    // TEST-NET-1 (RFC 5737) and the discard prefix (RFC 6666) belong to nobody.
+    for host in ["192.0.2.1", "100::1"] {
+        let beyond_no_interface = connection.is_next_hop_known(ip(host), Some(u32::MAX >> 1));
+        assert!(!beyond_no_interface, "{host}");
+    }
+}
+
+#[test]
+fn the_next_hop_of_a_route_is_its_gateway() {
+    let header = [0; 12];
+    let attribute = |kind: u16, value: &[u8]| {
+        let len = u16::try_from(4 + value.len()).unwrap();
+        let mut bytes = [len.to_ne_bytes(), kind.to_ne_bytes()].concat();
+        bytes.extend(value);
+        bytes.resize(bytes.len().next_multiple_of(4), 0);
+        bytes
+    };
+    let oif = attribute(libc::RTA_OIF, &3_u32.to_ne_bytes());
+    let next_hop = |more: &[u8]| decode::next_hop(&[&header[..], &oif, more].concat());
+    assert_eq!(next_hop(&[]), Some((3, None)));
+    let gateway = attribute(libc::RTA_GATEWAY, &[10, 1, 1, 2]);
+    assert_eq!(next_hop(&gateway), Some((3, Some([10, 1, 1, 2].into()))));
+    let family = u16::try_from(libc::AF_INET6).unwrap().to_ne_bytes();
+    let ip = Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0, 1);
+    let via = attribute(libc::RTA_VIA, &[&family[..], &ip.octets()].concat());
+    assert_eq!(next_hop(&via), Some((3, Some(ip.into()))));
+    let truncated = attribute(libc::RTA_VIA, &[2]);
+    assert_eq!(next_hop(&truncated), None);
+    assert_eq!(decode::next_hop(&header), None, "no interface");
 }
 
 /// A message of type `kind` without a payload but for an error code.
