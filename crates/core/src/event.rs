@@ -32,6 +32,8 @@ pub enum DropReason {
     /// It is missing at the receiver, and no repair would arrive before its deadline
     /// ([`crate::repair`]).
     PastDeadline,
+    /// The queues of all paths are full; what is ECN-capable is marked instead.
+    QueueFull,
 }
 
 /// An event of an endpoint.

@@ -120,6 +120,10 @@ pub struct DeliveryStats {
     pub queueing_ms: f64,
     /// The share of packets lost, 0 to 1.
     pub loss: f64,
+    /// The rate of packets that the path carries in bit/s, without the headers of the overlay;
+    /// absent before it was used beyond that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub capacity_bit_per_s: Option<u64>,
 }
 
 impl From<PathEstimate> for DeliveryStats {
@@ -128,6 +132,7 @@ impl From<PathEstimate> for DeliveryStats {
             one_way_ms: estimate.one_way.as_secs_f64() * 1e3,
             queueing_ms: estimate.queueing.as_secs_f64() * 1e3,
             loss: f64::from(estimate.loss) / 1e6,
+            capacity_bit_per_s: estimate.capacity.map(|rate| rate.0),
         }
     }
 }

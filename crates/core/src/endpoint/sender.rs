@@ -16,9 +16,11 @@ use crate::policy::{Action, Feedback, PathSet, Paths, PolicyConfig};
 use crate::repair::{Kept, Repair};
 use crate::time::Time;
 use outgoing::Outgoing;
+use paced::PacedQueues;
 use policy_state::{PathSwitch, PolicyState};
 
 mod outgoing;
+mod paced;
 mod policy_state;
 mod reported;
 
@@ -36,6 +38,8 @@ pub(super) struct Sender<P> {
     /// All configured paths, live or not.
     all: PathSet,
     repair: Option<Repair<P>>,
+    /// The packets that wait for their turn.
+    paced: PacedQueues,
     peer_reports: bool,
 }
 
@@ -68,6 +72,7 @@ impl<P: Payload> Sender<P> {
                 .policy
                 .repair()
                 .map(|repair| Repair::new(repair, config.paths, config.encapsulation)),
+            paced: PacedQueues::new(config.paths),
             peer_reports: true,
         }
     }
@@ -77,7 +82,7 @@ impl<P: Payload> Sender<P> {
         &mut self,
         now: Time,
         meta: &PacketMeta,
-        payload: P,
+        mut payload: P,
         out: &mut impl FnMut(Output<P>),
     ) {
         let paths = match self.sizes.carriers(self.outgoing.paths, meta) {
@@ -100,11 +105,16 @@ impl<P: Payload> Sender<P> {
         });
         self.act(now, requests, out);
         if plan.copies.is_empty() {
-            out(Output::Event(Event::Dropped {
-                reason: DropReason::NoPath,
-                len: meta.size,
-            }));
-            return;
+            let reason = if plan.is_congested {
+                DropReason::QueueFull
+            } else {
+                DropReason::NoPath
+            };
+            let len = meta.size;
+            return out(Output::Event(Event::Dropped { reason, len }));
+        }
+        if plan.is_congested {
+            payload.mark_ce();
         }
         let sequence = self.sequence;
         self.sequence += 1;
@@ -117,7 +127,7 @@ impl<P: Payload> Sender<P> {
                 meta,
                 payload,
             };
-            return self.send_reported(now, packet, plan.copies, out);
+            return self.pace(now, packet, &plan, out);
         }
         if let Some(liveness) = &mut self.liveness
             && liveness.on_carried(now, plan.copies)
@@ -275,6 +285,7 @@ impl<P: Payload> Sender<P> {
     pub(super) fn adjust(&mut self, now: Time, to: &Adjustment, out: &mut impl FnMut(Output<P>)) {
         let switched = self.policy.adjust(to.policy, to.probing.pair_interval);
         self.pair_len = to.probing.pair_len;
+        self.send_all_paced(now, out);
         self.adjust_repair(to.policy);
         match (&mut self.liveness, &to.liveness) {
             (Some(liveness), Some(config)) => liveness.adjust(now, config),
@@ -324,12 +335,14 @@ impl<P: Payload> Sender<P> {
                 requests.add(action);
             });
         self.act(now, requests, out);
+        self.send_paced(now, out);
         self.repair_losses(now, out);
     }
 
     /// The next deadline of the policy, the liveness monitor or repairs.
     pub(super) fn deadline(&self) -> Option<Deadline> {
-        let policy = Deadline::earlier(self.policy.current.deadline(), self.repair_deadline());
+        let repair = Deadline::earlier(self.repair_deadline(), self.paced.deadline());
+        let policy = Deadline::earlier(self.policy.current.deadline(), repair);
         Deadline::earlier(policy, self.monitor_deadline())
     }
 

@@ -307,10 +307,7 @@ impl PathPolicy for DelayCentric {
         for path in copies {
             self.paths[path.index()].send_data(now, self.acknowledges);
         }
-        Plan {
-            copies,
-            probes: PathSet::EMPTY,
-        }
+        Plan::copies(copies)
     }
 
     fn handle_feedback(&mut self, now: Time, feedback: Feedback, act: &mut dyn FnMut(Action)) {

@@ -1,8 +1,6 @@
 //! Copies on every path: of ACKs and control segments (PPD-TCP1), or of all packets (PPD-TCP2).
 
-use super::{
-    Action, CopiedPackets, PathPolicy, PathSet, Paths, Plan, PolicyContext, PolicyProperties,
-};
+use super::{Action, CopiedPackets, PathPolicy, Paths, Plan, PolicyContext, PolicyProperties};
 use crate::frame::PathId;
 use crate::packet::PacketMeta;
 use crate::time::Time;
@@ -47,10 +45,7 @@ impl PathPolicy for DuplicateAcks {
         } else {
             paths.usable.preferred_or_lowest(self.data_path)
         };
-        Plan {
-            copies,
-            probes: PathSet::EMPTY,
-        }
+        Plan::copies(copies)
     }
 
     fn active(&self) -> Option<PathId> {
@@ -76,9 +71,6 @@ impl DuplicateAll {
 
 impl PathPolicy for DuplicateAll {
     fn route(&mut self, _: Time, _: &PacketMeta, paths: &Paths, _: &mut dyn FnMut(Action)) -> Plan {
-        Plan {
-            copies: paths.copies,
-            probes: PathSet::EMPTY,
-        }
+        Plan::copies(paths.copies)
     }
 }

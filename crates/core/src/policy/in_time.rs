@@ -14,6 +14,12 @@
 //! that happens again soon. So a fade, which ends before it is noticed, moves nothing, random losses
 //! move nothing unless one path has fewer, and a congested path is left before it loses packets.
 //!
+//! **Several paths at once.** Where a path is used beyond its capacity, its rate is limited
+//! ([`crate::repair::PathRateController`]). A packet of media then goes where it arrives first, at
+//! once. Segments of TCP with data may wait in the endpoint: each goes to the path on which it will
+//! arrive first, after those that wait there, so that the segments of all paths arrive about in
+//! order. Where every path has a long queue, TCP is told by marks and drops.
+//!
 //! Paths without data are measured by heartbeats while data flows. A path that answers again may
 //! carry data before the hold of [`crate::liveness`] is over: this policy has holds of its own.
 
@@ -27,9 +33,14 @@ use super::{
 use crate::frame::{Epoch, PathId};
 use crate::hold::next_hold;
 use crate::machine::Deadline;
-use crate::packet::PacketMeta;
+use crate::packet::{Kind, PacketMeta};
 use crate::repair::{PathEstimate, RISING_QUEUE, RepairConfig};
 use crate::time::{Duration, Time};
+use load::Load;
+use signals::{CongestionSignals, Signal};
+
+mod load;
+mod signals;
 
 /// The delay that counts for a lost packet: a path that loses 1 % is as good as one that takes 4 ms
 /// longer.
@@ -47,6 +58,13 @@ const MIN_ESCAPE_INTERVAL: Duration = Duration::from_millis(100);
 /// The hold of a path that data left, at first and at most.
 const HOLD: Duration = Duration::from_secs(2);
 const MAX_HOLD: Duration = Duration::from_secs(60);
+/// A path with a longer backlog of packets that do not wait carries more than it can.
+const MAX_BACKLOG: Duration = Duration::from_millis(8);
+/// A path whose delay exceeds that of the fastest by more does not carry the same flow of TCP: less
+/// than the hold by which the receiver puts segments in order ([`crate::order::TCP_HOLD`]).
+const MAX_DIFFERENCE: Duration = Duration::from_millis(80);
+/// The delay of a path that is not known yet.
+const UNKNOWN: Duration = Duration::from_millis(500);
 /// The interval of heartbeats on paths without data.
 const PROBE_INTERVAL: Duration = Duration::from_millis(200);
 
@@ -63,6 +81,7 @@ pub struct InTime {
     better: Option<Candidate>,
     busy: bool,
     next_probes: Option<Time>,
+    signals: CongestionSignals,
 }
 
 /// A path as the policy sees it.
@@ -76,6 +95,7 @@ struct View {
     held_until: Time,
     /// The number of its next heartbeat.
     heartbeat: u64,
+    load: Load,
 }
 
 /// A path that is better than the active one.
@@ -108,6 +128,7 @@ impl InTime {
             better: None,
             busy: false,
             next_probes: None,
+            signals: CongestionSignals::default(),
         }
     }
 
@@ -189,6 +210,67 @@ impl InTime {
         }
     }
 
+    /// Sends a packet on `preferred`, or on the path with the earliest arrival if that carries more
+    /// than it can.
+    fn send_now(&mut self, now: Time, size: u32, preferred: PathId, paths: PathSet) -> Plan {
+        let is_full = self.view(preferred).load.backlog(now) > MAX_BACKLOG;
+        let earliest = |path: &PathId| {
+            let view = self.view(*path);
+            (view.is_silent, view.arrival(now))
+        };
+        let best = paths.into_iter().min_by_key(earliest);
+        let path = best.filter(|_| is_full).unwrap_or(preferred);
+        self.load(path, now, size, false);
+        Plan::copies(PathSet::only(path))
+    }
+
+    /// Lets a segment of TCP leave at the rate of the path on which it arrives first.
+    fn queue(&mut self, now: Time, meta: &PacketMeta, preferred: PathId, paths: PathSet) -> Plan {
+        let paths = self.similar(paths);
+        let arrival = |path: &PathId| {
+            let is_other = u64::from(*path != preferred);
+            self.view(*path).queued_arrival(now) + HYSTERESIS * is_other
+        };
+        let path = paths.into_iter().min_by_key(arrival).unwrap_or(preferred);
+        let wait = |path| self.view(path).load.wait(now);
+        let least = paths.into_iter().map(wait).min().unwrap_or_default();
+        let signal = self.signals.decide(now, least, meta.ecn.is_capable());
+        if signal == Some(Signal::Drop) {
+            return Plan {
+                is_congested: true,
+                ..Plan::default()
+            };
+        }
+        self.load(path, now, meta.size, true);
+        Plan {
+            may_wait: true,
+            is_congested: signal.is_some(),
+            ..Plan::copies(PathSet::only(path))
+        }
+    }
+
+    /// Those of `paths` that deliver, and not much later than the fastest.
+    fn similar(&self, paths: PathSet) -> PathSet {
+        let cost = |path: &PathId| {
+            let view = self.view(*path);
+            (view.is_silent, view.cost().unwrap_or(UNKNOWN))
+        };
+        let Some((is_silent, least)) = paths.into_iter().map(|path| cost(&path)).min() else {
+            return paths;
+        };
+        let most = (is_silent, least + MAX_DIFFERENCE);
+        paths
+            .into_iter()
+            .filter(|path| cost(path) <= most)
+            .collect()
+    }
+
+    fn load(&mut self, path: PathId, now: Time, size: u32, waits: bool) {
+        if let Some(view) = self.paths.get_mut(path.index()) {
+            view.load.add(now, size, waits);
+        }
+    }
+
     fn move_to(&mut self, now: Time, to: PathId, act: &mut dyn FnMut(Action)) {
         let from = core::mem::replace(&mut self.active, to);
         self.epoch = self.epoch.next();
@@ -217,6 +299,18 @@ impl View {
         Some(estimate.one_way + LOSS_COST.scale(u64::from(estimate.loss), 1_000_000))
     }
 
+    /// The time after which a packet that is sent now arrives, with the cost of losses.
+    fn arrival(&self, now: Time) -> Duration {
+        let queueing = self.estimate.map_or(Duration::ZERO, |known| known.queueing);
+        let beyond = Duration(self.load.backlog(now).0.saturating_sub(queueing.0));
+        self.cost().unwrap_or(UNKNOWN) + beyond
+    }
+
+    /// The time after which a packet that waits for its turn arrives, with the cost of losses.
+    fn queued_arrival(&self, now: Time) -> Duration {
+        self.cost().unwrap_or(UNKNOWN) + self.load.wait(now)
+    }
+
     fn is_congested(&self, now: Time) -> bool {
         self.queued_since.is_some_and(|since| now >= since + RISK)
     }
@@ -242,7 +336,7 @@ impl PathPolicy for InTime {
     fn route(
         &mut self,
         now: Time,
-        _: &PacketMeta,
+        meta: &PacketMeta,
         paths: &Paths,
         act: &mut dyn FnMut(Action),
     ) -> Plan {
@@ -251,9 +345,15 @@ impl PathPolicy for InTime {
             self.probe(now, act);
         }
         self.choose(now, paths, act);
-        Plan {
-            copies: paths.copies.preferred_or_lowest(self.active),
-            probes: PathSet::EMPTY,
+        let preferred = paths.copies.preferred_or_lowest(self.active);
+        let Some(preferred) = preferred.into_iter().next() else {
+            return Plan::copies(PathSet::EMPTY);
+        };
+        // Control segments and ACKs are small, and TCP waits for them.
+        if meta.kind == Kind::Data {
+            self.queue(now, meta, preferred, paths.copies)
+        } else {
+            self.send_now(now, meta.size, preferred, paths.copies)
         }
     }
 
@@ -261,6 +361,7 @@ impl PathPolicy for InTime {
         let Feedback::Measured {
             path,
             estimate,
+            rate,
             is_silent,
         } = feedback
         else {
@@ -268,6 +369,7 @@ impl PathPolicy for InTime {
         };
         if let Some(view) = self.paths.get_mut(path.index()) {
             view.update(now, estimate, is_silent);
+            view.load.set_rate(now, rate);
             self.is_new = true;
         }
     }

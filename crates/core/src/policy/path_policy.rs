@@ -6,6 +6,7 @@ use crate::machine::Deadline;
 use crate::packet::PacketMeta;
 use crate::repair::PathEstimate;
 use crate::time::{Duration, Time};
+use crate::units::Rate;
 
 /// The paths that carry one packet, and how.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -14,6 +15,25 @@ pub struct Plan {
     pub copies: PathSet,
     /// The paths that carry a probe instead of the packet.
     pub probes: PathSet,
+    /// Whether the packet waits in the endpoint until the packets before it have left, at the rate
+    /// of the path ([`PathPolicy`] and endpoint know the same).
+    pub may_wait: bool,
+    /// Whether the queues of the paths are long: the packet is marked, or dropped if no path
+    /// carries it.
+    pub is_congested: bool,
+}
+
+impl Plan {
+    /// Copies on `copies`, now.
+    #[must_use]
+    pub const fn copies(copies: PathSet) -> Self {
+        Self {
+            copies,
+            probes: PathSet::EMPTY,
+            may_wait: false,
+            is_congested: false,
+        }
+    }
 }
 
 /// The paths as a policy sees them.
@@ -64,6 +84,8 @@ pub enum Feedback {
         path: PathId,
         /// Its measured delay and losses.
         estimate: Option<PathEstimate>,
+        /// The rate at which packets may leave; `None` as long as no limit is known.
+        rate: Option<Rate>,
         /// Whether packets on it are missing, and nothing has arrived since.
         is_silent: bool,
     },

@@ -92,10 +92,7 @@ impl PathPolicy for ProbeAndSwitch {
         act: &mut dyn FnMut(Action),
     ) -> Plan {
         if Self::PROPERTIES.copies.includes(meta.kind) {
-            return Plan {
-                copies: paths.copies,
-                probes: PathSet::EMPTY,
-            };
+            return Plan::copies(paths.copies);
         }
         self.leave_unusable(*paths, act);
         self.start_session(now, *paths, act);
@@ -106,8 +103,8 @@ impl PathPolicy for ProbeAndSwitch {
             PathSet::EMPTY
         };
         Plan {
-            copies: paths.usable.preferred_or_lowest(self.active),
             probes,
+            ..Plan::copies(paths.usable.preferred_or_lowest(self.active))
         }
     }
 

@@ -195,10 +195,7 @@ impl RoundRobin {
 
 impl PathPolicy for RoundRobin {
     fn route(&mut self, _: Time, _: &PacketMeta, paths: &Paths, _: &mut dyn FnMut(Action)) -> Plan {
-        Plan {
-            copies: (self.next(paths.usable)).map_or(PathSet::EMPTY, PathSet::only),
-            probes: PathSet::EMPTY,
-        }
+        Plan::copies((self.next(paths.usable)).map_or(PathSet::EMPTY, PathSet::only))
     }
 }
 

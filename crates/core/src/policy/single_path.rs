@@ -175,10 +175,7 @@ impl PathPolicy for SinglePath {
         if self.leaving.is_some() {
             self.choose(now, paths.alive, act);
         }
-        Plan {
-            copies: paths.usable.preferred_or_lowest(self.path),
-            probes: PathSet::EMPTY,
-        }
+        Plan::copies(paths.usable.preferred_or_lowest(self.path))
     }
 
     fn handle_feedback(&mut self, _: Time, feedback: Feedback, _: &mut dyn FnMut(Action)) {

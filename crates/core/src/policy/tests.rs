@@ -104,7 +104,10 @@ fn each_policy_routes_each_kind_of_packet_on_three_paths() {
     ];
     for (config, kind, copies, probes) in golden {
         let mut policy = config.build(context(3));
-        let expected = Plan { copies, probes };
+        let expected = Plan {
+            probes,
+            ..Plan::copies(copies)
+        };
         assert_eq!(
             plan(policy.as_mut(), kind, 3),
             expected,
@@ -255,10 +258,7 @@ fn a_packet_too_long_for_the_active_path_takes_another_and_leaves_it_active() {
         let long = data_over(policy.as_mut(), others);
         // Probes would compare the other paths, and a switch to the best of them would leave a
         // better one.
-        let expected = Plan {
-            copies: PathSet::only(PathId(1)),
-            probes: PathSet::EMPTY,
-        };
+        let expected = Plan::copies(PathSet::only(PathId(1)));
         assert_eq!(long, expected, "{config:?}");
         let short = data_over(policy.as_mut(), PathSet::first(3));
         assert_eq!(short.copies, first, "{config:?}");

@@ -12,6 +12,7 @@ use super::report::{PathArrival, Report};
 use crate::estimate::{Macd, Minimum, RoundTrip};
 use crate::frame::PathId;
 use crate::time::{Duration, Time};
+use crate::units::Rate;
 
 /// The gain of the average loss, as a divisor.
 const LOSS_GAIN: f64 = 256.0;
@@ -63,6 +64,9 @@ pub struct PathEstimate {
     pub is_rising: bool,
     /// Lost packets, in millionths.
     pub loss: u32,
+    /// The rate of packets that the path carries, without the headers of the overlay; `None` before
+    /// it was used beyond that.
+    pub capacity: Option<Rate>,
 }
 
 impl Estimates {
@@ -172,6 +176,7 @@ impl Estimates {
             queueing: span(above),
             is_rising: trend > 0,
             loss,
+            capacity: None,
         })
     }
 
@@ -221,6 +226,13 @@ impl Estimates {
         let growth = span(i64::try_from(path.trend.trend()).unwrap_or(0)) * 2;
         let margin = i64::try_from((margin + growth).0).unwrap_or(i64::MAX);
         difference(made, sent) >= delay.saturating_add(margin)
+    }
+
+    /// Whether a frame that was sent at `sent` on `path` was due before the newest report was made.
+    #[must_use]
+    pub(super) fn was_reported(&self, path: PathId, sent: Time) -> bool {
+        let made = self.last_made;
+        made.is_some_and(|made| self.was_due(path, sent, Duration::ZERO, made))
     }
 
     fn forward(&self, path: PathId) -> Option<&Forward> {

@@ -2,6 +2,7 @@
 
 use alloc::collections::VecDeque;
 
+use super::sender::Kept;
 use crate::frame::{Epoch, PathId};
 use crate::packet::PacketMeta;
 use crate::policy::PathSet;
@@ -40,9 +41,23 @@ pub(super) struct KeptPacket<P> {
     pub(super) payload: P,
 }
 
+impl<P: Clone> KeptPacket<P> {
+    /// A copy with its sequence number.
+    pub(super) fn numbered(&self, sequence: u64) -> Kept<P> {
+        Kept {
+            sequence,
+            epoch: self.epoch,
+            meta: self.meta,
+            payload: self.payload.clone(),
+        }
+    }
+}
+
 /// The state of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
+    /// It waits for its first transmission.
+    Queued,
     /// At least one transmission may still arrive.
     InFlight,
     /// All transmissions are missing, and a repair waits for the budget.
@@ -60,11 +75,12 @@ pub(super) struct Transmission {
 }
 
 impl<P> Entry<P> {
-    pub(super) fn new(deadline: Time, packet: KeptPacket<P>) -> Self {
+    /// A packet that waits for its first transmission.
+    pub(super) fn queued(packet: KeptPacket<P>) -> Self {
         Self {
             packet: Some(packet),
-            deadline,
-            state: State::InFlight,
+            deadline: Time::MAX,
+            state: State::Queued,
             transmissions: [Transmission::default(); MAX_TRANSMISSIONS],
             count: 0,
             repairs: 0,
@@ -128,6 +144,18 @@ impl<P> Outstanding<P> {
         }
         debug_assert_eq!(sequence, self.end());
         self.entries.push_back(entry);
+    }
+
+    /// Packet `sequence`, if it is kept.
+    pub(super) fn get(&self, sequence: u64) -> Option<&Entry<P>> {
+        let index = usize::try_from(sequence.checked_sub(self.first)?).ok()?;
+        self.entries.get(index)
+    }
+
+    /// Packet `sequence`, if it is kept.
+    pub(super) fn get_mut(&mut self, sequence: u64) -> Option<&mut Entry<P>> {
+        let index = usize::try_from(sequence.checked_sub(self.first)?).ok()?;
+        self.entries.get_mut(index)
     }
 
     /// Forgets the oldest packet; returns its state.

@@ -6,7 +6,8 @@ use alloc::vec::Vec;
 use super::budget::Budget;
 use super::config::RepairConfig;
 use super::estimates::{Estimates, PathEstimate};
-use super::outstanding::{Entry, KeptPacket, Outstanding, State, Transmission};
+use super::outstanding::{Entry, KeptPacket, Outstanding, State};
+use super::rate::PathRate;
 use super::report::Report;
 use super::statistics::RepairStatistics;
 use crate::frame::{Encapsulation, Epoch, PathId, Payload};
@@ -14,6 +15,9 @@ use crate::machine::Deadline;
 use crate::packet::PacketMeta;
 use crate::policy::PathSet;
 use crate::time::{Duration, Time};
+use crate::units::Rate;
+
+mod missing;
 
 /// A packet that a report does not contain is missing this long after it was due.
 pub const MARGIN: Duration = Duration::from_millis(5);
@@ -43,6 +47,7 @@ pub struct Repair<P> {
     encapsulation: Encapsulation,
     budget: Budget,
     estimates: Estimates,
+    rates: Vec<PathRate>,
     outstanding: Outstanding<P>,
     /// The number of packets that wait for the budget.
     waiting: u32,
@@ -107,6 +112,7 @@ impl<P: Payload> Repair<P> {
             encapsulation,
             budget: Budget::new(config.redundancy),
             estimates: Estimates::new(paths),
+            rates: vec![PathRate::default(); usize::from(paths)],
             outstanding: Outstanding::default(),
             waiting: 0,
             misses: vec![Misses::default(); usize::from(paths)],
@@ -126,6 +132,7 @@ impl<P: Payload> Repair<P> {
     pub fn on_peer_restarted(&mut self) {
         self.newest_report = None;
         self.estimates.restart();
+        self.rates.iter_mut().for_each(PathRate::restart);
         self.misses.fill(Misses::default());
     }
 
@@ -147,10 +154,21 @@ impl<P: Payload> Repair<P> {
         MAX_KEPT
     }
 
-    /// The measured delay and losses of `path`.
+    /// The measured delay, losses and capacity of `path`.
     #[must_use]
     pub fn estimate(&self, path: PathId) -> Option<PathEstimate> {
-        self.estimates.path(path)
+        let capacity = self.rates.get(path.index())?.capacity();
+        let estimate = self.estimates.path(path)?;
+        Some(PathEstimate {
+            capacity,
+            ..estimate
+        })
+    }
+
+    /// The rate at which packets may leave on `path` at `now`; `None` as long as no limit is known.
+    #[must_use]
+    pub fn rate(&self, now: Time, path: PathId) -> Option<Rate> {
+        self.rates.get(path.index())?.rate(now)
     }
 
     /// Whether packets on `path` have been missing since the last arrival on it.
@@ -210,12 +228,15 @@ impl<P: Payload> Repair<P> {
         Some(self.estimates.feedback_time(path)? + again)
     }
 
-    /// Keeps a packet that is sent for the first time, on `paths`.
+    /// Keeps a packet that is sent for the first time now, on `paths`.
     pub fn on_sent(&mut self, now: Time, packet: Kept<P>, paths: PathSet) {
-        let size = packet.meta.size + self.encapsulation.data;
-        self.budget.earn(now, size);
-        self.statistics.packets += 1;
-        self.statistics.packet_bytes += u64::from(size);
+        let sequence = packet.sequence;
+        self.enqueue(packet);
+        self.depart(now, sequence, paths);
+    }
+
+    /// Keeps a packet that will be sent for the first time later, with [`depart`](Self::depart).
+    pub fn enqueue(&mut self, packet: Kept<P>) {
         // Packets in between were sent to a peer that did not report.
         let follows = packet.sequence == self.outstanding.end();
         while self.outstanding.len() >= MAX_KEPT || (!follows && self.outstanding.len() > 0) {
@@ -227,11 +248,37 @@ impl<P: Payload> Repair<P> {
             epoch: packet.epoch,
             payload: packet.payload,
         };
-        let mut entry = Entry::new(now + self.config.deadline, content);
+        self.outstanding
+            .push(packet.sequence, Entry::queued(content));
+    }
+
+    /// Sends packet `sequence` for the first time, on `paths`; returns whether it is still kept.
+    pub fn depart(&mut self, now: Time, sequence: u64, paths: PathSet) -> bool {
+        let deadline = now + self.config.deadline;
+        let Some(entry) = self.outstanding.get_mut(sequence) else {
+            return false;
+        };
+        let Some(packet) = &entry.packet else {
+            return false;
+        };
+        let size = packet.meta.size + self.encapsulation.data;
+        entry.deadline = deadline;
+        entry.state = State::InFlight;
         entry.transmit(now, paths);
+        self.budget.earn(now, size);
+        self.statistics.packets += 1;
+        self.statistics.packet_bytes += u64::from(size);
         let timeouts = paths.into_iter().map(|path| self.timeout(path));
         self.schedule(now + timeouts.max().unwrap_or_default());
-        self.outstanding.push(packet.sequence, entry);
+        true
+    }
+
+    /// Packet `sequence`, if it waits for its first transmission.
+    #[must_use]
+    pub fn queued(&self, sequence: u64) -> Option<Kept<P>> {
+        let entry = self.outstanding.get(sequence)?;
+        let packet = entry.packet.as_ref()?;
+        (entry.state == State::Queued).then(|| packet.numbered(sequence))
     }
 
     /// Handles report `number`, which the receiver made at `made` by its clock. `usable` returns the
@@ -258,8 +305,22 @@ impl<P: Payload> Repair<P> {
             }
         }
         self.find_missing(now, Some((made, report)));
+        self.measure_rates(now, made, report);
         self.repair(now, usable, out);
         self.outstanding.expire(now);
+    }
+
+    fn measure_rates(&mut self, now: Time, made: Time, report: &Report) {
+        for arrival in &report.paths {
+            let path = arrival.path;
+            let estimate = self.estimates.path(path);
+            let feedback_time = self.estimates.feedback_time(path);
+            if let (Some(estimate), Some(feedback_time), Some(rate)) =
+                (estimate, feedback_time, self.rates.get_mut(path.index()))
+            {
+                rate.on_arrival(now, made - arrival.age, estimate.queueing, feedback_time);
+            }
+        }
     }
 
     /// Sends again what is missing because no report has covered it, or what waited for the budget.
@@ -280,82 +341,6 @@ impl<P: Payload> Repair<P> {
     #[must_use]
     pub fn deadline(&self) -> Option<Deadline> {
         self.check.map(|at| Deadline { at, why: "repair" })
-    }
-
-    /// Ends what has arrived by the report, and finds what is missing.
-    fn find_missing(&mut self, now: Time, report: Option<(Time, &Report)>) {
-        self.check = None;
-        let mut outstanding = core::mem::take(&mut self.outstanding);
-        for (sequence, entry) in outstanding.iter_mut() {
-            if entry.state == State::Done {
-                continue;
-            }
-            if report.is_some_and(|(_, report)| report.has(sequence)) {
-                self.waiting -= u32::from(entry.state == State::Missing);
-                if let [only] = entry.transmissions() {
-                    self.estimates.on_outcome(only.path, false);
-                }
-                entry.end();
-                continue;
-            }
-            if entry.state == State::InFlight {
-                self.find_missing_transmissions(now, entry, report.map(|(made, _)| made));
-            }
-        }
-        self.outstanding = outstanding;
-        for misses in &mut self.misses {
-            if core::mem::take(&mut misses.burst) >= BURST {
-                misses.burst_end = now + AFTER_BURST;
-            }
-        }
-    }
-
-    /// Finds the transmissions of a packet that are missing.
-    fn find_missing_transmissions(&mut self, now: Time, entry: &mut Entry<P>, made: Option<Time>) {
-        let mut in_flight = false;
-        for index in 0..entry.transmissions().len() {
-            let Transmission {
-                path,
-                sent,
-                is_missing,
-            } = entry.transmissions()[index];
-            if is_missing {
-                continue;
-            }
-            let estimates = &self.estimates;
-            let timeout = sent + self.timeout(path);
-            let is_lost = now >= timeout
-                || made.is_some_and(|made| {
-                    estimates.is_overtaken(path, sent)
-                        || estimates.was_due(path, sent, MARGIN, made)
-                });
-            if !is_lost {
-                in_flight = true;
-                self.schedule(timeout);
-                continue;
-            }
-            entry.transmissions_mut()[index].is_missing = true;
-            self.estimates.on_outcome(path, true);
-            self.count_miss(path, sent);
-        }
-        if !in_flight {
-            entry.state = State::Missing;
-            self.waiting += 1;
-        }
-    }
-
-    fn count_miss(&mut self, path: PathId, sent: Time) {
-        let is_silent = self.estimates.is_silent_since(path, sent);
-        let Some(misses) = self.misses.get_mut(path.index()) else {
-            return;
-        };
-        misses.burst += 1;
-        if is_silent {
-            if misses.count == 0 {
-                misses.since = sent;
-            }
-            misses.count += 1;
-        }
     }
 
     /// Sends missing packets again, those with the earliest deadline first, as far as the budget
@@ -386,12 +371,7 @@ impl<P: Payload> Repair<P> {
             let Some(paths) = self.afford(paths, size) else {
                 break;
             };
-            let packet = Kept {
-                sequence,
-                epoch: packet.epoch,
-                meta: packet.meta,
-                payload: packet.payload.clone(),
-            };
+            let packet = packet.numbered(sequence);
             entry.transmit(now, paths);
             entry.repairs += 1;
             entry.state = State::InFlight;

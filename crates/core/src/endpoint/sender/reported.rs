@@ -158,6 +158,7 @@ impl<P: Payload> Sender<P> {
             let feedback = Feedback::Measured {
                 path,
                 estimate: repair.estimate(path),
+                rate: repair.rate(now, path),
                 is_silent: repair.is_silent(path),
             };
             self.on_feedback(now, feedback, out);
@@ -166,7 +167,7 @@ impl<P: Payload> Sender<P> {
 }
 
 /// The paths that can carry a packet: those that are live, or answer again.
-fn carriers(sizes: &Discovery, outgoing: &Outgoing, meta: &PacketMeta) -> PathSet {
+pub(super) fn carriers(sizes: &Discovery, outgoing: &Outgoing, meta: &PacketMeta) -> PathSet {
     let carriers = sizes.carriers(outgoing.paths, meta);
     carriers.map_or(PathSet::EMPTY, |paths| paths.copies)
 }
@@ -188,7 +189,7 @@ fn perform<P: Payload>(
     }
 }
 
-fn transmit<P: Payload>(
+pub(super) fn transmit<P: Payload>(
     outgoing: &Outgoing,
     now: Time,
     packet: Kept<P>,

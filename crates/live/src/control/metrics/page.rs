@@ -305,7 +305,16 @@ fn delivery(page: &mut Page<'_>, paths: &[PathStats]) -> fmt::Result {
         "path_packet_loss_ratio",
         "Share of packets lost, from the peer's reports.",
     )
-    .samples(of(|delivery| delivery.loss))
+    .samples(of(|delivery| delivery.loss))?;
+    let capacities = paths.iter().filter_map(|path| {
+        let capacity = path.delivery.as_ref()?.capacity_bit_per_s?;
+        Some((vec![("path", &*path.name)], capacity as f64 / 8.0))
+    });
+    page.gauge(
+        "path_capacity_bytes_per_second",
+        "What the path carries of packets, measured while it was used beyond that.",
+    )
+    .samples(capacities)
 }
 
 fn repairs(page: &mut Page<'_>, stats: &Stats) -> fmt::Result {

@@ -1,4 +1,4 @@
-//! Two endpoints with the policy `in-time` over simulated paths: a stream of 5 Mbit/s in one direction.
+//! Two endpoints with the policy `in-time` over simulated paths, and a stream in one direction.
 
 use alloc::collections::{BTreeMap, BinaryHeap};
 use core::cmp::Reverse;
@@ -8,9 +8,12 @@ use crate::frame::OVER_IPV4;
 use crate::liveness::LivenessConfig;
 use crate::repair::RepairStatistics;
 use crate::rng::Stream;
+use crate::units::{Bytes, Rate};
 
-/// The interval of packets.
+/// The interval of packets of a stream of 5 Mbit/s.
 const INTERVAL: Duration = Duration::from_micros(2105);
+/// The longest queue of a path of limited rate.
+const MAX_QUEUE: Duration = Duration::from_millis(250);
 /// The bytes of media in a packet, and those of the IP packet.
 const MEDIA: u64 = 1316;
 const PACKET: u32 = 1344;
@@ -25,6 +28,10 @@ pub(super) struct TestPath {
     pub(super) queue: fn(Time) -> Option<Duration>,
     /// The maximum of a random delay, which may reorder.
     pub(super) jitter: Duration,
+    /// The rate from the first endpoint to the second; `None` for any.
+    pub(super) rate: Option<Rate>,
+    /// The time at which all frames have left the queue for it.
+    free: Time,
     last_arrival: Time,
 }
 
@@ -35,8 +42,33 @@ impl TestPath {
             loses,
             queue: |_| Some(Duration::ZERO),
             jitter: Duration::ZERO,
+            rate: None,
+            free: Time::ZERO,
             last_arrival: Time::ZERO,
         }
+    }
+}
+
+impl TestPath {
+    /// A path without losses whose rate is limited.
+    pub(super) fn limited(delay: u64, rate: Rate) -> Self {
+        Self {
+            rate: Some(rate),
+            ..Self::new(delay, |_, _| false)
+        }
+    }
+
+    /// The time that a frame of `len` bytes spends in the queue and in transmission; `None` if the
+    /// queue is full.
+    fn queue(&mut self, now: Time, len: u32) -> Option<Duration> {
+        let Some(rate) = self.rate else {
+            return (self.queue)(now);
+        };
+        if self.free.since(now) > MAX_QUEUE {
+            return None;
+        }
+        self.free = self.free.max(now) + rate.transmission_time(Bytes(len.into()));
+        Some(self.free.since(now))
     }
 }
 
@@ -77,6 +109,11 @@ pub(super) struct Network {
     pub(super) arrived: Vec<Option<Time>>,
     /// Bytes on the wire, by kind.
     pub(super) bytes: BTreeMap<FrameKind, u64>,
+    /// The packets that the first endpoint dropped when they came.
+    pub(super) dropped: Vec<usize>,
+    /// The packets of the stream: their kind and interval.
+    pub(super) kind: Kind,
+    pub(super) interval: Duration,
     now: Time,
 }
 
@@ -104,6 +141,9 @@ impl Network {
             sent: Vec::new(),
             arrived: Vec::new(),
             bytes: BTreeMap::new(),
+            dropped: Vec::new(),
+            kind: Kind::Opaque,
+            interval: INTERVAL,
             now: Time::ZERO,
         }
     }
@@ -127,6 +167,10 @@ impl Network {
                 Output::Event(Event::FrameOut { kind, len, .. }) => {
                     *self.bytes.entry(kind).or_default() += u64::from(len);
                 }
+                Output::Event(Event::Dropped {
+                    reason: DropReason::QueueFull,
+                    ..
+                }) => self.dropped.push(self.sent.len() - 1),
                 Output::Event(_) | Output::Refused { .. } => {}
             }
         }
@@ -139,11 +183,12 @@ impl Network {
 
     fn transmit(&mut self, from: usize, frame: Frame<Packet>) {
         let path = &mut self.paths[frame.path.index()];
+        let len = Encapsulation::deployed(OVER_IPV4).size(&frame.body);
         if (path.loses)(&mut self.stream, self.now) {
             return;
         }
         let queue = if from == 0 {
-            (path.queue)(self.now)
+            path.queue(self.now, len)
         } else {
             Some(Duration::ZERO)
         };
@@ -196,10 +241,10 @@ impl Network {
             let number = u32::try_from(self.sent.len()).unwrap();
             self.sent.push(next);
             self.arrived.push(None);
-            let meta = meta(Kind::Opaque, PACKET);
+            let meta = meta(self.kind, PACKET);
             let payload = Packet(number, PACKET as usize);
             self.wake(0, Wake::Input(Input::Packet { meta, payload }));
-            next += INTERVAL;
+            next += self.interval;
         }
         self.run(end + MS * 3000);
         self
@@ -221,6 +266,14 @@ impl Network {
             arrived.is_none_or(|arrived| arrived.since(**sent) > deadline)
         });
         late.count() as f64 / self.sent.len() as f64
+    }
+
+    /// The times at which the packets were sent that got lost between the endpoints.
+    pub(super) fn lost(&self) -> impl Iterator<Item = Time> {
+        let all = self.sent.iter().zip(&self.arrived).enumerate();
+        let lost = all
+            .filter(|(number, (_, arrived))| arrived.is_none() && !self.dropped.contains(number));
+        lost.map(|(_, (sent, _))| *sent)
     }
 
     /// Bytes on the wire over bytes of media.

@@ -97,6 +97,7 @@ fn stats() -> Stats {
             one_way_ms: 20.0,
             queueing_ms: 1.0,
             loss: 0.01,
+            capacity_bit_per_s: Some(4_000_000),
         }),
         ..PathStats::default()
     };
@@ -209,6 +210,11 @@ fn the_page_is_valid_and_in_base_units() {
         ("path_one_way_delay_seconds", "{path=\"lte\"}", 0.02),
         ("path_queueing_delay_seconds", "{path=\"lte\"}", 0.001),
         ("path_packet_loss_ratio", "{path=\"lte\"}", 0.01),
+        (
+            "path_capacity_bytes_per_second",
+            "{path=\"lte\"}",
+            500_000.0,
+        ),
         ("transmissions_total", "{kind=\"first\"}", 100.0),
         ("transmissions_total", "{kind=\"copy\"}", 2.0),
         ("transmission_bytes_total", "{kind=\"repair\"}", 3500.0),

@@ -1,0 +1,99 @@
+//! More than one path carries: the stream is spread over both.
+
+use super::network::{Network, TestPath};
+use super::*;
+use crate::units::Rate;
+
+const MBIT: Rate = Rate::from_mbits(1);
+
+fn limited(rates: [u64; 2]) -> alloc::vec::Vec<TestPath> {
+    let [first, second] = rates.map(|rate| Rate(MBIT.0 * rate));
+    alloc::vec![TestPath::limited(20, first), TestPath::limited(30, second)]
+}
+
+/// A stream of `kbits` of packets of 1344 bytes.
+fn interval(kbits: u64) -> Duration {
+    Duration(1344 * 8 * 1_000_000 / kbits)
+}
+
+/// A media stream of 6 Mbit/s over two paths of 4 Mbit/s, each of which would lose a third of it.
+#[test]
+fn media_uses_both_paths_if_one_does_not_carry_it() {
+    let mut network = Network::new(policy(200, 10), limited([4, 4]), 1);
+    network.interval = interval(6000);
+    network.stream(30);
+    assert!(network.dropped.is_empty());
+    let late = network.late(MS * 200);
+    std::println!(
+        "6 Mbit/s over 2 x 4: {:.3} % later than 200 ms; p99.9 {}; {:?}",
+        late * 100.0,
+        network.tail(1000),
+        network.statistics()
+    );
+    assert!(late <= 0.002, "{late}");
+    assert!(network.tail(1000) <= MS * 100, "{}", network.tail(1000));
+    for path in [FIRST, SECOND] {
+        let estimate = network.ends[0].path_estimate(path).unwrap();
+        // Of the 4 Mbit/s, packets have 1344 of 1404 bytes.
+        let known = estimate.capacity.unwrap().as_f64() / 1e6;
+        assert!((3.2..4.0).contains(&known), "{path:?}: {known} Mbit/s");
+    }
+}
+
+/// A stream within the capacity of one path stays on it.
+#[test]
+fn media_stays_on_a_path_that_carries_it() {
+    let mut network = Network::new(policy(200, 10), limited([8, 8]), 1);
+    network.interval = interval(6000);
+    network.stream(10);
+    assert_eq!(network.ends[0].switches(), 0);
+    assert!(network.tail(1000) <= MS * 25, "{}", network.tail(1000));
+}
+
+/// Segments of TCP at more than both paths carry wait in the endpoint and not in the network, whose
+/// queues stay short, and the excess is dropped before it is sent.
+#[test]
+fn segments_leave_at_the_rates_of_the_paths() {
+    for rates in [[10, 10], [16, 4]] {
+        let mut network = Network::new(policy(200, 10), limited(rates), 1);
+        network.kind = Kind::Data;
+        network.interval = interval(24_000);
+        network.stream(30);
+        let arrived = network.arrived.iter().flatten().count() as f64;
+        let share = arrived / network.sent.len() as f64;
+        let goodput = share * 24.0;
+        std::println!("24 Mbit/s over {rates:?}: {goodput:.2} Mbit/s");
+        // 19.1 without the headers of the overlay.
+        assert!(goodput > 20.0 * 0.9, "{rates:?}: {goodput} Mbit/s");
+        // Before the capacities are known, more is sent than the queues of the paths hold.
+        let lost = network.lost().filter(|sent| *sent > at(2000)).count();
+        assert_eq!(lost, 0, "{rates:?}: lost in the network");
+        for path in [FIRST, SECOND] {
+            let queueing = network.ends[0].path_estimate(path).unwrap().queueing;
+            assert!(queueing < MS * 20, "{rates:?} {path:?}: {queueing}");
+        }
+    }
+}
+
+/// Segments keep their order on each path, also when a path fails on which some wait.
+#[test]
+fn what_waits_for_a_path_that_fails_leaves_on_another() {
+    let fails = |_: &mut Stream, now: Time| now >= at(5000) && now < at(8000);
+    let mut paths = limited([10, 10]);
+    paths[1].loses = fails;
+    let mut network = Network::new(policy(200, 10), paths, 1);
+    network.kind = Kind::Data;
+    network.interval = interval(24_000);
+    network.stream(10);
+    let while_failed = network
+        .sent
+        .iter()
+        .zip(&network.arrived)
+        .filter(|(sent, arrived)| (at(5500)..at(8000)).contains(*sent) && arrived.is_some());
+    let goodput = while_failed.count() as f64 * 1344.0 * 8.0 / 2.5e6;
+    assert!(goodput > 9.0, "{goodput} Mbit/s on the other path");
+    let lost = network.lost().filter(|sent| *sent > at(2000)).count();
+    // What was on the way, and what a tenth of the bytes does not repair.
+    assert!(lost < 400, "{lost}");
+    assert_eq!(network.ends[0].buffered(), 0, "nothing waits at the end");
+}

@@ -1,0 +1,92 @@
+//! The detection of missing packets ([`crate::repair`]).
+
+use super::{AFTER_BURST, BURST, MARGIN, Repair};
+use crate::frame::{PathId, Payload};
+use crate::repair::outstanding::{Entry, State, Transmission};
+use crate::repair::report::Report;
+use crate::time::Time;
+
+impl<P: Payload> Repair<P> {
+    /// Ends what has arrived by the report, and finds what is missing.
+    pub(super) fn find_missing(&mut self, now: Time, report: Option<(Time, &Report)>) {
+        self.check = None;
+        let mut outstanding = core::mem::take(&mut self.outstanding);
+        for (sequence, entry) in outstanding.iter_mut() {
+            if entry.state == State::Done {
+                continue;
+            }
+            if report.is_some_and(|(_, report)| report.has(sequence)) {
+                self.waiting -= u32::from(entry.state == State::Missing);
+                if let [only] = entry.transmissions() {
+                    self.estimates.on_outcome(only.path, false);
+                    let size = entry.packet.as_ref().map_or(0, |packet| packet.meta.size);
+                    if let Some(rate) = self.rates.get_mut(only.path.index()) {
+                        rate.add(size);
+                    }
+                }
+                entry.end();
+                continue;
+            }
+            if entry.state == State::InFlight {
+                self.find_missing_transmissions(now, entry, report.map(|(made, _)| made));
+            }
+        }
+        self.outstanding = outstanding;
+        for misses in &mut self.misses {
+            if core::mem::take(&mut misses.burst) >= BURST {
+                misses.burst_end = now + AFTER_BURST;
+            }
+        }
+    }
+
+    /// Finds the transmissions of a packet that are missing.
+    fn find_missing_transmissions(&mut self, now: Time, entry: &mut Entry<P>, made: Option<Time>) {
+        let mut in_flight = false;
+        for index in 0..entry.transmissions().len() {
+            let Transmission {
+                path,
+                sent,
+                is_missing,
+            } = entry.transmissions()[index];
+            if is_missing {
+                continue;
+            }
+            let estimates = &self.estimates;
+            let timeout = sent + self.timeout(path);
+            let is_lost = now >= timeout
+                || made.is_some_and(|made| {
+                    estimates.is_overtaken(path, sent)
+                        || estimates.was_due(path, sent, MARGIN, made)
+                });
+            if !is_lost {
+                in_flight = true;
+                self.schedule(timeout);
+                continue;
+            }
+            entry.transmissions_mut()[index].is_missing = true;
+            // A report that is late or lost is no sign against the path.
+            if self.estimates.was_reported(path, sent) {
+                self.estimates.on_outcome(path, true);
+                self.count_miss(path, sent);
+            }
+        }
+        if !in_flight {
+            entry.state = State::Missing;
+            self.waiting += 1;
+        }
+    }
+
+    fn count_miss(&mut self, path: PathId, sent: Time) {
+        let is_silent = self.estimates.is_silent_since(path, sent);
+        let Some(misses) = self.misses.get_mut(path.index()) else {
+            return;
+        };
+        misses.burst += 1;
+        if is_silent {
+            if misses.count == 0 {
+                misses.since = sent;
+            }
+            misses.count += 1;
+        }
+    }
+}
