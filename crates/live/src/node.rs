@@ -32,9 +32,9 @@ mod io;
 mod management;
 mod path_log;
 mod paths;
-mod peer_timestamp;
 mod session_log;
 mod setup;
+mod state_file;
 mod statistics;
 
 use std::path::PathBuf;
@@ -61,7 +61,7 @@ use io::events::EventFile;
 use io::sockets::{self, OpenedPaths};
 use paths::silence_detector::SilenceDetector;
 use paths::{Paths, TunMtu};
-use peer_timestamp::PeerTimestampFile;
+use state_file::{PeerState, StateFile};
 
 /// Output files of a run, and its time zero.
 #[derive(Clone, Debug, Default)]
@@ -71,7 +71,8 @@ pub struct Options {
     pub events: Option<PathBuf>,
     /// The file of counters ([`Stats`]), replaced each second and at the end.
     pub stats: Option<PathBuf>,
-    /// The file that keeps the timestamp of the peer's newest initiation for the next run.
+    /// The file that keeps the timestamp of the peer's newest initiation, and its learned
+    /// addresses, for the next run.
     pub state: Option<PathBuf>,
     /// The file that records the inputs and outputs of the endpoint ([`crate::recording`]).
     pub record: Option<PathBuf>,
@@ -123,9 +124,9 @@ impl Node {
         let events = events.transpose()?;
         let stats = options.stats.as_deref().map(setup::stats_writer);
         let stats = stats.transpose()?;
-        let peer_timestamp = options.state.as_deref().map(|path| {
+        let state_file = options.state.as_deref().map(|path| {
             let wall_clock = clock.wall_at_zero().saturating_add(clock.now().0);
-            PeerTimestampFile::open(path, config.peer.public_key, wall_clock)
+            StateFile::open(path, config.peer.public_key, wall_clock)
         });
         let endpoint = config.endpoint();
         let recorder = options.record.as_deref();
@@ -141,11 +142,11 @@ impl Node {
         // With an MTU of the TUN device above those of the paths, IP fragments and reassembles
         // datagrams.
         let max_datagram = longest.max(usize::from(mtu) + packet_overhead(true));
+        let former = state_file.as_ref().map(StateFile::kept).cloned();
+        let former: PeerState = former.unwrap_or_default();
         let session = SessionConfig {
             preshared_key,
-            peer_timestamp: peer_timestamp
-                .as_ref()
-                .map_or(0, PeerTimestampFile::timestamp),
+            peer_timestamp: former.timestamp,
             ..setup::session(config, private_key, max_datagram, clock)
         };
         let mut tunnel = setup::tunnel(config, &endpoint, &session)?;
@@ -174,12 +175,10 @@ impl Node {
         let is_configured = config.node.tun.mtu.is_some();
         paths.set_tun_mtu(TunMtu { mtu, is_configured });
         let io = NodeIo::new(BatchedTun::new(tun, offload), paths, events);
-        let files = OutputFiles {
-            stats,
-            peer_timestamp,
-        };
+        let files = OutputFiles { stats, state_file };
         let mut handler = NodeEventHandler::new(tunnel, io, files, driver.watcher(), clock);
         handler.set_mtu_discovery(clock.now(), config.discovers_mtu())?;
+        handler.set_former_addresses(clock.now(), &former.addresses)?;
         let control_thread = control::start(
             config,
             options.file.clone(),

@@ -214,7 +214,7 @@ impl PathSocket {
         self.mtu = mtu;
     }
 
-    fn is_v4(&self) -> bool {
+    pub(crate) fn is_v4(&self) -> bool {
         self.headers == OVER_IPV4
     }
 

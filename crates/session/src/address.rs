@@ -81,6 +81,12 @@ impl<A: Copy + PartialEq> PeerAddress<A> {
         self.address
     }
 
+    /// The address of the peer, if it is learned rather than configured.
+    #[must_use]
+    pub fn if_learned(&self) -> Option<A> {
+        self.address.filter(|_| self.learns)
+    }
+
     /// The destination of `reply`, which answers an unauthenticated datagram from `source`: the
     /// configured address, or otherwise the source.
     ///
@@ -153,6 +159,7 @@ mod tests {
         assert!(!peer.update(1));
         assert!(peer.update(2));
         assert_eq!(peer.get(), Some(2));
+        assert_eq!(peer.if_learned(), Some(2));
     }
 
     #[test]
@@ -160,6 +167,7 @@ mod tests {
         let mut peer = PeerAddress::configured(Some(1));
         assert!(!peer.update(2));
         assert_eq!(peer.get(), Some(1));
+        assert_eq!(peer.if_learned(), None);
         assert_eq!(peer.reply_to(2, &RESPONDS), Some(1));
         assert_eq!(peer.reply_to(2, &GIVES_COOKIE), None);
         assert_eq!(peer.reply_to(1, &GIVES_COOKIE), Some(1));

@@ -66,6 +66,51 @@ fn nodes_with_a_preshared_key_connect_and_keep_the_peers_timestamp() {
     assert!(!log.contains("--state"), "{log}");
 }
 
+/// A node that only learns the peer's address otherwise waits until the peer notices the restart,
+/// which takes it ten seconds.
+#[test]
+fn a_restarted_node_reaches_its_peer_at_the_kept_addresses() {
+    let Some(testbed) = Testbed::new() else {
+        return;
+    };
+    let (file, kept) = (&testbed.files.b, testbed.files.path("b.json"));
+    for link in ["1", "2"] {
+        edit(file, &format!("remote = \"10.1.{link}.1:7001\"\n"), "");
+    }
+    let _a = testbed.start_a();
+    let b = Node::start_with(&testbed.b, file, &["--state".as_ref(), kept.as_ref()]);
+    await_status(file, is_up);
+    let addresses = || {
+        let text = fs::read_to_string(&kept).unwrap_or_default();
+        let state: Value = serde_json::from_str(&text).unwrap_or_default();
+        state["addresses"].clone()
+    };
+    let all = serde_json::json!({ "uplink1": "10.1.1.1:7001", "uplink2": "10.1.2.1:7001" });
+    let are_kept = (0..100).any(|_| {
+        std::thread::sleep(Duration::from_millis(100));
+        addresses() == all
+    });
+    assert!(are_kept, "{}", addresses());
+    drop(b);
+    // Without them: the log names what is missing.
+    let b = testbed.start_b();
+    let log = await_log(file, "does not know the peer's address", 2);
+    assert!(
+        log.contains("`remote`") && log.contains("`--state FILE`"),
+        "{log}"
+    );
+    assert!(!log.contains("compare the keys"), "{log}");
+    drop(b);
+    let _b = Node::start_with(&testbed.b, file, &["--state".as_ref(), kept.as_ref()]);
+    let is_early = (0..40).any(|_| {
+        std::thread::sleep(Duration::from_millis(100));
+        let log = fs::read_to_string(log_of(file)).unwrap();
+        log.contains("session established")
+    });
+    assert!(is_early, "not within 4 s");
+    await_status(file, is_up);
+}
+
 #[test]
 fn different_preshared_keys_are_logged_as_the_cause() {
     let Some(testbed) = Testbed::new() else {

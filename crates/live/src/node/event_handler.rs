@@ -1,6 +1,8 @@
 //! A node as the drive loop sees it.
 
+use std::collections::BTreeMap;
 use std::io;
+use std::net::SocketAddr;
 
 use polypath_core::machine::Deadline;
 use polypath_core::time::{Duration, Time};
@@ -10,7 +12,7 @@ use serde_json::Value;
 use super::driver::{CatchUpDriver, Progress};
 use super::io::NodeIo;
 use super::management::{COMMANDS, Management};
-use super::peer_timestamp::PeerTimestampFile;
+use super::state_file::{PeerState, StateFile};
 use super::statistics::{Statistics, status_line};
 use crate::clock::{Clock, next_second};
 use crate::control::commands::Command;
@@ -32,7 +34,7 @@ const TURN_WITH_OFFLOAD: usize = 64;
 #[derive(Debug, Default)]
 pub(super) struct OutputFiles {
     pub(super) stats: Option<SnapshotWriter<Stats>>,
-    pub(super) peer_timestamp: Option<PeerTimestampFile>,
+    pub(super) state_file: Option<StateFile>,
 }
 
 /// A tunnel and its descriptors.
@@ -90,8 +92,9 @@ impl NodeEventHandler {
         if let Some(writer) = &mut self.files.stats {
             writer.finish(stats.clone());
         }
-        if let Some(file) = &mut self.files.peer_timestamp {
-            file.finish(self.driver.machine().peer_timestamp());
+        let of_peer = self.peer_state();
+        if let Some(file) = &mut self.files.state_file {
+            file.finish(of_peer);
         }
         finished.map(|()| stats)
     }
@@ -102,6 +105,28 @@ impl NodeEventHandler {
             self.driver.handle_input(now, input, &mut self.io)?;
         }
         Ok(())
+    }
+
+    /// Sends to the peer at `addresses` of an earlier run, by the name of the path, until it sends
+    /// from others; paths with another `remote` do not use them.
+    pub(super) fn set_former_addresses(
+        &mut self,
+        now: Time,
+        addresses: &BTreeMap<String, SocketAddr>,
+    ) -> io::Result<()> {
+        for path in self.io.paths.set_former_addresses(addresses) {
+            let input = Input::PeerAddressKnown(path);
+            self.driver.handle_input(now, input, &mut self.io)?;
+        }
+        Ok(())
+    }
+
+    /// The state of the peer for the next run.
+    fn peer_state(&self) -> PeerState {
+        PeerState {
+            timestamp: self.driver.machine().peer_timestamp(),
+            addresses: self.io.paths.learned_addresses(),
+        }
     }
 
     fn count(&self, now: Time) -> Stats {
@@ -124,8 +149,9 @@ impl NodeEventHandler {
         if let Some(writer) = &self.files.stats {
             let _ = writer.submit(stats);
         }
-        if let Some(file) = &mut self.files.peer_timestamp {
-            file.keep(self.driver.machine().peer_timestamp());
+        let of_peer = self.peer_state();
+        if let Some(file) = &mut self.files.state_file {
+            file.keep(of_peer);
         }
     }
 

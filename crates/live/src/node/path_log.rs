@@ -4,6 +4,7 @@ use std::io;
 use std::net::SocketAddr;
 
 use polypath_core::time::{Duration, Time};
+use polypath_session::event::Reject;
 
 use super::paths::silence_detector::SilenceChange;
 use crate::stats::PathStats;
@@ -20,6 +21,8 @@ pub(super) struct PathLog {
     misplaced_in_a_row: u32,
     /// Whether it is logged that the paths of the nodes differ in order.
     is_misplaced: bool,
+    /// Whether every rejected datagram was sealed with keys that this node does not have.
+    lacks_keys_only: bool,
 }
 
 impl PathLog {
@@ -29,7 +32,13 @@ impl PathLog {
             relay_answered: has_relay.then_some(false),
             misplaced_in_a_row: 0,
             is_misplaced: false,
+            lacks_keys_only: true,
         }
+    }
+
+    /// Records the reason for which a datagram was rejected.
+    pub(super) fn rejected(&mut self, reason: Reject) {
+        self.lacks_keys_only &= reason == Reject::UnknownIndex;
     }
 
     /// Whether the path goes through a relay.
@@ -76,6 +85,16 @@ impl PathLog {
             return;
         }
         let (name, received) = (&path.name, path.received.packets);
+        if received > 0 && remote.is_none() && self.lacks_keys_only {
+            tracing::warn!(
+                path = name,
+                received,
+                "datagrams of an earlier session arrive here, and this node does not know the peer's address, \
+                 to start a new one: it waits until the peer does, up to 10 s after this node's start. Give the \
+                 path a `remote`, or run the node with `--state FILE`, which keeps the address over restarts"
+            );
+            return;
+        }
         if received > 0 && self.relay_answered != Some(true) {
             let from = if self.has_relay() { "relay" } else { "peer" };
             tracing::warn!(

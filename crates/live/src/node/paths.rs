@@ -9,6 +9,7 @@ mod path_mtu;
 mod retired_sockets;
 pub(super) mod silence_detector;
 
+use std::collections::BTreeMap;
 use std::io;
 use std::net::SocketAddr;
 
@@ -237,6 +238,30 @@ impl Paths {
         for path in &self.all {
             path.log.unanswered(&path.stats, path.remote.get());
         }
+    }
+
+    /// Sends to the peer at `addresses`, by the name of the path, on paths whose address is
+    /// unknown, until it sends from others; returns these paths.
+    pub(super) fn set_former_addresses(
+        &mut self,
+        addresses: &BTreeMap<String, SocketAddr>,
+    ) -> Vec<PathId> {
+        let paths = (0..).map(PathId).zip(&mut self.all);
+        let set = paths.filter_map(|(id, path)| {
+            let address = addresses.get(&path.stats.name)?;
+            path.set_former_address(*address).then_some(id)
+        });
+        set.collect()
+    }
+
+    /// The addresses of the peer that the file does not state, by the name of the path.
+    pub(super) fn learned_addresses(&self) -> BTreeMap<String, SocketAddr> {
+        let paths = self.all.iter();
+        let learned = paths.filter_map(|path| {
+            let address = path.remote.if_learned()?;
+            Some((path.stats.name.clone(), address))
+        });
+        learned.collect()
     }
 
     /// The name of a path.

@@ -10,11 +10,13 @@ use super::Paths;
 use crate::udp::filter::Admitted;
 
 impl Paths {
-    /// Counts a datagram from `source` that was rejected for `reason`.
+    /// Counts a datagram from `source` that was rejected for `reason`, and notes it for the log.
     pub(in crate::node) fn reject(&mut self, path: PathId, source: SocketAddr, reason: Reject) {
-        if let Some(path) = self.all.get_mut(path.index())
-            && path.remote.get() != Some(source)
-        {
+        let Some(path) = self.all.get_mut(path.index()) else {
+            return;
+        };
+        path.log.rejected(reason);
+        if path.remote.get() != Some(source) {
             path.flood.count(reason);
         }
     }

@@ -117,6 +117,17 @@ impl Path {
         self.stats.too_long += sent.too_long as u64;
     }
 
+    /// Sends to the peer at its `address` in an earlier run until it sends from another; returns
+    /// whether the address is used: not if one is known, or if it is of another family.
+    pub(super) fn set_former_address(&mut self, address: SocketAddr) -> bool {
+        if self.remote.get().is_some() || self.socket.is_v4() != address.is_ipv4() {
+            return false;
+        }
+        self.remote = PeerAddress::learned(Some(address));
+        self.stats.remote = Some(address);
+        true
+    }
+
     /// Handles an authentic datagram of the peer from `source`, which is its address unless the
     /// file states one.
     pub(super) fn authenticated(&mut self, source: SocketAddr) {

@@ -1,0 +1,346 @@
+//! The state of the peer that a node keeps in a file for the next run: the timestamp of the newest
+//! initiation, and the addresses that were learned.
+//!
+//! A node that restarts has otherwise no memory of initiations, and answers a replayed one. The
+//! answer has no effect, but it costs two Diffie-Hellman operations and a budget that the peer may
+//! need. And without the peer's address it cannot start a handshake, but waits until the peer
+//! notices the restart, which takes it ten seconds. A file that cannot be read or written does not
+//! stop the node.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, Read};
+use std::net::SocketAddr;
+use std::path::Path;
+
+use polypath_session::key::PublicKey;
+use polypath_session::session::usable_timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::output_file::{Kind, kind_of};
+use crate::snapshot::{Messages, SnapshotFile, SnapshotWriter};
+
+/// The version of the file.
+const VERSION: u32 = 1;
+/// The most bytes that are read: more than the addresses of 64 paths with long names.
+const MAX_LEN: u64 = 64 << 10;
+/// The consequence of a file that cannot be written, with the remedy.
+const UNWRITABLE: &str = "the node continues, but after a restart it answers replayed handshakes, and waits for \
+                          the peer to start a handshake where it has no `remote`; let the user that the node runs \
+                          as create files in this directory, which must exist";
+
+const MESSAGES: Messages = Messages {
+    option: "--state",
+    content: "state of the peer",
+    on_failure: "the node continues, and retries when its peer has a new handshake or address; let the user that \
+                 it runs as create files in this directory, and check that the disk is not full",
+};
+
+/// The state of the peer that the next run can use.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct PeerState {
+    /// The timestamp of its newest initiation, in nanoseconds since 1970; 0 if there is none.
+    pub(super) timestamp: u64,
+    /// The learned addresses, by the name of the path.
+    #[serde(default)]
+    pub(super) addresses: BTreeMap<String, SocketAddr>,
+}
+
+/// The content of the file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct State {
+    version: u32,
+    /// The peer's public key.
+    peer: String,
+    #[serde(flatten)]
+    kept: PeerState,
+}
+
+/// The reason why a kept state is not used.
+#[derive(Debug, thiserror::Error)]
+enum StateError {
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    #[error("not a regular file")]
+    NotRegular,
+    #[error("not a state file: {0}")]
+    Malformed(#[from] serde_json::Error),
+    #[error("it has version {0}, and this program reads {VERSION}")]
+    Version(u32),
+    #[error("it belongs to another peer")]
+    OtherPeer,
+    #[error("its time is more than a day ahead of this machine's clock")]
+    Ahead,
+}
+
+impl StateError {
+    /// The correction.
+    const fn remedy(&self) -> &'static str {
+        match self {
+            Self::Io(_) => "let the user that the node runs as read and write it",
+            Self::NotRegular => "name a regular file, or one that does not exist",
+            Self::Malformed(_) | Self::Version(_) => {
+                "nothing to do if it is an old state file: the node replaces it; else name another file"
+            }
+            Self::OtherPeer => {
+                "nothing to do if this node has a new peer: the node replaces it; else give each node a file of its own"
+            }
+            Self::Ahead => {
+                "set this machine's clock if it is behind; else nothing to do: the node replaces the time"
+            }
+        }
+    }
+}
+
+/// A file that keeps the state of the peer.
+#[derive(Debug)]
+pub(super) struct StateFile {
+    peer: PublicKey,
+    /// The state in the file, or on its way there.
+    kept: PeerState,
+    /// Whether the file contains a state, or will.
+    has_content: bool,
+    writer: Option<SnapshotWriter<State>>,
+}
+
+impl StateFile {
+    /// Reads the state of `peer` from the file `path`, if it has one, and prepares the file for the
+    /// next. The wall clock shows `wall_clock`, in nanoseconds since 1970.
+    pub(super) fn open(path: &Path, peer: PublicKey, wall_clock: u64) -> Self {
+        let warn = |error: StateError, lacks: &str| {
+            let (path, remedy) = (path.display(), error.remedy());
+            tracing::warn!("--state {path}: {error}; the node starts without {lacks}; {remedy}");
+        };
+        let mut kept = read(path, peer).unwrap_or_else(|error| {
+            warn(error, "the state of its peer");
+            PeerState::default()
+        });
+        kept.timestamp = usable_timestamp(kept.timestamp, wall_clock).unwrap_or_else(|| {
+            warn(StateError::Ahead, "the timestamp of its peer");
+            0
+        });
+        let opened = SnapshotFile::new(path).map(SnapshotFile::durable);
+        let writer = opened.and_then(|file| SnapshotWriter::start(file, MESSAGES));
+        if let Err(error) = &writer {
+            tracing::warn!("--state {}: {error}; {UNWRITABLE}", path.display());
+        }
+        Self {
+            peer,
+            has_content: kept != PeerState::default(),
+            kept,
+            writer: writer.ok(),
+        }
+    }
+
+    /// The kept state.
+    pub(super) fn kept(&self) -> &PeerState {
+        &self.kept
+    }
+
+    /// Keeps the newer timestamp and the addresses of `state` if they differ; never blocks.
+    pub(super) fn keep(&mut self, state: PeerState) {
+        let state = self.newer(state);
+        if state != self.kept
+            && let Some(writer) = &self.writer
+            && writer.submit(self.content(state.clone()))
+        {
+            self.kept = state;
+            self.has_content = true;
+        }
+    }
+
+    /// Keeps the last `state` and waits until it is written or given up.
+    pub(super) fn finish(&mut self, state: PeerState) {
+        let last = self.newer(state);
+        if last == PeerState::default() && !self.has_content {
+            return;
+        }
+        let content = self.content(last);
+        if let Some(writer) = &mut self.writer {
+            writer.finish(content);
+        }
+    }
+
+    /// `state`, but never an older timestamp.
+    fn newer(&self, state: PeerState) -> PeerState {
+        PeerState {
+            timestamp: state.timestamp.max(self.kept.timestamp),
+            ..state
+        }
+    }
+
+    fn content(&self, kept: PeerState) -> State {
+        State {
+            version: VERSION,
+            peer: self.peer.to_string(),
+            kept,
+        }
+    }
+}
+
+/// The state in the file; the default if there is no file.
+fn read(path: &Path, peer: PublicKey) -> Result<PeerState, StateError> {
+    // Opening a FIFO would wait for its writer.
+    if kind_of(path)? != Kind::File {
+        return Err(StateError::NotRegular);
+    }
+    let file = match File::open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(PeerState::default()),
+        file => file?,
+    };
+    let mut text = Vec::new();
+    file.take(MAX_LEN).read_to_end(&mut text)?;
+    let state: State = serde_json::from_slice(&text)?;
+    if state.version != VERSION {
+        return Err(StateError::Version(state.version));
+    }
+    if state.peer != peer.to_string() {
+        return Err(StateError::OtherPeer);
+    }
+    Ok(state.kept)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nix::sys::stat::Mode;
+    use nix::unistd::mkfifo;
+    use polypath_core::rng::Seed;
+    use polypath_session::key::PrivateKey;
+    use std::fs;
+
+    const WALL: u64 = 1_790_000_000_000_000_000;
+
+    fn peer(name: &str) -> PublicKey {
+        let stream = &mut Seed(1).stream(name);
+        PrivateKey::generate(stream).unwrap().public()
+    }
+
+    /// A state without addresses.
+    fn at(timestamp: u64) -> PeerState {
+        PeerState {
+            timestamp,
+            ..PeerState::default()
+        }
+    }
+
+    /// The addresses of a path `lte`.
+    fn address(text: &str) -> BTreeMap<String, SocketAddr> {
+        [("lte".to_owned(), text.parse().unwrap())].into()
+    }
+
+    #[test]
+    fn the_newest_timestamp_is_kept_for_the_next_run() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("state.json");
+        let open = |peer| StateFile::open(&path, peer, WALL);
+        let mut file = open(peer("b"));
+        assert_eq!(file.kept().timestamp, 0);
+        file.finish(at(0));
+        assert!(!path.exists(), "nothing to keep");
+        let mut file = open(peer("b"));
+        file.keep(at(WALL + 5));
+        file.finish(at(WALL + 9));
+        assert_eq!(open(peer("b")).kept().timestamp, WALL + 9);
+        let mut file = open(peer("b"));
+        file.keep(at(7));
+        file.finish(at(8));
+        assert_eq!(
+            open(peer("b")).kept().timestamp,
+            WALL + 9,
+            "never an older one"
+        );
+        assert_eq!(open(peer("c")).kept().timestamp, 0, "of another peer");
+    }
+
+    #[test]
+    fn a_timestamp_that_a_wrong_clock_caused_is_not_used() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("state.json");
+        let open = || StateFile::open(&path, peer("b"), WALL);
+        let day = 86_400_000_000_000;
+        for (ahead, used) in [(day, true), (day + 1, false)] {
+            let timestamp = WALL + ahead;
+            StateFile::open(&path, peer("b"), u64::MAX).finish(at(timestamp));
+            assert_eq!(open().kept().timestamp, if used { timestamp } else { 0 });
+        }
+        let mut file = open();
+        file.finish(at(WALL));
+        assert_eq!(open().kept().timestamp, WALL, "the next one replaces it");
+    }
+
+    #[test]
+    fn the_last_addresses_are_kept_for_the_next_run() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("state.json");
+        let open = |peer| StateFile::open(&path, peer, WALL);
+        let state = |text| PeerState {
+            timestamp: 0,
+            addresses: address(text),
+        };
+        let mut file = open(peer("b"));
+        file.keep(state("192.0.2.1:7001"));
+        file.finish(state("[2001:db8::1]:7001"));
+        assert_eq!(open(peer("b")).kept(), &state("[2001:db8::1]:7001"));
+        assert_eq!(open(peer("c")).kept(), &PeerState::default());
+        // An address that is configured now, and learned no longer.
+        let mut file = open(peer("b"));
+        file.keep(PeerState::default());
+        file.finish(PeerState::default());
+        assert_eq!(open(peer("b")).kept(), &PeerState::default());
+    }
+
+    #[test]
+    fn a_file_without_addresses_of_an_older_version_is_read() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("state.json");
+        let text = format!(
+            r#"{{"version":1,"peer":"{}","timestamp":{WALL}}}"#,
+            peer("b")
+        );
+        fs::write(&path, text).unwrap();
+        assert_eq!(StateFile::open(&path, peer("b"), WALL).kept(), &at(WALL));
+    }
+
+    #[test]
+    fn a_wrong_clock_does_not_cost_the_addresses() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("state.json");
+        let state = PeerState {
+            timestamp: u64::MAX,
+            addresses: address("192.0.2.1:7001"),
+        };
+        StateFile::open(&path, peer("b"), u64::MAX).finish(state.clone());
+        let file = StateFile::open(&path, peer("b"), WALL);
+        assert_eq!(file.kept().timestamp, 0);
+        assert_eq!(file.kept().addresses, state.addresses);
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_read_or_written_stops_nothing() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("state.json");
+        for text in [
+            "",
+            "{",
+            "[relay]",
+            r#"{"version":2,"peer":"","timestamp":1}"#,
+        ] {
+            fs::write(&path, text).unwrap();
+            let mut file = StateFile::open(&path, peer("b"), WALL);
+            assert_eq!(file.kept().timestamp, 0, "{text}");
+            file.finish(at(5));
+            let reopened = StateFile::open(&path, peer("b"), WALL);
+            assert_eq!(reopened.kept().timestamp, 5, "{text}");
+        }
+        let nowhere = directory.path().join("none/state.json");
+        let fifo = directory.path().join("fifo");
+        mkfifo(&fifo, Mode::S_IRWXU).unwrap();
+        for path in [directory.path(), &nowhere, &fifo] {
+            let mut file = StateFile::open(path, peer("b"), WALL);
+            file.keep(at(5));
+            file.finish(at(6));
+            assert_eq!(file.kept().timestamp, 0);
+        }
+    }
+}
