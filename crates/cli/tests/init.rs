@@ -50,6 +50,7 @@ fn the_files_are_valid_and_the_keys_private() {
     for command in [
         "scp -p nodes/b.toml nodes/b.key root@203.0.113.7:/etc/polypath/\n",
         "polypath check /etc/polypath/a.toml && polypath node /etc/polypath/a.toml\n",
+        "mkdir -p /var/lib/polypath && polypath node /etc/polypath/b.toml --state /var/lib/polypath/b.json\n",
         "polypath relay /etc/polypath/relay.toml\n",
         "polypath status pp0\n",
     ] {

@@ -24,6 +24,8 @@ const DEFAULT_PATHS: usize = 2;
 const RELAY_PORT: u16 = 7101;
 /// The directory of the files on each machine: that of the system's services.
 const DIRECTORY: &str = "/etc/polypath";
+/// The directory of the state files: that of the system's services.
+const STATE_DIRECTORY: &str = "/var/lib/polypath";
 
 /// One of the two nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -199,12 +201,20 @@ impl Plan {
             let target = quoted(&format!("root@{machine}:{DIRECTORY}/"));
             on("here", format!("scp -p {} {target}", files.join(" ")))
         };
+        // Node b learns the addresses of its peer, and needs them after a restart.
+        let learns = |name: &str| {
+            let b = self.name(Side::B);
+            name == b && self.paths.iter().any(|path| path.relay.is_none())
+        };
         let start = |(name, command, _): &(&str, &str, String)| {
             let file = format!("{DIRECTORY}/{name}.toml");
-            on(
-                name,
-                format!("polypath check {file} && polypath {command} {file}"),
-            )
+            let run = if learns(name) {
+                let state = format!("{STATE_DIRECTORY}/{name}.json");
+                format!("mkdir -p {STATE_DIRECTORY} && polypath {command} {file} --state {state}")
+            } else {
+                format!("polypath {command} {file}")
+            };
+            on(name, format!("polypath check {file} && {run}"))
         };
         let mut commands: Vec<NextCommand> = owners.iter().map(copy).collect();
         commands.extend(owners.iter().map(start));

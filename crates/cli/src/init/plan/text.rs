@@ -116,7 +116,7 @@ fn path(lines: &mut Lines, path: &PathPlan, side: Side, keys: &PublicKeys) {
         _ if side == Side::A => {
             lines.string("remote", path.b, "where the peer receives this path");
         }
-        _ => lines.comment("no `remote`: it is learned from the peer, and followed through NATs"),
+        _ => lines.comment("no `remote`: it is learned from the peer, followed through NATs, and kept by `--state`"),
     }
 }
 
