@@ -12,7 +12,6 @@ use polypath_live::config::relay::RelayFile;
 use polypath_live::keys::{self, KeyError};
 use polypath_live::recording::{Reader, RecordingError, RecordingHeader};
 use polypath_scenario::{Experiment, check_trace};
-use polypath_session::key::PrivateKey;
 use polypath_session::record::Replay;
 use polypath_sim::network::{NoPayload, build, build_graph};
 use serde_json::{Value, json};
@@ -164,7 +163,10 @@ fn check_as(kind: FileKind, path: &Path, file: InputFile) -> Result<Usage, Strin
     let mut commands = kind.commands();
     match kind {
         FileKind::Recording => check_recording(path, &file)?,
-        FileKind::Key => check_key(path, &file)?,
+        FileKind::Key => check_key(path, &file, keys::load, keys::parse)?,
+        FileKind::PresharedKey => {
+            check_key(path, &file, keys::load_preshared, keys::parse_preshared)?;
+        }
         FileKind::Capture | FileKind::Json | FileKind::Html | FileKind::Csv => {
             return Err(format!("no command reads {name}; {}", kind.remedy(&name)));
         }
@@ -232,16 +234,19 @@ fn check_key_of<K>(path: &Path, key: &str, loaded: Result<K, KeyError>) -> Resul
     loaded.map_err(|error| format!("{path}: `{key}`: {error}"))
 }
 
-fn check_key(path: &Path, file: &InputFile) -> Result<(), String> {
-    if path.is_file() {
-        return keys::load(path)
-            .map(drop)
-            .map_err(|error| error.to_string());
-    }
-    // A descriptor that was read already.
-    let text = String::from_utf8_lossy(file.bytes().unwrap_or_default());
-    let key = text.parse::<PrivateKey>().map(drop);
-    key.map_err(|error| format!("{}: {error}", path.display()))
+fn check_key<K>(
+    path: &Path,
+    file: &InputFile,
+    load: fn(&Path) -> Result<K, KeyError>,
+    parse: fn(&Path, &[u8]) -> Result<K, KeyError>,
+) -> Result<(), String> {
+    let key = if path.is_file() {
+        load(path)
+    } else {
+        // A descriptor that was read already.
+        parse(path, file.bytes().unwrap_or_default())
+    };
+    key.map(drop).map_err(|error| error.to_string())
 }
 
 /// Reads all lines of a recording; whether a replay takes the same decisions is for `replay`.

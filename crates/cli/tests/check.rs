@@ -56,6 +56,7 @@ fn invalid_files_have_all_problems_and_exit_code_2() {
     write("cut.recording", b"{\"recording\":4,\"software\":\"x\"}\n");
     write("both.toml", b"[node]\n[relay]\n");
     write("rates", b"1\n2\n1\n");
+    write("ab.psk", b"# polypath pre-shared key\n\nshort\n");
     let locla = node
         .lines()
         .position(|line| line.starts_with("local"))
@@ -100,6 +101,11 @@ fn invalid_files_have_all_problems_and_exit_code_2() {
             "both.toml",
             "unknown kind",
             &["keys of a node file and of a relay file"],
+        ),
+        (
+            "ab.psk",
+            "a pre-shared key file",
+            &["ab.psk:3: not the key: ", "`polypath key --preshared`"],
         ),
         (
             "rates",

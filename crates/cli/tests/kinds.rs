@@ -20,7 +20,7 @@ const COMMANDS: [(&[&str], &[&str]); 8] = [
 ];
 
 /// The files, each with its kind and the command that reads it.
-const FILES: [(&str, &str, &str); 9] = [
+const FILES: [(&str, &str, &str); 10] = [
     (
         "transfers.toml",
         "a scenario of transfers",
@@ -53,6 +53,7 @@ const FILES: [(&str, &str, &str); 9] = [
         "a key file",
         "print its public key with: polypath key --public",
     ),
+    ("ab.psk", "a pre-shared key file", "preshared_key_file = \""),
     (
         "out.pcapng",
         "a packet capture",
@@ -79,13 +80,11 @@ fn write_files(folder: &Path) {
     )
     .unwrap();
     fs::write(folder.join("out.pcapng"), b"\x0a\x0d\x0d\x0a\x1c\0\0\0").unwrap();
-    printed(
-        &polypath()
-            .arg("key")
-            .arg(folder.join("a.key"))
-            .output()
-            .unwrap(),
-    );
+    for options in [&["key", "a.key"][..], &["key", "--preshared", "ab.psk"]] {
+        let mut command = polypath();
+        command.current_dir(folder).args(options);
+        printed(&command.output().unwrap());
+    }
 }
 
 #[test]

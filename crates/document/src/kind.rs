@@ -31,6 +31,8 @@ pub enum FileKind {
     Recording,
     /// A private key.
     Key,
+    /// A key that two nodes have in common.
+    PresharedKey,
     /// A packet capture (pcap or pcapng).
     Capture,
     /// A recorded rate or recorded traffic, which a scenario names.
@@ -105,6 +107,10 @@ const COMMON: [&str; 7] = ["name", "path", "schema", "seed", "sweep", "tcp", "ti
 /// The number of unknown keys that may be misspelt; a foreign file can have any number.
 const MAX_FOREIGN: usize = 1000;
 
+/// The start of the first line of a file of a pre-shared key, which otherwise looks like a private
+/// key. Files without it remain valid.
+pub const PRESHARED_KEY_HEADING: &str = "# polypath pre-shared key";
+
 /// The start of HTML pages.
 const DOCTYPE: &str = "<!doctype html";
 
@@ -130,6 +136,7 @@ impl FileKind {
             Self::Claims => "a ledger of claims",
             Self::Recording => "a recording of a node",
             Self::Key => "a key file",
+            Self::PresharedKey => "a pre-shared key file",
             Self::Capture => "a packet capture",
             Self::Trace => "a trace",
             Self::Json => "a JSON document",
@@ -150,6 +157,7 @@ impl FileKind {
             Self::Claims => "claims",
             Self::Recording => "recording",
             Self::Key => "key",
+            Self::PresharedKey => "preshared-key",
             Self::Capture => "capture",
             Self::Trace => "trace",
             Self::Json => "json",
@@ -169,7 +177,12 @@ impl FileKind {
             Self::Claims => &["polypath reproduce --ledger"],
             Self::Recording => &["polypath replay"],
             Self::Key => &["polypath key --public"],
-            Self::Capture | Self::Trace | Self::Json | Self::Html | Self::Csv => &[],
+            Self::PresharedKey
+            | Self::Capture
+            | Self::Trace
+            | Self::Json
+            | Self::Html
+            | Self::Csv => &[],
         }
     }
 
@@ -179,6 +192,11 @@ impl FileKind {
         let purpose = match self {
             Self::Capture => return "read it with Wireshark or tshark".to_owned(),
             Self::Trace => return format!("name it in a scenario: trace = {file:?}"),
+            Self::PresharedKey => {
+                return format!(
+                    "`polypath key --preshared` made it for both nodes' files: preshared_key_file = {file:?}"
+                );
+            }
             Self::Html => return "open it in a browser".to_owned(),
             Self::Json | Self::Csv => {
                 return "name the scenario or the node's file instead".to_owned();
@@ -247,6 +265,9 @@ pub fn kinds_of(content: &[u8]) -> Vec<FileKind> {
     }
     if has_csv_header(text) {
         return vec![FileKind::Csv];
+    }
+    if text.starts_with(PRESHARED_KEY_HEADING) {
+        return vec![FileKind::PresharedKey];
     }
     if is_key(text) {
         return vec![FileKind::Key];
@@ -416,6 +437,10 @@ mod tests {
             (b"# s B\n0.001 1200\n0.002 x\n", &[FileKind::Trace]),
             (b"3\n7\n", &[FileKind::Trace]),
             (format!("{KEY}\n").as_bytes(), &[FileKind::Key]),
+            (
+                format!("{PRESHARED_KEY_HEADING}\n{KEY}\n").as_bytes(),
+                &[FileKind::PresharedKey],
+            ),
             (&KEY.as_bytes()[1..], &[]),
             (b"[package]\nname = \"x\"\n[dependencies]\n[lints]\n", &[]),
             (foreign.join("\n").as_bytes(), &[]),

@@ -1,7 +1,8 @@
 //! Key files, and the operating system's random source.
 //!
 //! A key file holds the private key of a node, or the pre-shared key of two, base64 on one line, and
-//! is readable for its owner alone.
+//! is readable for its owner alone. A comment in the first line of a pre-shared key distinguishes it
+//! from a private one.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Read, Write};
@@ -9,7 +10,7 @@ use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use polypath_document::{FileKind, WrongKind, check_kind, file, shell_word};
+use polypath_document::{FileKind, PRESHARED_KEY_HEADING, WrongKind, check_kind, file, shell_word};
 use polypath_session::entropy::{Entropy, EntropyError};
 use polypath_session::key::{ParseKeyError, PresharedKey, PrivateKey, PublicKey};
 use zeroize::Zeroizing;
@@ -43,8 +44,19 @@ pub enum KeyError {
     #[error("{path}: others may read this secret key; run `chmod 600 {word}`", path = .0.display(), word = word(.0))]
     Exposed(PathBuf),
     /// The file does not hold a key.
-    #[error("{path}: {1}", path = .0.display())]
-    Malformed(PathBuf, ParseKeyError),
+    #[error(
+        "{path}:{line}: not the key: a key file has one line with 32 bytes in base64, 44 characters that end in \
+         `=`, and not all zero; `{command}` makes one",
+        path = path.display()
+    )]
+    Malformed {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+        /// The command that makes a key.
+        command: &'static str,
+    },
     /// The file is of another kind.
     #[error(transparent)]
     WrongKind(#[from] WrongKind),
@@ -65,17 +77,18 @@ pub enum KeyError {
 /// public key.
 pub fn generate(path: &Path) -> Result<PublicKey, KeyError> {
     let key = PrivateKey::generate(&mut SystemEntropy)?;
-    create(path, &key.to_base64())?;
+    create(path, "", &key.to_base64())?;
     Ok(key.public())
 }
 
 /// Generates a pre-shared key and writes it to the new file `path` (mode 0600).
 pub fn generate_preshared(path: &Path) -> Result<(), KeyError> {
     let key = PresharedKey::generate(&mut SystemEntropy)?;
-    create(path, &key.to_base64())
+    let heading = format!("{PRESHARED_KEY_HEADING}, the same at both nodes\n");
+    create(path, &heading, &key.to_base64())
 }
 
-fn create(path: &Path, key: &str) -> Result<(), KeyError> {
+fn create(path: &Path, heading: &str, key: &str) -> Result<(), KeyError> {
     let error = |source: io::Error| match source.kind() {
         io::ErrorKind::AlreadyExists => KeyError::Exists(path.to_owned()),
         _ => io_error(path, source),
@@ -86,7 +99,7 @@ fn create(path: &Path, key: &str) -> Result<(), KeyError> {
         .mode(0o600)
         .open(path)
         .map_err(error)?;
-    writeln!(file, "{key}")
+    writeln!(file, "{heading}{key}")
         .and_then(|()| file.sync_all())
         .map_err(|source| {
             // A truncated key file is worse than none.
@@ -97,21 +110,82 @@ fn create(path: &Path, key: &str) -> Result<(), KeyError> {
 
 /// Reads the private key in `path`, which must be readable for its owner alone.
 pub fn load(path: &Path) -> Result<PrivateKey, KeyError> {
-    read(path, "polypath key")
+    read(path, &PRIVATE)
 }
 
 /// Reads the pre-shared key in `path`, which must be readable for its owner alone.
 pub fn load_preshared(path: &Path) -> Result<PresharedKey, KeyError> {
-    read(path, "polypath key --preshared")
+    read(path, &PRESHARED)
 }
 
-/// Reads a key that `command` makes.
-fn read<K: FromStr<Err = ParseKeyError>>(
-    path: &Path,
+/// Parses `content` of the file `path` as a private key.
+pub fn parse(path: &Path, content: &[u8]) -> Result<PrivateKey, KeyError> {
+    parse_as(path, content, &PRIVATE)
+}
+
+/// Parses `content` of the file `path` as a pre-shared key.
+pub fn parse_preshared(path: &Path, content: &[u8]) -> Result<PresharedKey, KeyError> {
+    parse_as(path, content, &PRESHARED)
+}
+
+/// The public key if `key` is a private one; [`None`] if it cannot be one.
+pub(crate) fn public_of(key: &PresharedKey) -> Option<PublicKey> {
+    let key: Result<PrivateKey, _> = key.to_base64().parse();
+    key.ok().map(|key| key.public())
+}
+
+/// The files of a sort of key.
+struct KeyFormat {
+    /// The command that makes a key.
     command: &'static str,
+    kinds: &'static [FileKind],
+    has_comments: bool,
+}
+
+const PRIVATE: KeyFormat = KeyFormat {
+    command: "polypath key",
+    kinds: &[FileKind::Key],
+    has_comments: false,
+};
+
+/// Earlier versions wrote no heading.
+const PRESHARED: KeyFormat = KeyFormat {
+    command: "polypath key --preshared",
+    kinds: &[FileKind::PresharedKey, FileKind::Key],
+    has_comments: true,
+};
+
+fn parse_as<K: FromStr<Err = ParseKeyError>>(
+    path: &Path,
+    content: &[u8],
+    format: &KeyFormat,
 ) -> Result<K, KeyError> {
+    check_kind(&path.display().to_string(), content, format.kinds)?;
+    // Text that is not UTF-8 is not a key.
+    let text = str::from_utf8(content).unwrap_or_default();
+    let is_key = |line: &str| {
+        let is_comment = format.has_comments && line.starts_with('#');
+        !line.is_empty() && !is_comment
+    };
+    let lines = (1..).zip(text.lines().map(str::trim));
+    let mut keys = lines.filter(|(_, line)| is_key(line));
+    let (line, key) = keys.next().unwrap_or((1, ""));
+    let malformed = |line| KeyError::Malformed {
+        path: path.to_owned(),
+        line,
+        command: format.command,
+    };
+    let key = key.parse().map_err(|_| malformed(line))?;
+    match keys.next() {
+        Some((line, _)) => Err(malformed(line)),
+        None => Ok(key),
+    }
+}
+
+/// Reads a key.
+fn read<K: FromStr<Err = ParseKeyError>>(path: &Path, format: &KeyFormat) -> Result<K, KeyError> {
     let file = file::open(path).map_err(|source| match source.kind() {
-        io::ErrorKind::NotFound => KeyError::Missing(path.to_owned(), command),
+        io::ErrorKind::NotFound => KeyError::Missing(path.to_owned(), format.command),
         io::ErrorKind::IsADirectory => KeyError::Directory(path.to_owned()),
         _ => io_error(path, source),
     })?;
@@ -120,10 +194,7 @@ fn read<K: FromStr<Err = ParseKeyError>>(
     file.take(MAX_LEN)
         .read_to_end(&mut content)
         .map_err(|source| io_error(path, source))?;
-    check_kind(&path.display().to_string(), &content, &[FileKind::Key])?;
-    // Text that is not UTF-8 is not a key.
-    let key = str::from_utf8(&content).unwrap_or_default().parse();
-    let key = key.map_err(|error| KeyError::Malformed(path.to_owned(), error))?;
+    let key = parse_as(path, &content, format)?;
     if metadata.permissions().mode() & 0o077 != 0 {
         return Err(KeyError::Exposed(path.to_owned()));
     }
@@ -179,6 +250,53 @@ mod tests {
     }
 
     #[test]
+    fn a_preshared_key_is_not_taken_for_a_private_one() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("ab.psk");
+        generate_preshared(&path).unwrap();
+        let refused = load(&path).unwrap_err().to_string();
+        assert!(
+            refused
+                .contains("is a pre-shared key file, not a key file; `polypath key --preshared`"),
+            "{refused}"
+        );
+        // As earlier versions wrote it.
+        let text = fs::read_to_string(&path).unwrap();
+        let (_, bare) = text.split_once('\n').unwrap();
+        let key = load_preshared(&path).unwrap();
+        fs::write(&path, bare).unwrap();
+        assert_eq!(load_preshared(&path).unwrap(), key);
+    }
+
+    #[test]
+    fn an_error_in_a_preshared_key_has_its_line() {
+        let key = "dwdtCnMYpX08FsFyUbJmRd9ML4frwJkqsXf7pR25LCo=";
+        let path = Path::new("ab.psk");
+        let heading = PRESHARED_KEY_HEADING;
+        for (text, line) in [
+            (String::new(), 1),
+            (format!("{heading}\n"), 1),
+            (format!("{heading}\n\nshort=\n"), 3),
+            (format!("{heading}\n{key}\n# more\n{key}\n"), 4),
+            (format!("{heading}\n{}=\n", "A".repeat(43)), 2),
+        ] {
+            let error = parse_preshared(path, text.as_bytes()).unwrap_err();
+            let error = error.to_string();
+            assert!(error.starts_with(&format!("ab.psk:{line}: ")), "{error}");
+            assert!(
+                error.ends_with("`polypath key --preshared` makes one"),
+                "{error}"
+            );
+        }
+        let text = format!("\n{heading}\n {key} \n# end\n");
+        assert_eq!(
+            &*parse_preshared(path, text.as_bytes()).unwrap().to_base64(),
+            key
+        );
+        assert!(parse(path, format!("# mine\n{key}\n").as_bytes()).is_err());
+    }
+
+    #[test]
     fn errors_of_key_files_name_the_remedy() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("a.key");
@@ -191,7 +309,10 @@ mod tests {
         let exposed = load(&path).unwrap_err().to_string();
         assert!(exposed.contains("chmod 600"), "{exposed}");
         fs::write(&path, "not a key\n").unwrap();
-        assert!(matches!(load(&path), Err(KeyError::Malformed(..))));
+        assert!(matches!(
+            load(&path),
+            Err(KeyError::Malformed { line: 1, .. })
+        ));
         fs::write(&path, "[node]\n[peer]\n").unwrap();
         assert!(matches!(load(&path), Err(KeyError::WrongKind(_))));
     }

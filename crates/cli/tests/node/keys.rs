@@ -130,15 +130,47 @@ fn different_preshared_keys_are_logged_as_the_cause() {
     assert!(logged, "neither node names the cause");
 }
 
+/// The output of `polypath check` for an invalid file.
+fn refused(file: &Path) -> String {
+    let output = polypath().arg("check").arg(file).output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{text}");
+    text
+}
+
 #[test]
 fn a_private_key_is_refused_as_a_preshared_one() {
+    for (name, whose) in [
+        ("a.key", "own private key"),
+        ("b.key", "peer's private key"),
+    ] {
+        let files = Files::new();
+        let line = format!("[peer]\npreshared_key_file = \"{name}\"");
+        edit(&files.a, "[peer]", &line);
+        let text = refused(&files.a);
+        assert!(
+            text.contains(whose) && text.contains("polypath key --preshared"),
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn a_preshared_key_is_refused_as_a_private_one() {
     let files = Files::new();
-    edit(&files.a, "[peer]", "[peer]\npreshared_key_file = \"a.key\"");
-    let output = polypath().arg("check").arg(&files.a).output().unwrap();
-    let text = String::from_utf8_lossy(&output.stdout);
-    assert_eq!(output.status.code(), Some(2), "{text}");
+    share(&files, &files.a, "ab.psk");
+    let text = printed(&polypath().arg("check").arg(&files.a).output().unwrap());
+    assert!(text.contains("a node file: valid"), "{text}");
+    edit(&files.a, "key_file = \"a.key\"", "key_file = \"ab.psk\"");
+    let text = refused(&files.a);
     assert!(
-        text.contains("own private key") && text.contains("polypath key --preshared"),
+        text.contains("`node.key_file`: ") && text.contains("is a pre-shared key file, not a key"),
         "{text}"
     );
+    // Without its heading, as earlier versions wrote it, it looks like a private key.
+    let text = fs::read_to_string(files.path("ab.psk")).unwrap();
+    let (_, bare) = text.split_once('\n').unwrap();
+    fs::write(files.path("ab.psk"), bare).unwrap();
+    let text = refused(&files.a);
+    assert!(text.contains("also the key of `node.key_file`"), "{text}");
 }

@@ -53,7 +53,7 @@ pub(super) fn check_key(config: &NodeConfig, own: &Path, problems: &mut Problems
     }
 }
 
-/// Checks that the pre-shared key is not the node's own private key; relative paths are relative to
+/// Checks that the pre-shared key is not the private key of a node; relative paths are relative to
 /// `directory`. A file that cannot be read is reported when the node opens it.
 pub(super) fn check_preshared_key(config: &NodeConfig, directory: &Path, problems: &mut Problems) {
     let Some(preshared) = &config.peer.preshared_key_file else {
@@ -61,12 +61,15 @@ pub(super) fn check_preshared_key(config: &NodeConfig, directory: &Path, problem
     };
     let own = keys::load(&directory.join(&config.node.key_file));
     let preshared = keys::load_preshared(&directory.join(preshared));
-    if let (Ok(own), Ok(preshared)) = (own, preshared)
-        && own.as_bytes() == preshared.as_bytes()
-    {
-        let remedy = "make a key with `polypath key --preshared`, and copy it to the peer";
-        let message = "this is the node's own private key";
-        problems.report("peer.preshared_key_file", message, remedy);
+    let Ok(preshared) = preshared else {
+        return;
+    };
+    let remedy = "make a key with `polypath key --preshared`, and copy it to the peer";
+    let mut report = |message| problems.report("peer.preshared_key_file", message, remedy);
+    if own.is_ok_and(|own| own.as_bytes() == preshared.as_bytes()) {
+        report("this is also the key of `node.key_file`, the node's own private key");
+    } else if keys::public_of(&preshared) == Some(config.peer.public_key) {
+        report("this is the peer's private key, which must not leave its machine");
     }
 }
 
