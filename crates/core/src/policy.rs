@@ -132,7 +132,7 @@ impl PolicyError {
     #[must_use]
     pub fn key(&self, table: &str) -> String {
         match self {
-            Self::DelayCentric(_) => String::from(table),
+            Self::DelayCentric(error) => format!("{table}.{}", error.key()),
             Self::NoSuchPath { .. } => format!("{table}.path"),
             Self::Weights(_) => format!("{table}.weights"),
             Self::Leave(error) => format!("{table}.{}", error.key()),

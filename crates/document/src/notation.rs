@@ -3,6 +3,8 @@
 use std::fmt::Display;
 use std::str::FromStr;
 
+use polypath_core::order::Order;
+
 use crate::limits::{MAX_DURATION, MAX_RATE, MAX_SIZE};
 
 /// A notation of a text value: how to check it, and a valid example.
@@ -17,7 +19,7 @@ pub struct Notation {
 }
 
 /// The notations of `polypath_core`'s types.
-static COMMON: [Notation; 3] = [
+static COMMON: [Notation; 4] = [
     Notation {
         definition: "Rate",
         check: |text| check_notation(text, &MAX_RATE),
@@ -32,6 +34,14 @@ static COMMON: [Notation; 3] = [
         definition: "Duration",
         check: |text| check_notation(text, &MAX_DURATION),
         example: "1 s",
+    },
+    Notation {
+        definition: "Order",
+        check: |text| {
+            let order = text.parse::<Order>().map(drop);
+            order.map_err(|error| format!("`{text}` is {error}"))
+        },
+        example: "tcp",
     },
 ];
 

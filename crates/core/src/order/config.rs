@@ -39,7 +39,7 @@ impl Order {
 
 /// The error of an invalid order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`order` must be \"none\", \"tcp\" or a time of at most {MAX_HOLD}, as \"30 ms\"")]
+#[error("not an order: write \"none\", \"tcp\" or a time of at most {MAX_HOLD}, as \"30 ms\"")]
 pub struct OrderError;
 
 impl FromStr for Order {
@@ -87,7 +87,7 @@ mod serialization {
     impl<'de> Deserialize<'de> for Order {
         fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
             let text = String::deserialize(deserializer)?;
-            let named = |error| D::Error::custom(format_args!("{error}, not {text:?}"));
+            let named = |error| D::Error::custom(format_args!("`{text}` is {error}"));
             text.parse().map_err(named)
         }
     }

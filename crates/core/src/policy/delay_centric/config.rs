@@ -1,5 +1,8 @@
 //! The configuration of a delay-centric policy.
 
+use alloc::format;
+use alloc::string::String;
+
 use super::super::PolicyContext;
 use super::DelayCentric;
 use crate::rng::Stream;
@@ -211,6 +214,17 @@ pub enum DelayCentricError {
         /// The maximum.
         most: Duration,
     },
+}
+
+impl DelayCentricError {
+    /// The key of the invalid value, or of the first of two that are inconsistent.
+    #[must_use]
+    pub fn key(&self) -> String {
+        match self {
+            Self::Short { key, .. } => String::from(*key),
+            Self::Order { part, .. } => format!("{part}.least"),
+        }
+    }
 }
 
 impl DelayCentricConfig {

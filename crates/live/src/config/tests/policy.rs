@@ -55,3 +55,58 @@ fn limits_of_single_path_are_read_and_checked() {
     let message = error("{ loss = 0.02 }", "liveness = \"off\"\npmtu = \"off\"");
     assert!(message.contains("`leave` needs heartbeats"), "{message}");
 }
+
+#[test]
+fn errors_of_a_policy_are_reported_at_the_value() {
+    for (table, wanted) in [
+        (
+            "kind = \"in-time\"\norder = \"soon\"",
+            "`order`: `soon` is not an order: ",
+        ),
+        (
+            "kind = \"in-time\"\norder = \"3 s\"",
+            "`order`: `3 s` is not an order: ",
+        ),
+        ("kind = \"in-time\"\norder = 3", "`order` is an integer"),
+        (
+            "kind = \"in-time\"\ndeadline = \"1 ms\"",
+            "`deadline` must be",
+        ),
+        ("kind = \"in-time\"\nredundancy = 3", "`redundancy` is 3"),
+        ("kind = \"single-path\"\npath = 9", "path 9 does not exist"),
+        (
+            "kind = \"single-path\"\nleave = { loss = 0.9 }",
+            "`loss` must be",
+        ),
+        (
+            "kind = \"round-robin\"\nweights = [300]",
+            "`weights` is 300",
+        ),
+        (
+            "kind = \"round-robin\"\nweights = [0, 0]",
+            "all weights are zero",
+        ),
+        (
+            "kind = \"delay-centric\"\nguard = { least = \"4 s\", most = \"1 s\" }",
+            "`least` is 4 s",
+        ),
+        (
+            "kind = \"delay-centric\"\nheartbeats = { timeout = \"1 us\" }",
+            "`heartbeats.timeout` is 1 us",
+        ),
+    ] {
+        let text = GOOD.replace("kind = \"probe-and-switch\"", table);
+        let (_, value) = table.split_once('\n').unwrap();
+        let line = text.lines().position(|line| line == value).unwrap() + 1;
+        let errors = NodeConfig::parse(&text, "a.toml").unwrap_err();
+        let problems: Vec<String> = errors.problems().iter().map(ToString::to_string).collect();
+        let is_there = |problem: &&String| {
+            problem.contains(wanted) && problem.starts_with(&format!("a.toml:{line}:"))
+        };
+        assert_eq!(problems.iter().filter(is_there).count(), 1, "{problems:?}");
+        assert!(
+            !problems.iter().any(|problem| problem.contains("stand-in")),
+            "{problems:?}"
+        );
+    }
+}
