@@ -30,6 +30,7 @@ pub(super) fn render(state: &Value) -> String {
     text += "loss: heartbeats or their answers lost, in either direction\n";
     text += &incomplete_paths(state);
     let _ = writeln!(text, "{}", volumes(state));
+    text += &repairs(state);
     for (title, counts) in [
         ("packets dropped", &state["dropped"]),
         ("datagrams rejected", &state["session"]["rejected"]),
@@ -170,6 +171,49 @@ fn volumes(state: &Value) -> String {
     )
 }
 
+/// Lines about repairs, the order of packets and reports of paths; empty under a policy without them.
+fn repairs(state: &Value) -> String {
+    let mut text = String::new();
+    let (repair, order) = (&state["repair"], &state["order"]);
+    if repair.is_object() {
+        let bytes = |key: &str| repair[key].as_f64().unwrap_or(0.0);
+        let extra = bytes("repair_bytes") + bytes("copy_bytes");
+        let share = 100.0 * extra / bytes("packet_bytes").max(1.0);
+        let _ = writeln!(
+            text,
+            "to the peer: {} packets, and {} repairs and {} copies, {share:.1} % more bytes\n\
+             lost and not repaired: {} too late, {} beyond the budget",
+            repair["packets"],
+            repair["repairs"],
+            repair["copies"],
+            repair["given_up"],
+            repair["unaffordable"],
+        );
+    }
+    if order.is_object() {
+        let _ = writeln!(
+            text,
+            "held until earlier packets arrived: {} packets, {} of them in vain",
+            order["held"], order["expired"],
+        );
+    }
+    for path in state["paths"].as_array().into_iter().flatten() {
+        let delivery = |key: &str| path["delivery"][key].as_f64();
+        if let (Some(delay), Some(queueing), Some(loss)) = (
+            delivery("one_way_ms"),
+            delivery("queueing_ms"),
+            delivery("loss"),
+        ) {
+            let (name, loss) = (word(&path["name"]), 100.0 * loss);
+            let _ = writeln!(
+                text,
+                "reported of {name}: {delay:.1} ms one way, {queueing:.1} ms of them in queues; {loss:.1} % lost"
+            );
+        }
+    }
+    text
+}
+
 /// Counts with their reasons, without zeros.
 fn counted(counts: &Value) -> String {
     let counts = counts.as_object().into_iter().flatten();
@@ -266,6 +310,35 @@ mod tests {
         assert!(of("a very long").ends_with(&["-".to_owned(), "-".to_owned()]));
         assert_eq!(of("usb ")[..3], ["usb", "no", "interface"]);
         assert!(text.lines().all(|line| line.chars().count() <= 100));
+    }
+
+    #[test]
+    fn repairs_and_held_packets_are_shown_under_a_policy_with_them() {
+        let mut state = state();
+        for key in ["repair", "order"] {
+            state[key] = Value::Null;
+        }
+        let without = render(&state);
+        assert!(
+            !without.contains("repair") && !without.contains("held"),
+            "{without}"
+        );
+        state["repair"] = json!({
+            "packets": 1000, "packet_bytes": 1_000_000, "copies": 7, "copy_bytes": 7000,
+            "repairs": 20, "repair_bytes": 20_000, "given_up": 3, "unaffordable": 2, "reports": 9,
+        });
+        state["order"] = json!({ "held": 40, "expired": 1 });
+        state["paths"][0]["delivery"] =
+            json!({ "one_way_ms": 20.06, "queueing_ms": 0.5, "loss": 0.01 });
+        let text = render(&state);
+        for line in [
+            "to the peer: 1000 packets, and 20 repairs and 7 copies, 2.7 % more bytes\n",
+            "lost and not repaired: 3 too late, 2 beyond the budget\n",
+            "held until earlier packets arrived: 40 packets, 1 of them in vain\n\
+             reported of lte: 20.1 ms one way, 0.5 ms of them in queues; 1.0 % lost\npackets dropped",
+        ] {
+            assert!(text.contains(line), "{line}: {text}");
+        }
     }
 
     #[test]
