@@ -105,6 +105,7 @@ fn unauthentic_datagrams_are_counted_without_reply_and_signals_stop_the_relay() 
         let log = files.await_log("bad-mac");
         let source = format!("source={}", unknown.local_addr().unwrap());
         assert!(log.contains(&source), "{log}");
+        assert!(log.contains("`relay.public_key`"), "{log}");
         unknown
             .set_read_timeout(Some(Duration::from_millis(300)))
             .unwrap();

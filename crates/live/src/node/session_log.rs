@@ -121,7 +121,8 @@ const fn is_benign(reason: Reject) -> bool {
 const fn remedy(reason: Reject, by_relay: bool) -> &'static str {
     match reason {
         Reject::WrongKey | Reject::BadMac if by_relay => {
-            "; compare the keys in the files of the node and the relay"
+            "; compare `relay.public_key` of this path with what `polypath key --public` prints at the relay, and \
+             this node's key with that in the relay's file"
         }
         Reject::WrongKey | Reject::BadMac => "; compare the keys in the files of both nodes",
         Reject::WrongResponse if by_relay => "; it is forged, or was modified in transit",

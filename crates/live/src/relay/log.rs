@@ -109,19 +109,13 @@ impl RelayLog {
         let path = &self.path;
         let node = side.map(|side| self.node(side));
         let source = source.map(tracing::field::display);
-        let remedy = match reason {
-            Reject::WrongKey => "; its key is not in this path's table",
-            Reject::BadMac => "; it is for another relay's key, or not from a node",
-            Reject::StaleTimestamp => "; is the node's clock set back?",
-            Reject::Throttled | Reject::CookieRequired => "; the relay is flooded with handshakes",
-            // A relay that restarted lacks the old keys.
-            Reject::UnknownIndex | Reject::HandshakeCopy => {
-                let reason = reason.name();
-                return tracing::debug!(path, node, reason, "a datagram is dropped");
-            }
-            _ => "",
-        };
+        let remedy = remedy(reason);
+        let is_benign = matches!(reason, Reject::UnknownIndex | Reject::HandshakeCopy);
         let reason = reason.name();
+        // A relay that restarted lacks the old keys.
+        if is_benign {
+            return tracing::debug!(path, node, reason, "a datagram is dropped");
+        }
         tracing::warn!(
             path,
             node,
@@ -129,5 +123,35 @@ impl RelayLog {
             source,
             "a datagram is rejected; further ones are only counted{remedy}"
         );
+    }
+}
+
+const fn remedy(reason: Reject) -> &'static str {
+    match reason {
+        Reject::WrongKey => {
+            "; its sender's key is not among the `nodes` of this path: compare their `public_key` with what \
+             `polypath key --public` prints at the node"
+        }
+        Reject::BadMac => {
+            "; it is for another relay's key, or not from a node: compare `relay.public_key` of the path in the \
+             node's file with what `polypath key --public` prints here"
+        }
+        Reject::StaleTimestamp => "; is the node's clock set back?",
+        Reject::Throttled | Reject::CookieRequired => "; the relay is flooded with handshakes",
+        _ => "",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wrong_key_is_logged_with_the_keys_to_compare() {
+        assert!(remedy(Reject::WrongKey).contains("`public_key`"));
+        assert!(remedy(Reject::BadMac).contains("`relay.public_key`"));
+        for reason in [Reject::WrongKey, Reject::BadMac] {
+            assert!(remedy(reason).contains("`polypath key --public`"));
+        }
     }
 }
