@@ -67,6 +67,13 @@ pub(crate) fn default_user() -> Option<&'static str> {
     Uid::effective().is_root().then_some(user)
 }
 
+/// The name of the user of the process, or its number if it has no name.
+pub(crate) fn current_user() -> String {
+    let uid = Uid::effective();
+    let user = User::from_uid(uid).ok().flatten();
+    user.map_or_else(|| uid.to_string(), |user| user.name)
+}
+
 /// Keeps the process out of core dumps and from being traced by other processes of its user, which
 /// could read the private key (`PR_SET_DUMPABLE` in `prctl(2)`). A change of user reverts it.
 pub(crate) fn forbid_dumps() {

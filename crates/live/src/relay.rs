@@ -39,12 +39,15 @@ pub enum RelayError {
     Udp(#[from] UdpError),
     /// The statistics file.
     #[error(
-        "--stats {path}: {source}; name a file in a directory that exists and can be written",
+        "--stats {path}: {source}; the relay runs as the user `{user}`, which must be able to create files in its \
+         directory, and that must exist: give the user a directory (`chown {user} DIR`), name another file, or another `user` in `[relay]`",
         path = path.display()
     )]
     File {
         /// The file.
         path: PathBuf,
+        /// The user of the process.
+        user: String,
         /// The error of the system.
         source: io::Error,
     },
@@ -141,6 +144,7 @@ impl RelayServer {
 fn stats_writer(path: &Path) -> Result<SnapshotWriter<Stats>, RelayError> {
     SnapshotWriter::of_statistics(path).map_err(|source| RelayError::File {
         path: path.to_owned(),
+        user: privilege::current_user(),
         source,
     })
 }

@@ -166,6 +166,11 @@ fn a_relay_of_root_stays_root_only_on_demand() {
         log.contains(&option) && log.contains("ermission denied"),
         "{log}"
     );
+    let default = match User::from_name("polypath").unwrap() {
+        Some(user) => user.name,
+        None => "nobody".to_owned(),
+    };
+    assert!(log.contains(&format!("as the user `{default}`")), "{log}");
     let text = fs::read_to_string(&files.config).unwrap();
     let root = text.replace("[[path]]", "user = \"root\"\n[[path]]");
     fs::write(&files.config, &root).unwrap();
