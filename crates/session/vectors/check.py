@@ -3,6 +3,8 @@
 
 usage: check.py [--verbose] [FILE]
   --verbose  prints the hash, chaining key and keys after each step of each handshake
+
+Exit codes: 0 all values agree; 1 one does not; 2 the file cannot be read, or has another structure.
 """
 
 import argparse
@@ -138,15 +140,52 @@ def check_frames(vectors):
         raise SystemExit(f"check: {frame['name']}: decoded")
 
 
+def refuse(message):
+    """Ends with the exit code for a file that has no vectors."""
+    print(f"check: {message}", file=sys.stderr)
+    raise SystemExit(2)
+
+
+def read(file):
+    """The vectors of a file."""
+    try:
+        return unhex(json.loads(file.read_text(encoding="utf-8")))
+    except OSError as error:
+        refuse(f"cannot read {file}: {error.strerror}; name a file like protocol.json")
+    except json.JSONDecodeError as error:
+        refuse(f"{file}:{error.lineno}:{error.colno}: not JSON: {error.msg}")
+    except UnicodeDecodeError:
+        refuse(f"{file}: not UTF-8 text")
+    except RecursionError:
+        refuse(f"{file}: nested too deeply")
+    except ValueError as error:
+        refuse(f"{file}: a value is not hexadecimal: {error}")
+
+
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(
+        description=__doc__.splitlines()[0], epilog=__doc__.splitlines()[-1])
     parser.add_argument("--verbose", action="store_true")
     kept = Path(__file__).with_name("protocol.json")
     parser.add_argument("file", nargs="?", type=Path, default=kept)
     options = parser.parse_args()
     if options.verbose:
         protocol.trace = print
-    vectors = unhex(json.loads(options.file.read_text()))
+    vectors = read(options.file)
+    try:
+        check(vectors)
+    except Rejected as error:
+        reason, = error.args
+        raise SystemExit(f"check: {options.file}: a datagram that is valid was rejected: {reason}")
+    except KeyError as error:
+        refuse(f"{options.file}: the key or name {error} is missing")
+    except (AttributeError, IndexError, TypeError, ValueError, struct.error) as error:
+        refuse(f"{options.file}: a value has another type or length than in protocol.json: {error}")
+    print(f"check: {checks} values of {options.file.name} agree")
+
+
+def check(vectors):
+    """Compares all values with those of the second implementation."""
     keys, nodes = vectors["keys"], {}
     for name, pair in keys.items():
         equal(protocol.public(pair["private"]), pair["public"], f"public key of {name}")
@@ -159,7 +198,6 @@ def main():
     whole = vectors["fragments"]
     found = list(protocol.fragments(whole["packet"], whole["limit"]))
     equal(found, whole["fragments"], "fragments")
-    print(f"check: {checks} values of {options.file.name} agree")
 
 
 if __name__ == "__main__":
