@@ -33,7 +33,7 @@ const MIN_INTERVAL: Duration = Duration::from_millis(50);
 )]
 pub(crate) struct Args {
     /// The node: its TUN device, control socket or configuration file (`.toml`) [default: the only
-    /// running node].
+    /// one with a socket in `/run/polypath` or `$XDG_RUNTIME_DIR/polypath`].
     node: Option<String>,
     /// The output format: tables, or a JSON document (one per line with --watch).
     #[arg(long, value_enum, default_value_t = Format::Table)]
