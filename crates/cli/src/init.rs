@@ -73,6 +73,9 @@ pub(crate) struct Args {
     /// The name of node b, and of its files.
     #[arg(long, value_name = "NAME", default_value = "b", value_parser = name)]
     b_name: String,
+    /// Create a pre-shared key, too, which protects recorded traffic from a future quantum computer.
+    #[arg(long)]
+    preshared: bool,
     /// The output format.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
@@ -149,6 +152,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
                 "paths": plan.path_names(),
                 "public_keys": keys.json(&plan),
                 "tunnel": plan.tunnel(),
+                "open_ports": plan.open_ports_json(),
                 "commands": commands,
             });
             let text = serde_json::to_string_pretty(&document).context("writing the result")?;

@@ -35,10 +35,17 @@ fn entries(folder: &Path) -> BTreeSet<String> {
 #[test]
 fn the_files_are_valid_and_the_keys_private() {
     let directory = tempfile::tempdir().unwrap();
-    let options = ["--b-address", "203.0.113.7", "--relay", "198.51.100.9"];
+    let options = [
+        "--b-address",
+        "203.0.113.7",
+        "--relay",
+        "198.51.100.9",
+        "--preshared",
+    ];
     let text = printed(&init(directory.path(), &options));
     let nodes = directory.path().join("nodes");
     let names = [
+        "a-b.psk",
         "a.key",
         "a.toml",
         "b.key",
@@ -48,7 +55,7 @@ fn the_files_are_valid_and_the_keys_private() {
     ];
     assert_eq!(entries(&nodes), names.map(str::to_owned).into());
     for command in [
-        "scp -p nodes/b.toml nodes/b.key root@203.0.113.7:/etc/polypath/\n",
+        "scp -p nodes/b.toml nodes/b.key nodes/a-b.psk root@203.0.113.7:/etc/polypath/\n",
         "polypath check /etc/polypath/a.toml && polypath node /etc/polypath/a.toml\n",
         "mkdir -p /var/lib/polypath && polypath node /etc/polypath/b.toml --state /var/lib/polypath/b.json\n",
         "polypath relay /etc/polypath/relay.toml\n",
@@ -56,7 +63,7 @@ fn the_files_are_valid_and_the_keys_private() {
     ] {
         assert!(text.contains(command), "{command}: {text}");
     }
-    for name in ["a.key", "b.key", "relay.key"] {
+    for name in ["a-b.psk", "a.key", "b.key", "relay.key"] {
         let mode = fs::metadata(nodes.join(name)).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600, "{name}");
     }
@@ -72,7 +79,7 @@ fn the_files_are_valid_and_the_keys_private() {
             .lines()
             .filter(|line| line.contains(": valid; "))
             .count(),
-        6,
+        7,
         "{lines}"
     );
     // A random network of their own.
@@ -191,6 +198,7 @@ fn two_nodes_of_the_written_files_form_a_tunnel() {
         "10.1.1.1,10.1.2.1",
         "--b-address",
         "10.1.1.2,10.1.2.2",
+        "--preshared",
         "--format",
         "json",
     ];

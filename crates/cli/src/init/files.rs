@@ -71,8 +71,13 @@ impl NewFiles {
         })
     }
 
-    /// Writes a new private key for each node, and for the relay.
+    /// Writes a new private key for each node, and for the relay, and the pre-shared key.
     pub(super) fn generate_keys(&mut self, plan: &Plan) -> Result<PublicKeys, Failure> {
+        if let Some(name) = plan.preshared_key_file() {
+            let path = self.folder.path().join(name);
+            keys::generate_preshared(&path).map_err(Failure::input)?;
+            self.created.push(path);
+        }
         Ok(PublicKeys {
             a: self.generate(&plan.key_file(Side::A))?,
             b: self.generate(&plan.key_file(Side::B))?,

@@ -3,6 +3,7 @@
 mod text;
 mod tunnel;
 
+use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::Path;
 
@@ -78,6 +79,13 @@ pub(super) struct Plan {
     tunnel: Both<Vec<IpNet>>,
     paths: Vec<PathPlan>,
     relay_rate: Rate,
+    has_preshared_key: bool,
+}
+
+/// The UDP ports at which a machine receives first, for its firewall.
+pub(super) struct OpenPorts<'a> {
+    machine: &'a str,
+    ports: BTreeSet<u16>,
 }
 
 /// A command to run next, with the machine on which it runs.
@@ -105,6 +113,7 @@ impl Plan {
             tunnel: tunnel::addresses(&args.tunnel)?,
             paths: paths(args)?,
             relay_rate: args.relay_rate,
+            has_preshared_key: args.preshared,
         })
     }
 
@@ -122,6 +131,38 @@ impl Plan {
         format!("{}.key", self.name(side))
     }
 
+    /// The name of the file of the pre-shared key, if there is one.
+    pub(super) fn preshared_key_file(&self) -> Option<String> {
+        let (a, b) = (self.name(Side::A), self.name(Side::B));
+        self.has_preshared_key.then(|| format!("{a}-{b}.psk"))
+    }
+
+    /// The machines that receive before they send, with their ports: node b on direct paths, and
+    /// the relay.
+    fn open_ports(&self) -> Vec<OpenPorts<'_>> {
+        let direct = self.paths.iter().filter(|path| path.relay.is_none());
+        let relays = self.paths.iter().filter_map(|path| path.relay);
+        let all = [
+            OpenPorts {
+                machine: self.name(Side::B),
+                ports: direct.map(|path| path.b.port()).collect(),
+            },
+            OpenPorts {
+                machine: "relay",
+                ports: relays.map(|relay| relay.port()).collect(),
+            },
+        ];
+        let all = all.into_iter();
+        all.filter(|open| !open.ports.is_empty()).collect()
+    }
+
+    /// The ports that firewalls must let pass, by machine.
+    pub(super) fn open_ports_json(&self) -> Value {
+        let open = self.open_ports().into_iter();
+        let entries = open.map(|open| (open.machine.to_owned(), json!(open.ports)));
+        Value::Object(entries.collect())
+    }
+
     /// The names of the paths.
     pub(super) fn path_names(&self) -> Vec<&str> {
         self.paths.iter().map(|path| path.name.as_str()).collect()
@@ -137,6 +178,7 @@ impl Plan {
         let mut names: Vec<String> = sides
             .flat_map(|side| [self.file(side), self.key_file(side)])
             .collect();
+        names.extend(self.preshared_key_file());
         if self.has_relay() {
             names.extend(["relay.toml", "relay.key"].map(str::to_owned));
         }
@@ -197,7 +239,10 @@ impl Plan {
             command,
         };
         let copy = |(name, _, machine): &(&str, &str, String)| {
-            let files = ["toml", "key"].map(|ending| local(folder, &format!("{name}.{ending}")));
+            let own = ["toml", "key"].map(|ending| format!("{name}.{ending}"));
+            let shared = self.preshared_key_file().filter(|_| *name != "relay");
+            let files = own.into_iter().chain(shared);
+            let files: Vec<String> = files.map(|file| local(folder, &file)).collect();
             let target = quoted(&format!("root@{machine}:{DIRECTORY}/"));
             on("here", format!("scp -p {} {target}", files.join(" ")))
         };

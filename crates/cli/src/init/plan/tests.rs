@@ -264,3 +264,78 @@ fn inconsistent_options_are_refused_with_their_name() {
         }
     }
 }
+
+#[test]
+fn the_ports_that_receive_first_are_open() {
+    for (options, wanted) in [
+        ("--b-address 192.0.2.2", json!({ "b": [7001, 7002] })),
+        (
+            "--b-address 192.0.2.2:900,192.0.2.3:900 --a-address ::1:5",
+            json!({ "b": [900] }),
+        ),
+        (
+            "--b-address ::1 --relay 192.0.2.9",
+            json!({ "b": [7001], "relay": [7101] }),
+        ),
+        (
+            "--b-address ::1 --relay 192.0.2.9:99 --paths 1",
+            json!({ "relay": [99] }),
+        ),
+    ] {
+        let options: Vec<&str> = options.split(' ').collect();
+        let plan = plan(&options).unwrap();
+        assert_eq!(plan.open_ports_json(), wanted, "{options:?}");
+        let text = plan.text(Path::new("nodes"));
+        for (machine, ports) in wanted.as_object().unwrap() {
+            let ports: Vec<String> = ports
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(Value::to_string)
+                .collect();
+            let line = format!(
+                "open in the firewall of {machine}: UDP {}\n",
+                ports.join(", ")
+            );
+            assert!(text.contains(&line), "{line}: {text}");
+        }
+        assert_eq!(
+            text.matches("firewall").count(),
+            wanted.as_object().unwrap().len()
+        );
+    }
+}
+
+#[test]
+fn a_preshared_key_is_named_at_both_nodes_and_copied_to_them_alone() {
+    let options = ["--b-address", "192.0.2.2", "--relay", "192.0.2.9"];
+    let without = plan(&options).unwrap();
+    assert!(
+        configs(&without)
+            .iter()
+            .all(|config| config.peer.preshared_key_file.is_none())
+    );
+    let plan = plan(&[&options[..], &["--preshared", "--a-name", "home"]].concat()).unwrap();
+    for config in configs(&plan) {
+        assert_eq!(config.peer.preshared_key_file, Some("home-b.psk".into()));
+    }
+    let commands = plan.next_commands(Path::new("n")).into_iter();
+    let copies: Vec<String> = commands.map(|next| next.command).take(3).collect();
+    for (copy, files) in copies.iter().zip([
+        "n/home.toml n/home.key n/home-b.psk ",
+        "n/b.toml n/b.key n/home-b.psk ",
+        "n/relay.toml n/relay.key ",
+    ]) {
+        assert!(copy.starts_with(&format!("scp -p {files}")), "{copy}");
+        assert_eq!(
+            copy.matches("n/").count(),
+            files.matches("n/").count(),
+            "{copy}"
+        );
+    }
+    let text = plan.text(Path::new("n"));
+    assert!(
+        text.ends_with(": rm n/home.key n/b.key n/home-b.psk n/relay.key\n"),
+        "{text}"
+    );
+}

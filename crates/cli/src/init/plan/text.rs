@@ -3,7 +3,7 @@
 use std::fmt::{Display, Write as _};
 use std::path::Path;
 
-use super::{NextCommand, PathPlan, Plan, PublicKeys, Side, any_of, local};
+use super::{NextCommand, OpenPorts, PathPlan, Plan, PublicKeys, Side, any_of, local};
 
 /// The column of comments.
 const COMMENTS: usize = 34;
@@ -79,6 +79,9 @@ pub(super) fn node(plan: &Plan, side: Side, keys: &PublicKeys) -> String {
     };
     let comment = format!("the public key of its {}", plan.key_file(other));
     lines.string("public_key", key, &comment);
+    if let Some(file) = plan.preshared_key_file() {
+        lines.string("preshared_key_file", file, "the same key at both nodes");
+    }
     lines.table(
         "[policy]",
         "the paths of each packet; `polypath schema node` lists them",
@@ -184,6 +187,14 @@ pub(super) fn summary(plan: &Plan, folder: &Path) -> String {
             addresses.join(", ")
         );
     }
+    for OpenPorts { machine, ports } in plan.open_ports() {
+        let ports: Vec<String> = ports.iter().map(u16::to_string).collect();
+        let _ = writeln!(
+            text,
+            "open in the firewall of {machine}: UDP {}",
+            ports.join(", ")
+        );
+    }
     text.push_str("\nNext (as root, with polypath installed and /etc/polypath on each machine):\n");
     let commands = plan.next_commands(folder);
     let width = commands
@@ -200,6 +211,7 @@ pub(super) fn summary(plan: &Plan, folder: &Path) -> String {
         );
     }
     let mut keys = vec![plan.key_file(Side::A), plan.key_file(Side::B)];
+    keys.extend(plan.preshared_key_file());
     if plan.has_relay() {
         keys.push("relay.key".to_owned());
     }
