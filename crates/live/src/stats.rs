@@ -285,3 +285,6 @@ pub fn drive(report: &DriveReport) -> Value {
         "rests": report.rests,
     })
 }
+
+#[cfg(test)]
+mod tests;
