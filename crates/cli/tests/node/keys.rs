@@ -112,6 +112,31 @@ fn a_restarted_node_reaches_its_peer_at_the_kept_addresses() {
 }
 
 #[test]
+fn warnings_about_the_state_file_state_the_remedy() {
+    let Some(testbed) = Testbed::new() else {
+        return;
+    };
+    let (file, files) = (&testbed.files.a, &testbed.files);
+    fs::write(files.path("foreign.json"), "{}").unwrap();
+    let fifo = files.path("fifo");
+    nix::unistd::mkfifo(&fifo, nix::sys::stat::Mode::S_IRWXU).unwrap();
+    for (name, remedy) in [
+        ("foreign.json", "else name another file"),
+        (
+            "none/a.json",
+            "create files in this directory, which must exist",
+        ),
+        ("fifo", "name a regular file"),
+    ] {
+        let state = files.path(name);
+        let _a = Node::start_with(&testbed.a, file, &["--state".as_ref(), state.as_ref()]);
+        let log = await_log(file, "ready", 1);
+        let is_warning = |line: &&str| line.contains("--state") && line.contains(remedy);
+        assert_eq!(log.lines().filter(is_warning).count(), 1, "{name}: {log}");
+    }
+}
+
+#[test]
 fn different_preshared_keys_are_logged_as_the_cause() {
     let Some(testbed) = Testbed::new() else {
         return;
