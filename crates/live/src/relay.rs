@@ -40,7 +40,8 @@ pub enum RelayError {
     /// The statistics file.
     #[error(
         "--stats {path}: {source}; the relay runs as the user `{user}`, which must be able to create files in its \
-         directory, and that must exist: give the user a directory (`chown {user} DIR`), name another file, or another `user` in `[relay]`",
+         directory, and that must exist: give the user a directory (`chown {user} DIR`), \
+         name another file, or another `user` in `[relay]`",
         path = path.display()
     )]
     File {
