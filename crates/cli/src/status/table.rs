@@ -205,9 +205,12 @@ fn repairs(state: &Value) -> String {
             delivery("loss"),
         ) {
             let (name, loss) = (word(&path["name"]), 100.0 * loss);
+            let capacity = delivery("capacity_bit_per_s").map_or_else(String::new, |capacity| {
+                format!("; carries {:.2} Mbit/s", capacity / 1e6)
+            });
             let _ = writeln!(
                 text,
-                "reported of {name}: {delay:.1} ms one way, {queueing:.1} ms of them in queues; {loss:.1} % lost"
+                "reported of {name}: {delay:.1} ms one way, {queueing:.1} ms of them in queues; {loss:.1} % lost{capacity}"
             );
         }
     }
@@ -330,6 +333,9 @@ mod tests {
         state["order"] = json!({ "held": 40, "expired": 1 });
         state["paths"][0]["delivery"] =
             json!({ "one_way_ms": 20.06, "queueing_ms": 0.5, "loss": 0.01 });
+        let mut limited = state.clone();
+        limited["paths"][0]["delivery"]["capacity_bit_per_s"] = json!(4_000_000);
+        assert!(render(&limited).contains("1.0 % lost; carries 4.00 Mbit/s\n"));
         let text = render(&state);
         for line in [
             "to the peer: 1000 packets, and 20 repairs and 7 copies, 2.7 % more bytes\n",

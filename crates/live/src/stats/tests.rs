@@ -40,7 +40,10 @@ fn of_node() -> Value {
             loss: Some(0.0),
             ..LivenessStats::default()
         }),
-        delivery: Some(DeliveryStats::default()),
+        delivery: Some(DeliveryStats {
+            capacity_bit_per_s: Some(1),
+            ..DeliveryStats::default()
+        }),
         relay: Some(RelayStats {
             established: true,
             session: session(&Counters::default(), None),
