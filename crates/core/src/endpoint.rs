@@ -58,8 +58,8 @@ impl<P: Payload> Endpoint<P> {
         })
     }
 
-    /// The number of timers, windows, unanswered heartbeats and packets kept for repairs or held for
-    /// their order, at most [`capacity`](Self::capacity).
+    /// The number of timers, windows, unanswered heartbeats and packets kept for repairs or held
+    /// for their order, at most [`capacity`](Self::capacity).
     #[must_use]
     pub fn buffered(&self) -> usize {
         self.receiver.buffered() + self.order.buffered() + self.sender.buffered()
@@ -203,6 +203,7 @@ impl<P: Payload> Machine for Endpoint<P> {
     type Input = Input<P>;
     type Output = Output<P>;
 
+    #[inline]
     fn handle_input(&mut self, now: Time, input: Input<P>, out: &mut impl FnMut(Output<P>)) {
         match input {
             Input::Packet { meta, payload } => self.sender.on_packet(now, &meta, payload, out),
@@ -213,7 +214,7 @@ impl<P: Payload> Machine for Endpoint<P> {
                 self.order.restart(&mut deliver(out));
                 self.sender.on_peer_restarted();
             }
-            Input::PeerReports(reports) => self.sender.on_peer_reports(reports, out),
+            Input::PeerReports(reports) => self.sender.on_peer_reports(now, reports, out),
             Input::PathReachable(path) => {
                 if self.paths.contains(path) {
                     self.sender.on_reachable(now, PathSet::only(path));

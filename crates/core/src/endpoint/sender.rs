@@ -12,11 +12,11 @@ use crate::liveness::{HeartbeatAnswer, Liveness, LivenessOutput, PathHealth};
 use crate::machine::Deadline;
 use crate::packet::PacketMeta;
 use crate::pmtu::{Discovery, PathMtu, TooLong};
-use crate::policy::{Action, Feedback, PathSet, Paths, PolicyConfig};
+use crate::policy::{Action, Feedback, PathSet, Paths, Plan, PolicyConfig};
 use crate::repair::{Kept, Repair};
 use crate::time::Time;
 use outgoing::Outgoing;
-use paced::PacedQueues;
+use paced::{MAX_WAITING, Pacing};
 use policy_state::{PathSwitch, PolicyState};
 
 mod outgoing;
@@ -38,8 +38,7 @@ pub(super) struct Sender<P> {
     /// All configured paths, live or not.
     all: PathSet,
     repair: Option<Repair<P>>,
-    /// The packets that wait for their turn.
-    paced: PacedQueues,
+    pacing: Pacing,
     peer_reports: bool,
 }
 
@@ -72,7 +71,7 @@ impl<P: Payload> Sender<P> {
                 .policy
                 .repair()
                 .map(|repair| Repair::new(repair, config.paths, config.encapsulation)),
-            paced: PacedQueues::new(config.paths),
+            pacing: Pacing::new(config.paths),
             peer_reports: true,
         }
     }
@@ -104,12 +103,7 @@ impl<P: Payload> Sender<P> {
             requests.add(action);
         });
         self.act(now, requests, out);
-        if plan.copies.is_empty() {
-            let reason = if plan.is_congested {
-                DropReason::QueueFull
-            } else {
-                DropReason::NoPath
-            };
+        if let Some(reason) = self.refusal(&plan) {
             let len = meta.size;
             return out(Output::Event(Event::Dropped { reason, len }));
         }
@@ -118,17 +112,29 @@ impl<P: Payload> Sender<P> {
         }
         let sequence = self.sequence;
         self.sequence += 1;
-        let epoch = self.policy.epoch();
         if self.repair.is_some() && self.peer_reports {
-            let meta = *meta;
             let packet = Kept {
                 sequence,
-                epoch,
-                meta,
+                epoch: self.policy.epoch(),
+                meta: *meta,
                 payload,
             };
             return self.pace(now, packet, &plan, out);
         }
+        self.send_plain(now, sequence, meta.size, &plan, payload, out);
+    }
+
+    /// Sends a packet of which no report is expected, as its plan states.
+    #[inline]
+    fn send_plain(
+        &mut self,
+        now: Time,
+        sequence: u64,
+        size: u32,
+        plan: &Plan,
+        payload: P,
+        out: &mut impl FnMut(Output<P>),
+    ) {
         if let Some(liveness) = &mut self.liveness
             && liveness.on_carried(now, plan.copies)
         {
@@ -136,12 +142,12 @@ impl<P: Payload> Sender<P> {
         }
         let frame = Frame {
             path: PathId::default(),
-            epoch,
+            epoch: self.policy.epoch(),
             sequence,
             sent: now,
             body: Body::Data(payload),
         };
-        let data_len = u16::try_from(meta.size).unwrap_or(u16::MAX);
+        let data_len = u16::try_from(size).unwrap_or(u16::MAX);
         for path in plan.probes {
             self.outgoing
                 .send(frame.carrying(path, Body::Probe { data_len }), out);
@@ -152,6 +158,16 @@ impl<P: Payload> Sender<P> {
         let due = self.monitor_deadline();
         if due.is_some_and(|due| due.at <= now) {
             self.monitor_paths(now, out);
+        }
+    }
+
+    /// The reason for which the packet of a plan is dropped.
+    fn refusal(&self, plan: &Plan) -> Option<DropReason> {
+        let is_full = plan.may_wait && self.pacing.waiting() >= MAX_WAITING;
+        match (plan.copies.is_empty(), plan.is_congested || is_full) {
+            (true, false) => Some(DropReason::NoPath),
+            (true, true) => Some(DropReason::QueueFull),
+            (false, _) => is_full.then_some(DropReason::QueueFull),
         }
     }
 
@@ -259,16 +275,19 @@ impl<P: Payload> Sender<P> {
         change.map(Output::Event).into_iter().for_each(out);
     }
 
-    /// The number of heartbeats that are not yet answered, and of packets kept for repairs.
+    /// The number of heartbeats that are not yet answered, of packets kept for repairs, and of
+    /// those of them that wait for their turn.
     pub(super) fn buffered(&self) -> usize {
         let heartbeats = self.liveness.as_ref().map_or(0, Liveness::buffered);
-        heartbeats + self.repair.as_ref().map_or(0, Repair::buffered)
+        let kept = self.repair.as_ref().map_or(0, Repair::buffered);
+        heartbeats + kept + self.pacing.waiting()
     }
 
     /// The largest possible value of [`Self::buffered`].
     pub(super) fn capacity(&self) -> usize {
         let heartbeats = self.liveness.as_ref().map_or(0, Liveness::capacity);
-        heartbeats + self.repair.as_ref().map_or(0, |_| Repair::<P>::capacity())
+        let repair = self.repair.as_ref();
+        heartbeats + repair.map_or(0, |_| Repair::<P>::capacity() + MAX_WAITING)
     }
 
     /// The path MTU of `path`; `None` without path MTU discovery.
@@ -282,10 +301,13 @@ impl<P: Payload> Sender<P> {
     }
 
     /// Applies another policy, probing or liveness configuration.
+    #[cold]
     pub(super) fn adjust(&mut self, now: Time, to: &Adjustment, out: &mut impl FnMut(Output<P>)) {
         let switched = self.policy.adjust(to.policy, to.probing.pair_interval);
         self.pair_len = to.probing.pair_len;
-        self.send_all_paced(now, out);
+        if to.policy.repair().is_none() {
+            self.send_all_waiting(now, out);
+        }
         self.adjust_repair(to.policy);
         match (&mut self.liveness, &to.liveness) {
             (Some(liveness), Some(config)) => liveness.adjust(now, config),
@@ -341,7 +363,10 @@ impl<P: Payload> Sender<P> {
 
     /// The next deadline of the policy, the liveness monitor or repairs.
     pub(super) fn deadline(&self) -> Option<Deadline> {
-        let repair = Deadline::earlier(self.repair_deadline(), self.paced.deadline());
+        let repair = self
+            .repair
+            .as_ref()
+            .and_then(|_| Deadline::earlier(self.repair_deadline(), self.pacing.deadline()));
         let policy = Deadline::earlier(self.policy.current.deadline(), repair);
         Deadline::earlier(policy, self.monitor_deadline())
     }

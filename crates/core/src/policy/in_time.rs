@@ -6,19 +6,20 @@
 //!
 //! * at once, if the path is no longer usable, or silent: packets on it are missing and nothing
 //!   arrives;
-//! * if its queue has begun to grow ([`RISING_QUEUE`]) and has not emptied for [`RISK`], and another
-//!   path without such a queue meets the deadline;
+//! * if its queue has begun to grow ([`RISING_QUEUE`]) and has not emptied for [`RISK`], and
+//!   another path without such a queue meets the deadline;
 //! * if another path has been better by the hysteresis for [`DWELL`], once per [`MIN_INTERVAL`].
 //!
 //! A path that data left for one of the first two reasons is avoided for a hold, which doubles if
-//! that happens again soon. So a fade, which ends before it is noticed, moves nothing, random losses
-//! move nothing unless one path has fewer, and a congested path is left before it loses packets.
+//! that happens again soon. So a fade, which ends before it is noticed, moves nothing, random
+//! losses move nothing unless one path has fewer, and a congested path is left before it loses
+//! packets.
 //!
 //! **Several paths at once.** Where a path is used beyond its capacity, its rate is limited
 //! ([`crate::repair::PathRateController`]). A packet of media then goes where it arrives first, at
 //! once. Segments of TCP with data may wait in the endpoint: each goes to the path on which it will
 //! arrive first, after those that wait there, so that the segments of all paths arrive about in
-//! order. Where every path has a long queue, TCP is told by marks and drops.
+//! order. Where every path has a long queue, marks and drops signal congestion to TCP.
 //!
 //! Paths without data are measured by heartbeats while data flows. A path that answers again may
 //! carry data before the hold of [`crate::liveness`] is over: this policy has holds of its own.
@@ -58,8 +59,8 @@ const MIN_ESCAPE_INTERVAL: Duration = Duration::from_millis(100);
 /// The hold of a path that data left, at first and at most.
 const HOLD: Duration = Duration::from_secs(2);
 const MAX_HOLD: Duration = Duration::from_secs(60);
-/// A path with a longer backlog of packets that do not wait carries more than it can.
-const MAX_BACKLOG: Duration = Duration::from_millis(8);
+/// A path with a longer queue carries more than it can.
+const MAX_QUEUE: Duration = Duration::from_millis(8);
 /// A path whose delay exceeds that of the fastest by more does not carry the same flow of TCP: less
 /// than the hold by which the receiver puts segments in order ([`crate::order::TCP_HOLD`]).
 const MAX_DIFFERENCE: Duration = Duration::from_millis(80);
@@ -213,7 +214,7 @@ impl InTime {
     /// Sends a packet on `preferred`, or on the path with the earliest arrival if that carries more
     /// than it can.
     fn send_now(&mut self, now: Time, size: u32, preferred: PathId, paths: PathSet) -> Plan {
-        let is_full = self.view(preferred).load.backlog(now) > MAX_BACKLOG;
+        let is_full = self.view(preferred).load.is_full(now, MAX_QUEUE);
         let earliest = |path: &PathId| {
             let view = self.view(*path);
             (view.is_silent, view.arrival(now))
@@ -292,18 +293,23 @@ impl InTime {
     }
 }
 
+fn loss_cost(estimate: &PathEstimate) -> Duration {
+    LOSS_COST.scale(u64::from(estimate.loss), 1_000_000)
+}
+
 impl View {
     /// The expected delay, with the cost of losses.
     fn cost(&self) -> Option<Duration> {
         let estimate = self.estimate?;
-        Some(estimate.one_way + LOSS_COST.scale(u64::from(estimate.loss), 1_000_000))
+        Some(estimate.one_way + loss_cost(&estimate))
     }
 
     /// The time after which a packet that is sent now arrives, with the cost of losses.
     fn arrival(&self, now: Time) -> Duration {
-        let queueing = self.estimate.map_or(Duration::ZERO, |known| known.queueing);
-        let beyond = Duration(self.load.backlog(now).0.saturating_sub(queueing.0));
-        self.cost().unwrap_or(UNKNOWN) + beyond
+        let (Some(estimate), Some(queue)) = (self.estimate, self.load.queue(now)) else {
+            return self.cost().unwrap_or(UNKNOWN);
+        };
+        estimate.base + queue + loss_cost(&estimate)
     }
 
     /// The time after which a packet that waits for its turn arrives, with the cost of losses.
@@ -361,7 +367,7 @@ impl PathPolicy for InTime {
         let Feedback::Measured {
             path,
             estimate,
-            rate,
+            limit,
             is_silent,
         } = feedback
         else {
@@ -369,7 +375,7 @@ impl PathPolicy for InTime {
         };
         if let Some(view) = self.paths.get_mut(path.index()) {
             view.update(now, estimate, is_silent);
-            view.load.set_rate(now, rate);
+            view.load.set_limit(now, limit);
             self.is_new = true;
         }
     }

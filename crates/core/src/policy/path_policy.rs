@@ -4,9 +4,8 @@ use super::PathSet;
 use crate::frame::{Epoch, PathId};
 use crate::machine::Deadline;
 use crate::packet::PacketMeta;
-use crate::repair::PathEstimate;
+use crate::repair::{PathEstimate, PathLimit};
 use crate::time::{Duration, Time};
-use crate::units::Rate;
 
 /// The paths that carry one packet, and how.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -15,8 +14,8 @@ pub struct Plan {
     pub copies: PathSet,
     /// The paths that carry a probe instead of the packet.
     pub probes: PathSet,
-    /// Whether the packet waits in the endpoint until the packets before it have left, at the rate
-    /// of the path ([`PathPolicy`] and endpoint know the same).
+    /// Whether the packet may wait in the endpoint, which then sends it when those before it have
+    /// left at the rate of the path ([`PathLimit::rate`]).
     pub may_wait: bool,
     /// Whether the queues of the paths are long: the packet is marked, or dropped if no path
     /// carries it.
@@ -84,8 +83,8 @@ pub enum Feedback {
         path: PathId,
         /// Its measured delay and losses.
         estimate: Option<PathEstimate>,
-        /// The rate at which packets may leave; `None` as long as no limit is known.
-        rate: Option<Rate>,
+        /// Its limit; `None` before it was used beyond its capacity.
+        limit: Option<PathLimit>,
         /// Whether packets on it are missing, and nothing has arrived since.
         is_silent: bool,
     },

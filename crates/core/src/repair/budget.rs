@@ -12,7 +12,8 @@ const PARTS: usize = 8;
 
 /// A token bucket over bytes: each byte of a first transmission adds a share of a byte.
 ///
-/// Unused bytes remain for a span of 4 s, so that a short outage of a path can be repaired at once. From any start on, the bytes spent never exceed the share of the bytes earned.
+/// Unused bytes remain for a span of 4 s, so that a short outage of a path can be repaired at once.
+/// From any start on, the bytes spent never exceed the share of the bytes earned.
 #[derive(Clone, Debug)]
 pub struct Budget {
     share: Share,

@@ -8,6 +8,7 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
+use super::queue::Found;
 use super::report::{PathArrival, Report};
 use crate::estimate::{Macd, Minimum, RoundTrip};
 use crate::frame::PathId;
@@ -16,6 +17,8 @@ use crate::units::Rate;
 
 /// The gain of the average loss, as a divisor.
 const LOSS_GAIN: f64 = 256.0;
+/// Frames that arrive on a path without data count as packets after this time.
+const MAX_SILENCE: Duration = Duration::from_secs(1);
 /// Differences of clocks are stored above this, so that a negative one can be averaged.
 const ORIGIN: i64 = 1 << 61;
 /// A change of a one-way delay by more than this, which the round trip does not confirm, is a step
@@ -46,6 +49,10 @@ struct Forward {
     trend: Macd,
     min: Minimum,
     loss: f64,
+    /// The time from which on losses count.
+    losses_since: Time,
+    /// The send time of the newest packet that is counted in the loss.
+    last_outcome: Time,
     /// The send time of the newest frame that arrived.
     newest: Time,
     reordering: Duration,
@@ -58,7 +65,9 @@ struct Forward {
 pub struct PathEstimate {
     /// The expected one-way delay; rising delays are continued.
     pub one_way: Duration,
-    /// Its excess over its minimum, which is the delay of queues.
+    /// The one-way delay without queues: the minimum of the last seconds.
+    pub base: Duration,
+    /// The excess of the delay over that.
     pub queueing: Duration,
     /// Whether the delay rises (delay-centric paper, II.C).
     pub is_rising: bool,
@@ -149,11 +158,22 @@ impl Estimates {
         }
     }
 
-    /// Counts a packet that arrived, or was lost, on `path`.
-    pub fn on_outcome(&mut self, path: PathId, is_lost: bool) {
-        if let Some(Some(path)) = self.paths.get_mut(path.index()) {
+    /// Counts a packet that was sent on `path` at `sent`, and arrived or was lost.
+    pub fn on_outcome(&mut self, path: PathId, sent: Time, is_lost: bool) {
+        if let Some(Some(path)) = self.paths.get_mut(path.index())
+            && sent >= path.losses_since
+        {
             let outcome = if is_lost { 1.0 } else { 0.0 };
             path.loss += (outcome - path.loss) / LOSS_GAIN;
+            path.last_outcome = path.last_outcome.max(sent);
+        }
+    }
+
+    /// Forgets the losses of what was sent on `path` by `now`.
+    pub(super) fn forget_losses(&mut self, now: Time, path: PathId) {
+        if let Some(Some(path)) = self.paths.get_mut(path.index()) {
+            path.loss = 0.0;
+            path.losses_since = now;
         }
     }
 
@@ -173,6 +193,7 @@ impl Estimates {
         let loss = (path.loss * 1e6) as u32;
         Some(PathEstimate {
             one_way: span(expected.saturating_sub(self.offset)),
+            base: span(smoothed.saturating_sub(above).saturating_sub(self.offset)),
             queueing: span(above),
             is_rising: trend > 0,
             loss,
@@ -186,8 +207,8 @@ impl Estimates {
         self.path(path).map(|estimate| estimate.one_way)
     }
 
-    /// The time from the transmission of a frame on `path` until a report covers it, which is rarely
-    /// exceeded.
+    /// The time from the transmission of a frame on `path` until a report covers it, which is
+    /// rarely exceeded.
     #[must_use]
     pub fn feedback_time(&self, path: PathId) -> Option<Duration> {
         let wait = self.wait?;
@@ -221,8 +242,8 @@ impl Estimates {
         };
         let delay = from_origin(path.trend.short()).max(path.last_delay);
         let margin = margin.max(path.spread());
-        // Of a queue that grows steadily, the trend is the growth of five samples; the newest sample
-        // is a round trip old.
+        // Of a queue that grows steadily, the trend is the growth of five samples; the newest
+        // sample is a round trip old.
         let growth = span(i64::try_from(path.trend.trend()).unwrap_or(0)) * 2;
         let margin = i64::try_from((margin + growth).0).unwrap_or(i64::MAX);
         difference(made, sent) >= delay.saturating_add(margin)
@@ -231,8 +252,20 @@ impl Estimates {
     /// Whether a frame that was sent at `sent` on `path` was due before the newest report was made.
     #[must_use]
     pub(super) fn was_reported(&self, path: PathId, sent: Time) -> bool {
-        let made = self.last_made;
-        made.is_some_and(|made| self.was_due(path, sent, Duration::ZERO, made))
+        let is_due = |made| self.was_due(path, sent, Duration::ZERO, made);
+        // Nothing is known of a path on which nothing has arrived.
+        self.forward(path).is_none() || self.last_made.is_some_and(is_due)
+    }
+
+    /// The queue that the frame found which was sent last among those on `path` that have arrived.
+    #[must_use]
+    pub(super) fn newest(&self, path: PathId) -> Option<Found> {
+        let path = self.forward(path)?;
+        let min = path.min.value().unwrap_or(path.last_delay);
+        Some(Found {
+            sent: path.newest,
+            queue: span(path.last_delay.saturating_sub(min)),
+        })
     }
 
     fn forward(&self, path: PathId) -> Option<&Forward> {
@@ -250,6 +283,8 @@ impl Forward {
             trend: Macd::new(above),
             min,
             loss: 0.0,
+            losses_since: Time::ZERO,
+            last_outcome: newest,
             newest,
             reordering: Duration::ZERO,
             last_delay: delay,
@@ -268,6 +303,10 @@ impl Forward {
         self.min.add(now, delay);
         self.newest = newest;
         self.last_delay = delay;
+        // Or a path that is not used because of its losses would never be used again.
+        if newest.since(self.last_outcome) > MAX_SILENCE {
+            self.loss -= self.loss / LOSS_GAIN;
+        }
     }
 }
 

@@ -3,11 +3,12 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
+use self::timing::Derived;
 use super::budget::Budget;
 use super::config::RepairConfig;
 use super::estimates::{Estimates, PathEstimate};
 use super::outstanding::{Entry, KeptPacket, Outstanding, State};
-use super::rate::PathRate;
+use super::rate::{Arrival, PathLimit, PathRate};
 use super::report::Report;
 use super::statistics::RepairStatistics;
 use crate::frame::{Encapsulation, Epoch, PathId, Payload};
@@ -15,9 +16,9 @@ use crate::machine::Deadline;
 use crate::packet::PacketMeta;
 use crate::policy::PathSet;
 use crate::time::{Duration, Time};
-use crate::units::Rate;
 
 mod missing;
+mod timing;
 
 /// A packet that a report does not contain is missing this long after it was due.
 pub const MARGIN: Duration = Duration::from_millis(5);
@@ -53,6 +54,9 @@ pub struct Repair<P> {
     waiting: u32,
     /// The losses of each path.
     misses: Vec<Misses>,
+    /// What follows from the estimates, of each path: they change with reports alone, and are used
+    /// for every packet.
+    derived: Vec<Derived>,
     /// The number of the newest report.
     newest_report: Option<u64>,
     /// The time at which the next packet may be missing, at the earliest.
@@ -107,25 +111,29 @@ impl<P: Payload> Repair<P> {
     /// Repairs over `paths` paths with a checked configuration.
     #[must_use]
     pub fn new(config: RepairConfig, paths: u8, encapsulation: Encapsulation) -> Self {
-        Self {
+        let mut new = Self {
             config,
             encapsulation,
             budget: Budget::new(config.redundancy),
             estimates: Estimates::new(paths),
-            rates: vec![PathRate::default(); usize::from(paths)],
+            rates: (0..paths).map(|path| PathRate::new(PathId(path))).collect(),
             outstanding: Outstanding::default(),
             waiting: 0,
             misses: vec![Misses::default(); usize::from(paths)],
+            derived: Vec::new(),
             newest_report: None,
             check: None,
             statistics: RepairStatistics::default(),
-        }
+        };
+        new.derive();
+        new
     }
 
     /// Applies another checked configuration; packets that are kept retain their deadline.
     pub fn adjust(&mut self, config: RepairConfig) {
         self.config = config;
         self.budget.set_share(config.redundancy);
+        self.derive();
     }
 
     /// Notes that the peer has restarted: it numbers reports from the beginning, by another clock.
@@ -134,6 +142,7 @@ impl<P: Payload> Repair<P> {
         self.estimates.restart();
         self.rates.iter_mut().for_each(PathRate::restart);
         self.misses.fill(Misses::default());
+        self.derive();
     }
 
     /// The counters.
@@ -165,10 +174,10 @@ impl<P: Payload> Repair<P> {
         })
     }
 
-    /// The rate at which packets may leave on `path` at `now`; `None` as long as no limit is known.
+    /// The limit of `path` at `now`; `None` before it was used beyond its capacity.
     #[must_use]
-    pub fn rate(&self, now: Time, path: PathId) -> Option<Rate> {
-        self.rates.get(path.index())?.rate(now)
+    pub fn limit(&self, now: Time, path: PathId) -> Option<PathLimit> {
+        self.rates.get(path.index())?.limit(now)
     }
 
     /// Whether packets on `path` have been missing since the last arrival on it.
@@ -177,55 +186,6 @@ impl<P: Payload> Repair<P> {
         self.misses
             .get(path.index())
             .is_some_and(|misses| misses.count >= SILENT)
-    }
-
-    /// The path of a copy of the next packet, whose only transmission would be on `path`: where a
-    /// repair would be late, where congestion begins and shortly after a burst of losses. The copy
-    /// is charged to the budget.
-    pub fn copy(&mut self, now: Time, path: PathId, usable: PathSet, len: u32) -> PathSet {
-        if !self.needs_copy(now, path) {
-            return PathSet::EMPTY;
-        }
-        let others = usable.without(PathSet::only(path));
-        let Some(other) = self.fastest(others) else {
-            return PathSet::EMPTY;
-        };
-        let arrives = self.estimates.one_way(other);
-        let is_late = arrives.is_some_and(|one_way| one_way > self.config.deadline);
-        let size = len + self.encapsulation.data;
-        if is_late || self.waiting > 0 || !self.budget.spend_on_copy(size) {
-            return PathSet::EMPTY;
-        }
-        self.statistics.copies += 1;
-        self.statistics.copy_bytes += u64::from(size);
-        PathSet::only(other)
-    }
-
-    fn needs_copy(&self, now: Time, path: PathId) -> bool {
-        let misses = self.misses.get(path.index());
-        if misses.is_some_and(|misses| now < misses.burst_end) {
-            return true;
-        }
-        let Some(estimate) = self.estimates.path(path) else {
-            return false;
-        };
-        let is_congested = estimate.queueing > RISING_QUEUE && estimate.is_rising;
-        is_congested || !self.can_repair(path)
-    }
-
-    /// Whether a loss on `path` can be detected and repaired before the deadline.
-    fn can_repair(&self, path: PathId) -> bool {
-        let repaired = self.repair_time(path);
-        repaired.is_none_or(|repaired| repaired <= self.config.deadline)
-    }
-
-    /// The time after which a packet that is lost on `path` arrives by its repair.
-    fn repair_time(&self, path: PathId) -> Option<Duration> {
-        let paths = (0..).map(PathId).take(self.misses.len());
-        let again = paths
-            .filter_map(|path| self.estimates.one_way(path))
-            .min()?;
-        Some(self.estimates.feedback_time(path)? + again)
     }
 
     /// Keeps a packet that is sent for the first time now, on `paths`.
@@ -261,16 +221,34 @@ impl<P: Payload> Repair<P> {
         let Some(packet) = &entry.packet else {
             return false;
         };
-        let size = packet.meta.size + self.encapsulation.data;
+        let len = packet.meta.size;
+        let size = len + self.encapsulation.data;
         entry.deadline = deadline;
         entry.state = State::InFlight;
         entry.transmit(now, paths);
         self.budget.earn(now, size);
         self.statistics.packets += 1;
         self.statistics.packet_bytes += u64::from(size);
+        self.note_sent(now, paths, len);
         let timeouts = paths.into_iter().map(|path| self.timeout(path));
         self.schedule(now + timeouts.max().unwrap_or_default());
         true
+    }
+
+    /// Notes a packet of `len` bytes that is sent on each of `paths`.
+    fn note_sent(&mut self, now: Time, paths: PathSet, len: u32) {
+        for path in paths {
+            if let Some(rate) = self.rates.get_mut(path.index()) {
+                rate.on_sent(now, len);
+            }
+        }
+    }
+
+    /// Ends packet `sequence`, which waits for its first transmission, and returns it.
+    pub fn cancel(&mut self, sequence: u64) -> Option<Kept<P>> {
+        let packet = self.queued(sequence)?;
+        self.outstanding.get_mut(sequence)?.end();
+        Some(packet)
     }
 
     /// Packet `sequence`, if it waits for its first transmission.
@@ -281,8 +259,8 @@ impl<P: Payload> Repair<P> {
         (entry.state == State::Queued).then(|| packet.numbered(sequence))
     }
 
-    /// Handles report `number`, which the receiver made at `made` by its clock. `usable` returns the
-    /// paths that can carry a packet.
+    /// Handles report `number`, which the receiver made at `made` by its clock. `usable` returns
+    /// the paths that can carry a packet.
     pub fn on_report(
         &mut self,
         now: Time,
@@ -299,6 +277,7 @@ impl<P: Payload> Repair<P> {
         }
         self.newest_report = Some(number);
         self.estimates.on_report(now, made, report);
+        self.derive();
         for (path, misses) in (0..).map(PathId).zip(&mut self.misses) {
             if !self.estimates.is_silent_since(path, misses.since) {
                 misses.count = 0;
@@ -313,12 +292,19 @@ impl<P: Payload> Repair<P> {
     fn measure_rates(&mut self, now: Time, made: Time, report: &Report) {
         for arrival in &report.paths {
             let path = arrival.path;
-            let estimate = self.estimates.path(path);
-            let feedback_time = self.estimates.feedback_time(path);
-            if let (Some(estimate), Some(feedback_time), Some(rate)) =
-                (estimate, feedback_time, self.rates.get_mut(path.index()))
-            {
-                rate.on_arrival(now, made - arrival.age, estimate.queueing, feedback_time);
+            let estimates = &self.estimates;
+            if let (Some(newest), Some(feedback_time), Some(rate)) = (
+                estimates.newest(path),
+                estimates.feedback_time(path),
+                self.rates.get_mut(path.index()),
+            ) {
+                let at = made - arrival.age;
+                let was_limited = rate.capacity().is_some();
+                rate.on_arrival(Arrival { at, newest }, feedback_time);
+                // What was lost so far was more than the path carries.
+                if rate.capacity().is_some() && !was_limited {
+                    self.estimates.forget_losses(now, path);
+                }
             }
         }
     }
@@ -343,7 +329,7 @@ impl<P: Payload> Repair<P> {
         self.check.map(|at| Deadline { at, why: "repair" })
     }
 
-    /// Sends missing packets again, those with the earliest deadline first, as far as the budget
+    /// Sends missing packets again, the oldest first, as far as the budget
     /// permits it.
     fn repair(
         &mut self,
@@ -372,6 +358,7 @@ impl<P: Payload> Repair<P> {
                 break;
             };
             let packet = packet.numbered(sequence);
+            self.note_sent(now, paths, packet.meta.size);
             entry.transmit(now, paths);
             entry.repairs += 1;
             entry.state = State::InFlight;
@@ -386,8 +373,8 @@ impl<P: Payload> Repair<P> {
         }
     }
 
-    /// The paths of the next repair that would deliver it in time: one, or two if a repair was lost or
-    /// if there is no time for another; first those that have not lost it.
+    /// The paths of the next repair that would deliver it in time: one, or two if a repair was lost
+    /// or if there is no time for another; first those that have not lost it.
     fn repair_paths(&self, now: Time, entry: &Entry<P>, usable: PathSet) -> PathSet {
         if entry.is_full() || entry.deadline <= now {
             return PathSet::EMPTY;
@@ -443,18 +430,12 @@ impl<P: Payload> Repair<P> {
     }
 
     /// The path that is expected to deliver a frame first; a silent one only if all are.
-    fn fastest(&self, paths: PathSet) -> Option<PathId> {
+    pub(crate) fn fastest(&self, paths: PathSet) -> Option<PathId> {
         let order = |path: &PathId| {
             let one_way = self.estimates.one_way(*path);
             (self.is_silent(*path), one_way.unwrap_or(Duration::MAX))
         };
         paths.into_iter().min_by_key(order)
-    }
-
-    /// The time after which a transmission on `path` that no report covers is missing.
-    fn timeout(&self, path: PathId) -> Duration {
-        let feedback = self.estimates.feedback_time(path);
-        feedback.map_or(self.config.deadline.scale(1, UNKNOWN), |time| time + SLACK)
     }
 
     fn schedule(&mut self, at: Time) {

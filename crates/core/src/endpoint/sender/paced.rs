@@ -1,85 +1,167 @@
 //! The packets that wait until their path has carried those before them.
+//!
+//! A path with a limited rate has a schedule: the time at which what was sent on it has left.
+//! Packets that do not wait, copies and repairs count, so that those that wait give way to them.
 
 use alloc::collections::VecDeque;
+use alloc::vec;
 use alloc::vec::Vec;
 
 use super::super::io::Output;
 use super::Sender;
+use super::reported::transmit;
 use crate::event::{DropReason, Event};
 use crate::frame::{Attempt, PathId, Payload};
 use crate::machine::Deadline;
+use crate::pmtu::TooLong;
 use crate::policy::{PathSet, Plan};
 use crate::repair::Kept;
 use crate::time::{Duration, Time};
 use crate::units::{Bytes, Rate};
 
-/// Packets leave by this much earlier than their turn, so that several leave at a time: a driver
+/// Packets leave by this much earlier than scheduled, so that several leave at a time: a driver
 /// that woke for each would have no time for anything else.
 const GRAIN: Duration = Duration::from_micros(500);
-/// The longest time for which what was sent delays what waits.
-const MAX_DEBT: Duration = Duration::from_secs(1);
-/// The maximum number of packets that wait on a path.
-const MAX_PACED: usize = 4096;
+/// The most that a driver that wakes late catches up.
+const CATCH_UP: Duration = Duration::from_millis(5);
+/// The longest time for which packets that do not wait delay those that do.
+const MAX_DEBT: Duration = Duration::from_millis(200);
+/// A packet that has waited for longer leaves in any case.
+const MAX_SOJOURN: Duration = Duration::from_millis(500);
+/// The maximum number of packets that wait. They are numbered when they come: the receiver's window
+/// has to hold them, and those that leave before them.
+pub(super) const MAX_WAITING: usize = 2048;
 
-/// The packets that wait, in the order of the application on each path.
+/// The schedules of the paths, and the packets that wait for each, in the order of the application.
 #[derive(Clone, Debug)]
-pub(super) struct PacedQueues(Vec<PacedQueue>);
+pub(super) struct Pacing {
+    paths: Vec<Schedule>,
+    /// The number of packets that wait.
+    waiting: usize,
+}
 
 #[derive(Clone, Debug, Default)]
-struct PacedQueue {
+struct Schedule {
     waiting: VecDeque<Waiting>,
-    /// The time at which what was sent has left, at the rate of the path.
+    /// `None` as long as no limit is known.
+    rate: Option<Rate>,
+    /// The time at which what was sent has left.
     free: Time,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Waiting {
     sequence: u64,
+    since: Time,
     len: u32,
 }
 
-impl PacedQueues {
+impl Schedule {
+    /// The time at which the next packet leaves.
+    fn next(&self) -> Option<Time> {
+        let first = self.waiting.front()?;
+        Some(self.free.min(first.since + MAX_SOJOURN))
+    }
+
+    /// Adds a packet of `len` bytes that leaves; `start` is its scheduled time.
+    fn add(&mut self, now: Time, start: Time, len: u32) {
+        if let Some(rate) = self.rate {
+            let time = rate.transmission_time(Bytes(len.into()));
+            self.free = (start + time).min(now + MAX_DEBT);
+        }
+    }
+}
+
+impl Pacing {
     pub(super) fn new(paths: u8) -> Self {
-        Self(alloc::vec![PacedQueue::default(); usize::from(paths)])
+        Self {
+            paths: vec![Schedule::default(); usize::from(paths)],
+            waiting: 0,
+        }
+    }
+
+    /// The number of packets that wait, at most [`MAX_WAITING`].
+    pub(super) fn waiting(&self) -> usize {
+        self.waiting
     }
 
     /// The time at which a packet leaves.
     pub(super) fn deadline(&self) -> Option<Deadline> {
-        let busy = self.0.iter().filter(|queue| !queue.waiting.is_empty());
-        let at = busy.map(|queue| queue.free).min()?;
-        Some(Deadline {
-            at,
-            why: "paced packet",
-        })
+        if self.waiting == 0 {
+            return None;
+        }
+        let at = self.paths.iter().filter_map(Schedule::next).min()?;
+        let why = "paced packet";
+        Some(Deadline { at, why })
     }
 
-    /// Notes a packet of `len` bytes that leaves on `path`, whose rate is `rate` if that is limited.
-    fn on_sent(&mut self, now: Time, path: PathId, len: u32, rate: Option<Rate>) {
-        if let (Some(queue), Some(rate)) = (self.0.get_mut(path.index()), rate) {
-            let time = rate.transmission_time(Bytes(len.into()));
-            queue.free = (queue.free.max(now) + time).min(now + MAX_DEBT);
+    pub(super) fn set_rate(&mut self, path: PathId, rate: Option<Rate>) {
+        if let Some(path) = self.paths.get_mut(path.index()) {
+            path.rate = rate;
         }
     }
 
-    /// Whether a packet can leave on `path` now, before which none waits.
-    fn is_free(&self, now: Time, path: PathId) -> bool {
-        let queue = self.0.get(path.index());
-        queue.is_none_or(|queue| {
-            let is_full = queue.waiting.len() >= MAX_PACED;
-            is_full || (queue.waiting.is_empty() && queue.free <= now + GRAIN)
-        })
+    /// Notes a packet of `len` bytes that leaves now on each of `paths`.
+    pub(super) fn on_sent(&mut self, now: Time, paths: PathSet, len: u32) {
+        for path in paths {
+            if let Some(path) = self.paths.get_mut(path.index()) {
+                path.add(now, path.free.max(now), len);
+            }
+        }
+    }
+
+    /// Whether a packet has to wait for its turn on `path`.
+    fn must_wait(&self, now: Time, path: PathId) -> bool {
+        let path = self.paths.get(path.index());
+        path.is_some_and(|path| !path.waiting.is_empty() || path.free > now + GRAIN)
+    }
+
+    /// Adds a packet that waits for its turn on `path`.
+    fn push(&mut self, path: PathId, packet: Waiting) {
+        if let Some(path) = self.paths.get_mut(path.index()) {
+            path.waiting.push_back(packet);
+            self.waiting += 1;
+        }
     }
 
     /// Takes the next packet that leaves by `until`, with its path.
-    fn next(&mut self, until: Time) -> Option<(PathId, Waiting)> {
-        let paths = (0..).map(PathId).zip(&mut self.0);
-        let mut due = paths.filter(|(_, queue)| queue.free <= until);
-        due.find_map(|(path, queue)| queue.waiting.pop_front().map(|next| (path, next)))
+    fn next(&mut self, now: Time, until: Time) -> Option<(PathId, Waiting)> {
+        if self.waiting == 0 {
+            return None;
+        }
+        let paths = (0..).map(PathId).zip(&mut self.paths);
+        let mut due = paths.filter(|(_, path)| path.next().is_some_and(|at| at <= until));
+        let (id, path) = due.next()?;
+        let next = path.waiting.pop_front()?;
+        self.waiting -= 1;
+        // From its scheduled time, or late wakes would lower the rate.
+        let start = path.free.max(Time(now.0.saturating_sub(CATCH_UP.0)));
+        path.add(now, start, next.len);
+        Some((id, next))
+    }
+
+    /// Moves the packets that wait for `from` to those for `to`.
+    fn divert(&mut self, from: PathId, to: PathId) {
+        let Some(path) = self.paths.get_mut(from.index()) else {
+            return;
+        };
+        let moved = core::mem::take(&mut path.waiting);
+        if let Some(path) = self.paths.get_mut(to.index()) {
+            path.waiting.extend(moved);
+            let waiting = path.waiting.make_contiguous();
+            waiting.sort_by_key(|packet| packet.sequence);
+        }
     }
 }
 
 impl<P: Payload> Sender<P> {
-    /// Sends a packet now, or when it is its turn if its plan lets it wait.
+    /// The number of packets that wait for their turn.
+    #[cfg(test)]
+    pub(in super::super) fn waiting(&self) -> usize {
+        self.pacing.waiting()
+    }
+
+    /// Sends a packet now or, if its plan lets it wait, when it is its turn.
     pub(super) fn pace(
         &mut self,
         now: Time,
@@ -87,33 +169,55 @@ impl<P: Payload> Sender<P> {
         plan: &Plan,
         out: &mut impl FnMut(Output<P>),
     ) {
-        let path = plan.copies.into_iter().next();
-        let (Some(path), Some(repair)) = (path, &mut self.repair) else {
-            return;
-        };
-        if !plan.may_wait || self.paced.is_free(now, path) {
-            let rate = repair.rate(now, path);
-            self.paced.on_sent(now, path, packet.meta.size, rate);
+        let path = plan.copies.into_iter().next().unwrap_or_default();
+        if !plan.may_wait || !self.pacing.must_wait(now, path) {
             return self.send_reported(now, packet, plan.copies, out);
         }
-        if let Some(queue) = self.paced.0.get_mut(path.index()) {
-            let (sequence, len) = (packet.sequence, packet.meta.size);
-            queue.waiting.push_back(Waiting { sequence, len });
-            repair.enqueue(packet);
-        }
+        let Some(repair) = &mut self.repair else {
+            return;
+        };
+        let waiting = Waiting {
+            sequence: packet.sequence,
+            since: now,
+            len: packet.meta.size,
+        };
+        self.pacing.push(path, waiting);
+        repair.enqueue(packet);
     }
 
     /// Sends the packets whose turn it is.
     pub(super) fn send_paced(&mut self, now: Time, out: &mut impl FnMut(Output<P>)) {
-        while let Some((path, next)) = self.paced.next(now + GRAIN) {
+        self.leave_failed_paths();
+        while let Some((path, next)) = self.pacing.next(now, now + GRAIN) {
             self.send_waiting(now, path, next, out);
         }
     }
 
-    /// Sends all packets that wait.
-    pub(super) fn send_all_paced(&mut self, now: Time, out: &mut impl FnMut(Output<P>)) {
-        while let Some((path, next)) = self.paced.next(Time::MAX) {
+    /// Sends all packets that wait, since nothing is paced any more.
+    #[cold]
+    pub(super) fn send_all_waiting(&mut self, now: Time, out: &mut impl FnMut(Output<P>)) {
+        while let Some((path, next)) = self.pacing.next(now, Time::MAX) {
             self.send_waiting(now, path, next, out);
+        }
+        self.pacing = Pacing::new(u8::try_from(self.pacing.paths.len()).unwrap_or(u8::MAX));
+    }
+
+    /// Moves the packets that wait for a path which does not deliver to one that does.
+    fn leave_failed_paths(&mut self) {
+        if self.pacing.waiting == 0 {
+            return;
+        }
+        let Some(repair) = &self.repair else { return };
+        let usable = self.outgoing.paths.copies;
+        for path in self.all {
+            let is_busy = !self.pacing.paths[path.index()].waiting.is_empty();
+            let delivers = |path| usable.contains(path) && !repair.is_silent(path);
+            if is_busy
+                && !delivers(path)
+                && let Some(other) = repair.fastest(usable).filter(|other| delivers(*other))
+            {
+                self.pacing.divert(path, other);
+            }
         }
     }
 
@@ -131,17 +235,26 @@ impl<P: Payload> Sender<P> {
             let (reason, len) = (DropReason::PastDeadline, next.len);
             return out(Output::Event(Event::Dropped { reason, len }));
         };
-        let rate = repair.rate(now, path);
-        self.paced.on_sent(now, path, next.len, rate);
-        // The path may have failed since.
-        let usable = super::reported::carriers(&self.sizes, &self.outgoing, &packet.meta);
-        let carrying = usable.preferred_or_lowest(path);
-        let paths = if carrying.is_empty() {
-            PathSet::only(path)
-        } else {
-            carrying
-        };
-        repair.depart(now, next.sequence, paths);
-        super::reported::transmit(&self.outgoing, now, packet, Attempt::First, paths, out);
+        match self.sizes.carriers(self.outgoing.paths, &packet.meta) {
+            Ok(paths) => {
+                let paths = paths.copies.preferred_or_lowest(path);
+                let paths = if paths.is_empty() {
+                    PathSet::only(path)
+                } else {
+                    paths
+                };
+                repair.depart(now, next.sequence, paths);
+                transmit(&self.outgoing, now, packet, Attempt::First, paths, out);
+            }
+            // The path MTU has become smaller since.
+            Err(TooLong { limit, is_final }) => {
+                repair.cancel(next.sequence);
+                out(Output::Refused {
+                    payload: packet.payload,
+                    limit,
+                    is_final,
+                });
+            }
+        }
     }
 }

@@ -4,6 +4,7 @@ use super::super::io::Output;
 use super::super::receiver::FrameHeader;
 use super::Sender;
 use super::outgoing::Outgoing;
+use super::paced::Pacing;
 use crate::event::{DropReason, Event};
 use crate::frame::{Attempt, Body, Frame, PathId, Payload};
 use crate::machine::Deadline;
@@ -27,15 +28,29 @@ impl<P: Payload> Sender<P> {
     }
 
     /// Notes whether the peer reports which packets arrive.
+    #[cold]
     pub(in super::super) fn on_peer_reports(
         &mut self,
+        now: Time,
         reports: bool,
         out: &mut impl FnMut(Output<P>),
     ) {
         self.peer_reports = reports;
-        if !reports && self.repair.is_some() {
-            out(Output::Event(Event::RepairUnavailable));
+        if reports || self.repair.is_none() {
+            return;
         }
+        self.send_all_waiting(now, out);
+        // Without reports, no limit is known.
+        for path in self.all {
+            let feedback = Feedback::Measured {
+                path,
+                estimate: None,
+                limit: None,
+                is_silent: false,
+            };
+            self.on_feedback(now, feedback, out);
+        }
+        out(Output::Event(Event::RepairUnavailable));
     }
 
     /// The paths that may carry a report.
@@ -80,6 +95,7 @@ impl<P: Payload> Sender<P> {
         let first = paths.into_iter().next().unwrap_or_default();
         let copies = repair.copy(now, first, usable, packet.meta.size);
         repair.on_sent(now, packet.clone(), paths.or(copies));
+        self.pacing.on_sent(now, paths.or(copies), packet.meta.size);
         if !copies.is_empty() {
             transmit(
                 &self.outgoing,
@@ -104,11 +120,11 @@ impl<P: Payload> Sender<P> {
         let Some(repair) = &mut self.repair else {
             return;
         };
-        let (sizes, outgoing) = (&self.sizes, &self.outgoing);
+        let (sizes, outgoing, pacing) = (&self.sizes, &self.outgoing, &mut self.pacing);
         let usable = |meta: &PacketMeta| carriers(sizes, outgoing, meta);
         let (number, made) = (header.sequence, header.sent);
         repair.on_report(now, number, made, report, usable, &mut |output| {
-            perform(outgoing, now, output, out);
+            perform(outgoing, pacing, now, output, out);
         });
         self.measure(now, out);
     }
@@ -121,10 +137,10 @@ impl<P: Payload> Sender<P> {
         if repair.deadline().is_none_or(|due| due.at > now) {
             return;
         }
-        let (sizes, outgoing) = (&self.sizes, &self.outgoing);
+        let (sizes, outgoing, pacing) = (&self.sizes, &self.outgoing, &mut self.pacing);
         let usable = |meta: &PacketMeta| carriers(sizes, outgoing, meta);
         repair.handle_timeout(now, usable, &mut |output| {
-            perform(outgoing, now, output, out);
+            perform(outgoing, pacing, now, output, out);
         });
         self.measure(now, out);
     }
@@ -155,10 +171,12 @@ impl<P: Payload> Sender<P> {
     fn measure(&mut self, now: Time, out: &mut impl FnMut(Output<P>)) {
         for path in self.all {
             let Some(repair) = &self.repair else { return };
+            let limit = repair.limit(now, path);
+            self.pacing.set_rate(path, limit.map(|limit| limit.rate));
             let feedback = Feedback::Measured {
                 path,
                 estimate: repair.estimate(path),
-                rate: repair.rate(now, path),
+                limit,
                 is_silent: repair.is_silent(path),
             };
             self.on_feedback(now, feedback, out);
@@ -167,19 +185,21 @@ impl<P: Payload> Sender<P> {
 }
 
 /// The paths that can carry a packet: those that are live, or answer again.
-pub(super) fn carriers(sizes: &Discovery, outgoing: &Outgoing, meta: &PacketMeta) -> PathSet {
+fn carriers(sizes: &Discovery, outgoing: &Outgoing, meta: &PacketMeta) -> PathSet {
     let carriers = sizes.carriers(outgoing.paths, meta);
     carriers.map_or(PathSet::EMPTY, |paths| paths.copies)
 }
 
 fn perform<P: Payload>(
     outgoing: &Outgoing,
+    pacing: &mut Pacing,
     now: Time,
     output: RepairOutput<P>,
     out: &mut impl FnMut(Output<P>),
 ) {
     match output {
         RepairOutput::Resend { packet, paths } => {
+            pacing.on_sent(now, paths, packet.meta.size);
             transmit(outgoing, now, packet, Attempt::Repair, paths, out);
         }
         RepairOutput::GivenUp { len } => out(Output::Event(Event::Dropped {

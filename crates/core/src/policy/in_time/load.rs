@@ -1,85 +1,114 @@
-//! The load of a path: what was sent on it, or waits for it, and has not left yet.
+//! The load of a path that is used at a limited rate: its queue, and what waits in the endpoint.
 
+use crate::repair::PathLimit;
 use crate::time::{Duration, Time};
-use crate::units::{Bytes, Rate};
+use crate::units::Bytes;
 
-/// The load of a path that is used at a limited rate.
+/// A queue that is shorter is empty.
+const EMPTY: Duration = Duration::from_millis(1);
+
+/// The load of a path; nothing as long as no limit is known.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Load {
-    /// The rate; `None` as long as no limit is known.
-    rate: Option<Rate>,
-    /// The time of the counts.
+    limit: Option<PathLimit>,
+    /// The time of the values below and of the limit's queue.
     at: Time,
-    /// Bytes of packets that do not wait.
-    immediate: u64,
-    /// Bytes of all packets.
-    all: u64,
+    /// Bytes of all packets that have not left at the rate.
+    unsent: u64,
 }
 
 impl Load {
-    pub(super) fn set_rate(&mut self, now: Time, rate: Option<Rate>) {
+    pub(super) fn set_limit(&mut self, now: Time, limit: Option<PathLimit>) {
         self.advance(now);
-        self.rate = rate;
-    }
-
-    /// The time that the packets take which do not wait.
-    pub(super) fn backlog(&self, now: Time) -> Duration {
-        self.remaining(now, self.immediate)
-    }
-
-    /// The time that all packets take.
-    pub(super) fn wait(&self, now: Time) -> Duration {
-        self.remaining(now, self.all)
-    }
-
-    /// Adds a packet of `size` bytes; `waits` states whether it gives way to those that do not.
-    pub(super) fn add(&mut self, now: Time, size: u32, waits: bool) {
-        self.advance(now);
-        if self.rate.is_some() {
-            self.all += u64::from(size);
-            self.immediate += if waits { 0 } else { u64::from(size) };
+        self.limit = limit;
+        if limit.is_none() {
+            self.unsent = 0;
         }
     }
 
-    fn remaining(&self, now: Time, bytes: u64) -> Duration {
-        let time = self.rate.map(|rate| rate.transmission_time(Bytes(bytes)));
-        let since = now.since(self.at);
-        Duration(time.unwrap_or_default().0.saturating_sub(since.0))
+    /// Whether packets should be sent elsewhere: the queue is longer than `most`, or should empty.
+    pub(super) fn is_full(&self, now: Time, most: Duration) -> bool {
+        let drains = self.limit.is_some_and(|limit| limit.drains);
+        let most = if drains { EMPTY } else { most };
+        self.queue(now).is_some_and(|queue| queue > most)
+    }
+
+    /// The queue that a packet finds which is sent now.
+    pub(super) fn queue(&self, now: Time) -> Option<Duration> {
+        let limit = self.limit?;
+        Some(after(limit.queue, now.since(self.at)))
+    }
+
+    /// The time until a packet leaves that waits for its turn.
+    pub(super) fn wait(&self, now: Time) -> Duration {
+        let time = |limit: PathLimit| limit.rate.transmission_time(Bytes(self.unsent));
+        let time = self.limit.map_or(Duration::ZERO, time);
+        after(time, now.since(self.at))
+    }
+
+    /// Adds a packet of `size` bytes; `waits` states whether it waits for its turn.
+    pub(super) fn add(&mut self, now: Time, size: u32, waits: bool) {
+        self.advance(now);
+        if let Some(limit) = &mut self.limit {
+            self.unsent += u64::from(size);
+            if !waits {
+                limit.queue += limit.capacity.transmission_time(Bytes(size.into()));
+            }
+        }
     }
 
     /// Removes what has left by `now`.
     fn advance(&mut self, now: Time) {
-        let rate = self.rate.map_or(u64::MAX, |rate| rate.0);
-        let left = now.since(self.at).scale(rate, 8_000_000_000).0;
-        self.all = self.all.saturating_sub(left);
-        self.immediate = self.immediate.saturating_sub(left);
+        let elapsed = now.since(self.at);
         self.at = now;
+        if let Some(limit) = &mut self.limit {
+            limit.queue = after(limit.queue, elapsed);
+            let left = elapsed.scale(limit.rate.0, 8_000_000_000).0;
+            self.unsent = self.unsent.saturating_sub(left);
+        }
     }
+}
+
+/// The remainder of `span` after `elapsed`.
+fn after(span: Duration, elapsed: Duration) -> Duration {
+    Duration(span.0.saturating_sub(elapsed.0))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::units::Rate;
 
     const MS: Duration = Duration::from_millis(1);
 
     #[test]
-    fn a_load_leaves_at_the_rate() {
+    fn a_load_leaves_at_the_rate_and_a_queue_at_the_capacity() {
         let at = |ms| Time::ZERO + MS * ms;
+        let limit = |rate, queue| {
+            Some(PathLimit {
+                rate: Rate::from_mbits(rate),
+                capacity: Rate::from_mbits(16),
+                queue: MS * queue,
+                drains: false,
+            })
+        };
         let mut load = Load::default();
         load.add(at(0), 1000, true);
-        assert_eq!(load.wait(at(0)), Duration::ZERO, "no limit is known");
-        load.set_rate(at(0), Some(Rate::from_mbits(8)));
+        let seen = |load: &Load, ms| (load.wait(at(ms)), load.queue(at(ms)));
+        assert_eq!(seen(&load, 0), (Duration::ZERO, None), "no limit is known");
+        load.set_limit(at(0), limit(8, 3));
         for _ in 0..10 {
             load.add(at(0), 1000, true);
         }
         load.add(at(0), 2000, false);
-        let seen = |load: &Load, ms| (load.wait(at(ms)), load.backlog(at(ms)));
-        assert_eq!(seen(&load, 0), (MS * 12, MS * 2));
-        assert_eq!(seen(&load, 1), (MS * 11, MS));
-        // What remains takes longer at a lower rate.
-        load.set_rate(at(4), Some(Rate::from_mbits(4)));
-        assert_eq!(seen(&load, 4), (MS * 16, Duration::ZERO));
-        assert_eq!(seen(&load, 20), (Duration::ZERO, Duration::ZERO));
+        assert_eq!(seen(&load, 0), (MS * 12, Some(MS * 4)));
+        assert_eq!(seen(&load, 1), (MS * 11, Some(MS * 3)));
+        // What remains takes longer at a lower rate, and the queue is what was measured.
+        load.set_limit(at(4), limit(4, 7));
+        assert_eq!(seen(&load, 4), (MS * 16, Some(MS * 7)));
+        assert_eq!(seen(&load, 20), (Duration::ZERO, Some(Duration::ZERO)));
+        load.set_limit(at(4), None);
+        load.set_limit(at(4), limit(4, 0));
+        assert_eq!(load.wait(at(4)), Duration::ZERO);
     }
 }

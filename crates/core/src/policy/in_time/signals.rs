@@ -1,9 +1,9 @@
-//! The marks and drops of a long queue, which tell TCP to slow down.
+//! The marks and drops of a long queue, which signal congestion to TCP.
 
 use crate::time::{Duration, Time};
 
-/// The wait above which TCP is told. A sender that then reduces its window by 30 % (RFC 9438,
-/// section 4.6) over a round trip of 70 ms leaves the queue just empty.
+/// The wait above which congestion is signalled. A TCP that then reduces its window by 30 % (RFC
+/// 9438, section 4.6) over a round trip of 70 ms leaves the queue just empty.
 const LONG: Duration = Duration::from_millis(30);
 /// The longest wait.
 const MAX: Duration = Duration::from_millis(200);
@@ -13,8 +13,8 @@ const INTERVAL: Duration = Duration::from_millis(100);
 /// Signals congestion once when the wait becomes long, and then as long as it is, at intervals that
 /// decrease with the square root of their number (RFC 8289, section 3.2).
 ///
-/// In contrast to RFC 8289 the first signal does not wait for an interval: a TCP in slow start would
-/// have doubled its window twice.
+/// In contrast to RFC 8289 the first signal does not wait for an interval: a TCP in slow start
+/// would have doubled its window twice.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct CongestionSignals {
     count: u32,

@@ -12,18 +12,13 @@ impl<P: Payload> Repair<P> {
         self.check = None;
         let mut outstanding = core::mem::take(&mut self.outstanding);
         for (sequence, entry) in outstanding.iter_mut() {
-            if entry.state == State::Done {
+            // Those that wait for their first transmission cannot have arrived.
+            if matches!(entry.state, State::Done | State::Queued) {
                 continue;
             }
             if report.is_some_and(|(_, report)| report.has(sequence)) {
                 self.waiting -= u32::from(entry.state == State::Missing);
-                if let [only] = entry.transmissions() {
-                    self.estimates.on_outcome(only.path, false);
-                    let size = entry.packet.as_ref().map_or(0, |packet| packet.meta.size);
-                    if let Some(rate) = self.rates.get_mut(only.path.index()) {
-                        rate.add(size);
-                    }
-                }
+                self.count_arrival(entry);
                 entry.end();
                 continue;
             }
@@ -35,6 +30,21 @@ impl<P: Payload> Repair<P> {
         for misses in &mut self.misses {
             if core::mem::take(&mut misses.burst) >= BURST {
                 misses.burst_end = now + AFTER_BURST;
+            }
+        }
+    }
+
+    /// Counts a packet that has arrived: on all paths that carried it, unless it is missing there.
+    fn count_arrival(&mut self, entry: &Entry<P>) {
+        let size = entry.packet.as_ref().map_or(0, |packet| packet.meta.size);
+        if let [only] = entry.transmissions() {
+            self.estimates.on_outcome(only.path, only.sent, false);
+        }
+        let carried = || entry.transmissions().iter().filter(|sent| !sent.is_missing);
+        let is_certain = carried().count() == 1;
+        for sent in carried() {
+            if let Some(rate) = self.rates.get_mut(sent.path.index()) {
+                rate.add(size, is_certain);
             }
         }
     }
@@ -66,7 +76,7 @@ impl<P: Payload> Repair<P> {
             entry.transmissions_mut()[index].is_missing = true;
             // A report that is late or lost is no sign against the path.
             if self.estimates.was_reported(path, sent) {
-                self.estimates.on_outcome(path, true);
+                self.estimates.on_outcome(path, sent, true);
                 self.count_miss(path, sent);
             }
         }

@@ -4,7 +4,7 @@ use alloc::collections::{BTreeMap, BinaryHeap};
 use core::cmp::Reverse;
 
 use super::super::*;
-use crate::frame::OVER_IPV4;
+use crate::frame::{Attempt, OVER_IPV4};
 use crate::liveness::LivenessConfig;
 use crate::repair::RepairStatistics;
 use crate::rng::Stream;
@@ -32,6 +32,12 @@ pub(super) struct TestPath {
     pub(super) rate: Option<Rate>,
     /// The time at which all frames have left the queue for it.
     free: Time,
+    /// The longest queue from 3 s on, in time.
+    pub(super) longest: Duration,
+    /// Whether packets of TCP have to leave on it in their order.
+    pub(super) keeps_order: bool,
+    /// The highest sequence number of a packet sent for the first time.
+    newest: u64,
     last_arrival: Time,
 }
 
@@ -44,6 +50,9 @@ impl TestPath {
             jitter: Duration::ZERO,
             rate: None,
             free: Time::ZERO,
+            longest: Duration::ZERO,
+            keeps_order: true,
+            newest: 0,
             last_arrival: Time::ZERO,
         }
     }
@@ -68,6 +77,9 @@ impl TestPath {
             return None;
         }
         self.free = self.free.max(now) + rate.transmission_time(Bytes(len.into()));
+        if now > at(3000) {
+            self.longest = self.longest.max(self.free.since(now));
+        }
         Some(self.free.since(now))
     }
 }
@@ -99,7 +111,7 @@ enum Arrival {
 /// The endpoints, the paths, and what happened.
 pub(super) struct Network {
     pub(super) ends: [Endpoint<Packet>; 2],
-    paths: Vec<TestPath>,
+    pub(super) paths: Vec<TestPath>,
     frames: BTreeMap<usize, Frame<Packet>>,
     calendar: BinaryHeap<Reverse<(Time, u64, Arrival)>>,
     number: u64,
@@ -114,6 +126,10 @@ pub(super) struct Network {
     /// The packets of the stream: their kind and interval.
     pub(super) kind: Kind,
     pub(super) interval: Duration,
+    /// Every n-th packet is one of media.
+    pub(super) media_every: Option<u32>,
+    /// A change of the first endpoint's configuration, and its time.
+    pub(super) reload: Option<(Time, Adjustment)>,
     now: Time,
 }
 
@@ -144,6 +160,8 @@ impl Network {
             dropped: Vec::new(),
             kind: Kind::Opaque,
             interval: INTERVAL,
+            media_every: None,
+            reload: None,
             now: Time::ZERO,
         }
     }
@@ -184,6 +202,17 @@ impl Network {
     fn transmit(&mut self, from: usize, frame: Frame<Packet>) {
         let path = &mut self.paths[frame.path.index()];
         let len = Encapsulation::deployed(OVER_IPV4).size(&frame.body);
+        if let Body::Reported {
+            attempt: Attempt::First,
+            ..
+        } = frame.body
+            && from == 0
+            && self.kind == Kind::Data
+            && path.keeps_order
+        {
+            assert!(frame.sequence >= path.newest, "out of order on a path");
+            path.newest = frame.sequence;
+        }
         if (path.loses)(&mut self.stream, self.now) {
             return;
         }
@@ -241,10 +270,33 @@ impl Network {
             let number = u32::try_from(self.sent.len()).unwrap();
             self.sent.push(next);
             self.arrived.push(None);
-            let meta = meta(self.kind, PACKET);
+            let is_media = self.media_every.is_some_and(|every| number % every == 0);
+            let kind = if is_media { Kind::Opaque } else { self.kind };
+            if let Some((_, to)) = self.reload.take_if(|(at, _)| *at <= next) {
+                self.wake(0, Wake::Input(Input::Adjust(to)));
+            }
+            let meta = meta(kind, PACKET);
             let payload = Packet(number, PACKET as usize);
             self.wake(0, Wake::Input(Input::Packet { meta, payload }));
             next += self.interval;
+            if number % 40 == 0 && std::env::var("DBG").is_ok() {
+                for p in 0..2u8 {
+                    let e = self.ends[0].path_estimate(PathId(p));
+                    let q = self.paths[p as usize].free.since(self.now);
+                    if let Some(e) = e {
+                        std::print!(
+                            "{:.3} p{} cap {:?} q {} est {} {} | ",
+                            self.now.0 as f64 / 1e9,
+                            p,
+                            e.capacity.map(|c| c.0 / 1000),
+                            q.0 / 1000,
+                            e.queueing.0 / 1000,
+                            e.is_rising
+                        );
+                    }
+                }
+                std::println!("copies {}", self.statistics().copies);
+            }
         }
         self.run(end + MS * 3000);
         self
@@ -266,6 +318,18 @@ impl Network {
             arrived.is_none_or(|arrived| arrived.since(**sent) > deadline)
         });
         late.count() as f64 / self.sent.len() as f64
+    }
+
+    /// The delays of the packets of media that were sent after `from`; that of a lost one is
+    /// [`Duration::MAX`].
+    pub(super) fn delays_of_media(&self, from: Time) -> Vec<Duration> {
+        let every = self.media_every.map_or(1, |every| every as usize);
+        let media = self.sent.iter().zip(&self.arrived).step_by(every);
+        let media = media.filter(|(sent, _)| **sent > from);
+        let delay = |(sent, arrived): (&Time, &Option<Time>)| {
+            arrived.map_or(Duration::MAX, |arrived| arrived.since(*sent))
+        };
+        media.map(delay).collect()
     }
 
     /// The times at which the packets were sent that got lost between the endpoints.

@@ -1,0 +1,86 @@
+//! What follows from the estimates of the paths: when a packet is missing, and which need a copy.
+
+use super::{RISING_QUEUE, Repair, SLACK, UNKNOWN};
+use crate::frame::{PathId, Payload};
+use crate::policy::PathSet;
+use crate::repair::estimates::PathEstimate;
+use crate::time::{Duration, Time};
+
+/// Values that follow from the estimates of a path and from the configuration.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Derived {
+    /// The time after which a transmission that no report covers is missing.
+    timeout: Duration,
+    /// Whether congestion begins, or a repair would be late.
+    needs_copy: bool,
+}
+
+impl<P: Payload> Repair<P> {
+    /// Computes what follows from changed estimates, or from another configuration.
+    pub(super) fn derive(&mut self) {
+        let paths = (0..).map(PathId).take(self.misses.len());
+        self.derived = paths.map(|path| self.derived_of(path)).collect();
+    }
+
+    fn derived_of(&self, path: PathId) -> Derived {
+        let feedback = self.estimates.feedback_time(path);
+        let unknown = self.config.deadline.scale(1, UNKNOWN);
+        let is_congested =
+            |estimate: PathEstimate| estimate.queueing > RISING_QUEUE && estimate.is_rising;
+        let needs_copy = |estimate| is_congested(estimate) || !self.can_repair(path);
+        Derived {
+            timeout: feedback.map_or(unknown, |time| time + SLACK),
+            needs_copy: self.estimates.path(path).is_some_and(needs_copy),
+        }
+    }
+
+    /// The path of a copy of the next packet, whose only transmission would be on `path`: where a
+    /// repair would be late, where congestion begins and shortly after a burst of losses. The copy
+    /// is charged to the budget.
+    pub fn copy(&mut self, now: Time, path: PathId, usable: PathSet, len: u32) -> PathSet {
+        if !self.needs_copy(now, path) {
+            return PathSet::EMPTY;
+        }
+        let others = usable.without(PathSet::only(path));
+        let Some(other) = self.fastest(others) else {
+            return PathSet::EMPTY;
+        };
+        let arrives = self.estimates.one_way(other);
+        let is_late = arrives.is_some_and(|one_way| one_way > self.config.deadline);
+        let size = len + self.encapsulation.data;
+        if is_late || self.waiting > 0 || !self.budget.spend_on_copy(size) {
+            return PathSet::EMPTY;
+        }
+        self.statistics.copies += 1;
+        self.statistics.copy_bytes += u64::from(size);
+        PathSet::only(other)
+    }
+
+    fn needs_copy(&self, now: Time, path: PathId) -> bool {
+        let misses = self.misses.get(path.index());
+        let derived = self.derived.get(path.index());
+        misses.is_some_and(|misses| now < misses.burst_end)
+            || derived.is_some_and(|derived| derived.needs_copy)
+    }
+
+    /// Whether a loss on `path` can be detected and repaired before the deadline.
+    fn can_repair(&self, path: PathId) -> bool {
+        let repaired = self.repair_time(path);
+        repaired.is_none_or(|repaired| repaired <= self.config.deadline)
+    }
+
+    /// The time after which a packet that is lost on `path` arrives by its repair.
+    pub(super) fn repair_time(&self, path: PathId) -> Option<Duration> {
+        let paths = (0..).map(PathId).take(self.misses.len());
+        let again = paths
+            .filter_map(|path| self.estimates.one_way(path))
+            .min()?;
+        Some(self.estimates.feedback_time(path)? + again)
+    }
+
+    /// The time after which a transmission on `path` that no report covers is missing.
+    pub(super) fn timeout(&self, path: PathId) -> Duration {
+        let derived = self.derived.get(path.index());
+        derived.map_or(self.config.deadline, |derived| derived.timeout)
+    }
+}
