@@ -14,8 +14,10 @@ use crate::frame::PathId;
 use crate::time::{Duration, Time};
 use crate::units::{Bytes, Rate};
 
-/// The shortest span that measures a rate, and the minimum number of packets in it.
+/// The shortest span that measures a rate, the shortest before a rate is known, which is urgent, and
+/// the minimum number of packets in it.
 const MIN_SPAN: Duration = Duration::from_millis(20);
+const MIN_FIRST_SPAN: Duration = Duration::from_millis(8);
 const MIN_PACKETS: u32 = 3;
 /// A longer one contains a pause.
 const MAX_SPAN: Duration = Duration::from_millis(500);
@@ -23,8 +25,6 @@ const MAX_SPAN: Duration = Duration::from_millis(500);
 /// [`NOISE`] of it.
 const GROWTH: Duration = Duration::from_millis(1);
 const NOISE: u64 = 32;
-/// It grows fast if the delay rises by this.
-const FAST_GROWTH: Duration = Duration::from_millis(4);
 /// A queue that is shorter is empty: the path carries more.
 const EMPTY: Duration = Duration::from_millis(2);
 /// The wanted queue: above the noise of measured delays, and half of what counts as congestion.
@@ -117,7 +117,7 @@ impl PathRateController for QueueTarget {
         let noise = GROWTH.max(delivery.span.scale(1, NOISE));
         let growth = Duration(delivery.after.0.saturating_sub(delivery.before.0));
         let is_busy = self.excess(delivery.before) >= EMPTY;
-        let grows = growth > noise && (is_busy || self.capacity.is_none() && growth >= FAST_GROWTH);
+        let grows = is_busy && growth > noise;
         let capacity = match self.capacity {
             None if grows => most,
             None => return,
@@ -213,10 +213,14 @@ impl<C: Default + PathRateController> PathRate<C> {
             return self.begin(last);
         };
         let span = last.at.since(start.at);
-        if span > MAX_SPAN {
+        let is_known = self.capacity().is_some();
+        // Within the first span, the queue must not have been empty.
+        let is_idle = !is_known && start.newest.queue < EMPTY;
+        if span > MAX_SPAN || is_idle {
             return self.begin(last);
         }
-        if span < MIN_SPAN || self.packets < MIN_PACKETS {
+        let min = if is_known { MIN_SPAN } else { MIN_FIRST_SPAN };
+        if span < min || self.packets < MIN_PACKETS {
             return;
         }
         self.controller.handle_delivery(&Delivery {
@@ -436,7 +440,7 @@ mod tests {
             None,
             "a first arrival has no span"
         );
-        assert_eq!(arrive(&mut path, 10, 3000), None, "too short");
+        assert_eq!(arrive(&mut path, 6, 3000), None, "too short");
         assert_eq!(arrive(&mut path, 20, 3000), Some(7_200_000));
         assert_eq!(arrive(&mut path, 1000, 3000), Some(7_200_000), "a pause");
         assert_eq!(

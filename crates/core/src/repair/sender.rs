@@ -54,7 +54,7 @@ pub struct Repair<P> {
     waiting: u32,
     /// The losses of each path.
     misses: Vec<Misses>,
-    /// What follows from the estimates, of each path: they change with reports alone, and are used
+    /// The values that follow from the estimates: these change with reports alone, and are used
     /// for every packet.
     derived: Vec<Derived>,
     /// The number of the newest report.

@@ -3,8 +3,8 @@
 use crate::time::{Duration, Time};
 
 /// The wait above which congestion is signalled. A TCP that then reduces its window by 30 % (RFC
-/// 9438, section 4.6) over a round trip of 70 ms leaves the queue just empty.
-const LONG: Duration = Duration::from_millis(30);
+/// 9438, section 4.6) over a round trip of 90 ms leaves the queue just empty.
+const LONG: Duration = Duration::from_millis(40);
 /// The longest wait.
 const MAX: Duration = Duration::from_millis(200);
 /// The first interval of signals: about a long round trip, after which one has an effect.
@@ -82,12 +82,12 @@ mod tests {
     #[test]
     fn signals_begin_at_once_and_become_more_frequent() {
         let mut state = CongestionSignals::default();
-        assert!(signals(&mut state, 0, 100, 30).is_empty());
+        assert!(signals(&mut state, 0, 100, 40).is_empty());
         // 100 ms, 100/sqrt(2) ms, 100/sqrt(3) ms and so on.
-        assert_eq!(signals(&mut state, 100, 400, 31), [100, 200, 271, 329, 379]);
+        assert_eq!(signals(&mut state, 100, 400, 41), [100, 200, 271, 329, 379]);
         // A short queue ends it, but the next signal does not come before its time.
-        assert!(signals(&mut state, 400, 410, 29).is_empty());
-        assert_eq!(signals(&mut state, 410, 530, 31), [424, 524]);
+        assert!(signals(&mut state, 400, 410, 39).is_empty());
+        assert_eq!(signals(&mut state, 410, 530, 41), [424, 524]);
     }
 
     #[test]

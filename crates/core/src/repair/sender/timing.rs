@@ -1,4 +1,5 @@
-//! What follows from the estimates of the paths: when a packet is missing, and which need a copy.
+//! The values that follow from the estimates of the paths: when a packet is missing, and which need a
+//! copy.
 
 use super::{RISING_QUEUE, Repair, SLACK, UNKNOWN};
 use crate::frame::{PathId, Payload};
