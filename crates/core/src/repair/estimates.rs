@@ -253,8 +253,10 @@ impl Estimates {
     #[must_use]
     pub(super) fn was_reported(&self, path: PathId, sent: Time) -> bool {
         let is_due = |made| self.was_due(path, sent, Duration::ZERO, made);
-        // Nothing is known of a path on which nothing has arrived.
-        self.forward(path).is_none() || self.last_made.is_some_and(is_due)
+        // Nothing is known of a path on which nothing has arrived, nor of any before a report.
+        let is_unknown = self.forward(path).is_none();
+        self.last_made
+            .is_some_and(|made| is_unknown || is_due(made))
     }
 
     /// The queue that the frame found which was sent last among those on `path` that have arrived.

@@ -1,4 +1,4 @@
-//! The packets that a sender keeps until their deadline.
+//! The packets that a sender keeps until their deadline, or until a report must have covered them.
 
 use alloc::collections::VecDeque;
 
@@ -26,6 +26,8 @@ pub(super) struct Entry<P> {
     pub(super) packet: Option<KeptPacket<P>>,
     /// The time at which it is no longer useful at the receiver.
     pub(super) deadline: Time,
+    /// The time at which a report must have covered its transmissions.
+    pub(super) covered: Time,
     pub(super) state: State,
     transmissions: [Transmission; MAX_TRANSMISSIONS],
     count: u8,
@@ -80,6 +82,7 @@ impl<P> Entry<P> {
         Self {
             packet: Some(packet),
             deadline: Time::MAX,
+            covered: Time::ZERO,
             state: State::Queued,
             transmissions: [Transmission::default(); MAX_TRANSMISSIONS],
             count: 0,
@@ -179,10 +182,11 @@ impl<P> Outstanding<P> {
         (self.first..).zip(&mut self.entries)
     }
 
-    /// Forgets the oldest packets that have ended or whose deadline has passed.
+    /// Forgets the oldest packets that have ended, or that can neither be repaired in time nor be
+    /// covered by a report any more.
     pub(super) fn expire(&mut self, now: Time) {
         while let Some(oldest) = self.entries.front()
-            && (oldest.state == State::Done || oldest.deadline <= now)
+            && (oldest.state == State::Done || oldest.deadline.max(oldest.covered) <= now)
         {
             self.forget_oldest();
         }

@@ -64,17 +64,12 @@ impl QueuePrediction {
         let Found { sent, mut queue } = self.newest;
         let mut last = sent;
         for packets in &self.sent {
-            queue = after(queue, packets.at.since(last));
+            queue = queue - packets.at.since(last);
             queue += capacity.transmission_time(Bytes(packets.size));
             last = packets.at;
         }
-        after(queue, now.since(last))
+        queue - now.since(last)
     }
-}
-
-/// A queue after `time`.
-fn after(queue: Duration, time: Duration) -> Duration {
-    Duration(queue.0.saturating_sub(time.0))
 }
 
 #[cfg(test)]

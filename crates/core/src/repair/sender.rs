@@ -16,6 +16,7 @@ use crate::machine::Deadline;
 use crate::packet::PacketMeta;
 use crate::policy::PathSet;
 use crate::time::{Duration, Time};
+use crate::units::Bytes;
 
 mod missing;
 mod timing;
@@ -174,10 +175,11 @@ impl<P: Payload> Repair<P> {
         })
     }
 
-    /// The limit of `path` at `now`; `None` before it was used beyond its capacity.
+    /// The limit of `path` at `now`, for which `unsent` bytes wait; `None` before it was used beyond
+    /// its capacity.
     #[must_use]
-    pub fn limit(&self, now: Time, path: PathId) -> Option<PathLimit> {
-        self.rates.get(path.index())?.limit(now)
+    pub fn limit(&self, now: Time, path: PathId, unsent: Bytes) -> Option<PathLimit> {
+        self.rates.get(path.index())?.limit(now, unsent)
     }
 
     /// Whether packets on `path` have been missing since the last arrival on it.
@@ -215,6 +217,8 @@ impl<P: Payload> Repair<P> {
     /// Sends packet `sequence` for the first time, on `paths`; returns whether it is still kept.
     pub fn depart(&mut self, now: Time, sequence: u64, paths: PathSet) -> bool {
         let deadline = now + self.config.deadline;
+        let timeouts = paths.into_iter().map(|path| self.timeout(path));
+        let covered = now + timeouts.max().unwrap_or_default();
         let Some(entry) = self.outstanding.get_mut(sequence) else {
             return false;
         };
@@ -224,14 +228,14 @@ impl<P: Payload> Repair<P> {
         let len = packet.meta.size;
         let size = len + self.encapsulation.data;
         entry.deadline = deadline;
+        entry.covered = covered;
         entry.state = State::InFlight;
         entry.transmit(now, paths);
         self.budget.earn(now, size);
         self.statistics.packets += 1;
         self.statistics.packet_bytes += u64::from(size);
         self.note_sent(now, paths, len);
-        let timeouts = paths.into_iter().map(|path| self.timeout(path));
-        self.schedule(now + timeouts.max().unwrap_or_default());
+        self.schedule(covered);
         true
     }
 

@@ -43,6 +43,8 @@ pub(super) struct Pacing {
 #[derive(Clone, Debug, Default)]
 struct Schedule {
     waiting: VecDeque<Waiting>,
+    /// Their bytes.
+    bytes: u64,
     /// `None` as long as no limit is known.
     rate: Option<Rate>,
     /// The time at which what was sent has left.
@@ -95,6 +97,16 @@ impl Pacing {
         Some(Deadline { at, why })
     }
 
+    /// The bytes that have to leave on `path` before a packet that begins to wait now.
+    pub(super) fn unsent(&self, now: Time, path: PathId) -> Bytes {
+        let Some(path) = self.paths.get(path.index()) else {
+            return Bytes(0);
+        };
+        let rate = path.rate.map_or(0, |rate| rate.0);
+        let debt = path.free.since(now).scale(rate, 8_000_000_000).0;
+        Bytes(path.bytes + debt)
+    }
+
     pub(super) fn set_rate(&mut self, path: PathId, rate: Option<Rate>) {
         if let Some(path) = self.paths.get_mut(path.index()) {
             path.rate = rate;
@@ -120,6 +132,7 @@ impl Pacing {
     fn push(&mut self, path: PathId, packet: Waiting) {
         if let Some(path) = self.paths.get_mut(path.index()) {
             path.waiting.push_back(packet);
+            path.bytes += u64::from(packet.len);
             self.waiting += 1;
         }
     }
@@ -134,6 +147,7 @@ impl Pacing {
         let (id, path) = due.next()?;
         let next = path.waiting.pop_front()?;
         self.waiting -= 1;
+        path.bytes -= u64::from(next.len);
         // From its scheduled time, or late wakes would lower the rate.
         let start = path.free.max(Time(now.0.saturating_sub(CATCH_UP.0)));
         path.add(now, start, next.len);
@@ -146,8 +160,10 @@ impl Pacing {
             return;
         };
         let moved = core::mem::take(&mut path.waiting);
+        let bytes = core::mem::take(&mut path.bytes);
         if let Some(path) = self.paths.get_mut(to.index()) {
             path.waiting.extend(moved);
+            path.bytes += bytes;
             let waiting = path.waiting.make_contiguous();
             waiting.sort_by_key(|packet| packet.sequence);
         }

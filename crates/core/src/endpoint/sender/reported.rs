@@ -169,9 +169,12 @@ impl<P: Payload> Sender<P> {
 
     /// Passes on to the policy what is known of the paths.
     fn measure(&mut self, now: Time, out: &mut impl FnMut(Output<P>)) {
+        if !self.peer_reports {
+            return;
+        }
         for path in self.all {
             let Some(repair) = &self.repair else { return };
-            let limit = repair.limit(now, path);
+            let limit = repair.limit(now, path, self.pacing.unsent(now, path));
             self.pacing.set_rate(path, limit.map(|limit| limit.rate));
             let feedback = Feedback::Measured {
                 path,

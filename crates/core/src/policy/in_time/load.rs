@@ -11,19 +11,14 @@ const EMPTY: Duration = Duration::from_millis(1);
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Load {
     limit: Option<PathLimit>,
-    /// The time of the values below and of the limit's queue.
+    /// The time of the limit's queue and unsent bytes.
     at: Time,
-    /// Bytes of all packets that have not left at the rate.
-    unsent: u64,
 }
 
 impl Load {
     pub(super) fn set_limit(&mut self, now: Time, limit: Option<PathLimit>) {
-        self.advance(now);
+        self.at = now;
         self.limit = limit;
-        if limit.is_none() {
-            self.unsent = 0;
-        }
     }
 
     /// Whether packets should be sent elsewhere: the queue is longer than `most`, or should empty.
@@ -36,21 +31,20 @@ impl Load {
     /// The queue that a packet finds which is sent now.
     pub(super) fn queue(&self, now: Time) -> Option<Duration> {
         let limit = self.limit?;
-        Some(after(limit.queue, now.since(self.at)))
+        Some(limit.queue - now.since(self.at))
     }
 
     /// The time until a packet leaves that waits for its turn.
     pub(super) fn wait(&self, now: Time) -> Duration {
-        let time = |limit: PathLimit| limit.rate.transmission_time(Bytes(self.unsent));
-        let time = self.limit.map_or(Duration::ZERO, time);
-        after(time, now.since(self.at))
+        let time = |limit: PathLimit| limit.rate.transmission_time(limit.unsent);
+        self.limit.map_or(Duration::ZERO, time) - now.since(self.at)
     }
 
     /// Adds a packet of `size` bytes; `waits` states whether it waits for its turn.
     pub(super) fn add(&mut self, now: Time, size: u32, waits: bool) {
         self.advance(now);
         if let Some(limit) = &mut self.limit {
-            self.unsent += u64::from(size);
+            limit.unsent.0 += u64::from(size);
             if !waits {
                 limit.queue += limit.capacity.transmission_time(Bytes(size.into()));
             }
@@ -62,16 +56,11 @@ impl Load {
         let elapsed = now.since(self.at);
         self.at = now;
         if let Some(limit) = &mut self.limit {
-            limit.queue = after(limit.queue, elapsed);
+            limit.queue = limit.queue - elapsed;
             let left = elapsed.scale(limit.rate.0, 8_000_000_000).0;
-            self.unsent = self.unsent.saturating_sub(left);
+            limit.unsent.0 = limit.unsent.0.saturating_sub(left);
         }
     }
-}
-
-/// The remainder of `span` after `elapsed`.
-fn after(span: Duration, elapsed: Duration) -> Duration {
-    Duration(span.0.saturating_sub(elapsed.0))
 }
 
 #[cfg(test)]
@@ -84,11 +73,12 @@ mod tests {
     #[test]
     fn a_load_leaves_at_the_rate_and_a_queue_at_the_capacity() {
         let at = |ms| Time::ZERO + MS * ms;
-        let limit = |rate, queue| {
+        let limit = |rate, queue, unsent| {
             Some(PathLimit {
                 rate: Rate::from_mbits(rate),
                 capacity: Rate::from_mbits(16),
                 queue: MS * queue,
+                unsent: Bytes(unsent),
                 drains: false,
             })
         };
@@ -96,19 +86,16 @@ mod tests {
         load.add(at(0), 1000, true);
         let seen = |load: &Load, ms| (load.wait(at(ms)), load.queue(at(ms)));
         assert_eq!(seen(&load, 0), (Duration::ZERO, None), "no limit is known");
-        load.set_limit(at(0), limit(8, 3));
+        load.set_limit(at(0), limit(8, 3, 0));
         for _ in 0..10 {
             load.add(at(0), 1000, true);
         }
         load.add(at(0), 2000, false);
         assert_eq!(seen(&load, 0), (MS * 12, Some(MS * 4)));
         assert_eq!(seen(&load, 1), (MS * 11, Some(MS * 3)));
-        // What remains takes longer at a lower rate, and the queue is what was measured.
-        load.set_limit(at(4), limit(4, 7));
+        // What waits and the queue are what is measured.
+        load.set_limit(at(4), limit(4, 7, 8000));
         assert_eq!(seen(&load, 4), (MS * 16, Some(MS * 7)));
         assert_eq!(seen(&load, 20), (Duration::ZERO, Some(Duration::ZERO)));
-        load.set_limit(at(4), None);
-        load.set_limit(at(4), limit(4, 0));
-        assert_eq!(load.wait(at(4)), Duration::ZERO);
     }
 }

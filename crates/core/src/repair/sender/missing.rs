@@ -40,9 +40,9 @@ impl<P: Payload> Repair<P> {
         if let [only] = entry.transmissions() {
             self.estimates.on_outcome(only.path, only.sent, false);
         }
-        let carried = || entry.transmissions().iter().filter(|sent| !sent.is_missing);
-        let is_certain = carried().count() == 1;
-        for sent in carried() {
+        // One that counts as missing may be the one that has arrived.
+        let is_certain = entry.transmissions().len() == 1;
+        for sent in entry.transmissions().iter().filter(|sent| !sent.is_missing) {
             if let Some(rate) = self.rates.get_mut(sent.path.index()) {
                 rate.add(size, is_certain);
             }
@@ -80,7 +80,13 @@ impl<P: Payload> Repair<P> {
                 self.count_miss(path, sent);
             }
         }
-        if !in_flight {
+        if in_flight {
+            return;
+        }
+        if entry.deadline <= now {
+            entry.end();
+            self.statistics.given_up += 1;
+        } else {
             entry.state = State::Missing;
             self.waiting += 1;
         }

@@ -279,24 +279,6 @@ impl Network {
             let payload = Packet(number, PACKET as usize);
             self.wake(0, Wake::Input(Input::Packet { meta, payload }));
             next += self.interval;
-            if number % 40 == 0 && std::env::var("DBG").is_ok() {
-                for p in 0..2u8 {
-                    let e = self.ends[0].path_estimate(PathId(p));
-                    let q = self.paths[p as usize].free.since(self.now);
-                    if let Some(e) = e {
-                        std::print!(
-                            "{:.3} p{} cap {:?} q {} est {} {} | ",
-                            self.now.0 as f64 / 1e9,
-                            p,
-                            e.capacity.map(|c| c.0 / 1000),
-                            q.0 / 1000,
-                            e.queueing.0 / 1000,
-                            e.is_rising
-                        );
-                    }
-                }
-                std::println!("copies {}", self.statistics().copies);
-            }
         }
         self.run(end + MS * 3000);
         self

@@ -146,4 +146,25 @@ fn a_reload_keeps_what_waits() {
     for path in &network.paths {
         assert!(path.longest < MS * 30, "{}", path.longest);
     }
+    // Those that wait still count in the signals of congestion: 250 ms without a reload.
+    assert!(network.tail(2) < MS * 300, "{}", network.tail(2));
+}
+
+/// The capacities are measured also if reports come after the deadline of what they cover.
+#[test]
+fn capacities_are_measured_with_a_deadline_below_the_round_trip() {
+    for (delay, deadline) in [(20, 20), (20, 30), (130, 200)] {
+        let paths = [delay, delay + 10].map(|delay| TestPath::limited(delay, Rate(MBIT.0 * 10)));
+        let mut network = Network::new(policy(deadline, 10), paths.into(), 1);
+        network.kind = Kind::Data;
+        network.interval = interval(24_000);
+        network.stream(15);
+        let lost = network.lost().filter(|sent| *sent > at(4000)).count();
+        assert_eq!(lost, 0, "{delay} ms, {deadline} ms");
+        for path in [FIRST, SECOND] {
+            let estimate = network.ends[0].path_estimate(path).unwrap();
+            let known = estimate.capacity.unwrap().as_f64() / 1e6;
+            assert!((8.5..10.0).contains(&known), "{delay} ms: {known} Mbit/s");
+        }
+    }
 }
