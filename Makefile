@@ -50,9 +50,9 @@ bench: setup build ## the figures of docs/BENCHMARKS.md
 	$(RELEASE) bench --workspace --benches
 	$(RELEASE) run --release --quiet -p polypath-lab --example link_accuracy
 
-failover: setup ## outages of a flow over COUNT silences of its path: two nodes against kernel MPTCP (15 min)
+failover: setup ## outages of a flow over COUNT silences of its path, with a round trip of RTT ms: nodes against kernel MPTCP (15 min)
 	@$(RELEASE) build --release --quiet -p polypath-lab --example failover
-	@"$(BUILT)/release/examples/failover" --count $(COUNT) --seed $(or $(SEED),1) $(if $(FORMAT),--format $(FORMAT))
+	@"$(BUILT)/release/examples/failover" --count $(COUNT) --seed $(or $(SEED),1) $(if $(RTT),--rtt $(RTT)) $(if $(FORMAT),--format $(FORMAT))
 
 race: setup ## speed of the simulator against ns-2 (from Debian)
 	@scripts/setup.sh ns:ns2 bc:bc /usr/bin/time:time

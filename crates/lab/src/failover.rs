@@ -1,9 +1,9 @@
 //! Outages of a flow when the path that carries it goes silent: over two nodes, and over kernel
 //! MPTCP.
 //!
-//! *Setup.* Three candidates run at once, each between two namespaces of its own that two emulated
-//! links of equal rate and round-trip time connect: two nodes with the policy `single-path` and
-//! otherwise default settings, which carry datagrams; and MPTCP (RFC 8684) of the running kernel,
+//! *Setup.* Four candidates run at once, each between two namespaces of its own that two emulated
+//! links of equal rate and round-trip time connect: two nodes with the policy `single-path` and two
+//! with `in-time`, otherwise with default settings, which carry datagrams; and MPTCP (RFC 8684) of the running kernel,
 //! which carries the same messages as a stream, with the default of `net.mptcp.stale_loss_cnt` and
 //! with its minimum, 1. Each carries a [flow](crate::flow) from the server side to the client side.
 //!
@@ -20,8 +20,8 @@
 //! *Metrics.* The outage is the longest gap between arrivals from the start of a silence to the
 //! start of the next, minus the flow's interval. Latency has recovered when the last message has
 //! arrived whose latency exceeds the flow's median by more than [`LATE`]. Datagrams that a silence
-//! drops are lost, whereas MPTCP retransmits: the loss counter shows the former, latency the
-//! latter.
+//! drops are lost with `single-path`, whereas `in-time` and MPTCP send them again: the loss counter
+//! shows the former, latency the latter.
 
 mod candidate;
 mod error;
@@ -115,7 +115,8 @@ pub fn run(
     let mut emulation = Emulation::start(networks, clock)?;
     let mut candidates = Vec::new();
     for (kind, (endpoints, silence)) in CandidateKind::ALL.into_iter().zip(endpoints) {
-        candidates.push(Candidate::start(kind, endpoints, silence, clock)?);
+        let candidate = Candidate::start(kind, endpoints, silence, clock, options.rtt)?;
+        candidates.push(candidate);
     }
     let mut run = FailoverRun {
         emulation: &mut emulation,

@@ -26,7 +26,7 @@ fn nodes_and_mptcp_carry_a_flow_past_silences() {
         outcome => outcome.unwrap(),
     };
     let table = render(&outcome);
-    let [nodes, mptcp @ ..] = &outcome.candidates[..] else {
+    let [nodes, in_time, mptcp @ ..] = &outcome.candidates[..] else {
         panic!("{table}");
     };
     assert!(nodes.outage.max < 500.0, "{table}");
@@ -38,6 +38,11 @@ fn nodes_and_mptcp_carry_a_flow_past_silences() {
         links.iter().all(|rate| (100.0..10_000.0).contains(rate)),
         "{table}"
     );
+    assert!(in_time.outage.max < 500.0, "{table}");
+    // None, unless a busy machine stops a node for longer than the deadline.
+    assert!(in_time.lost <= nodes.lost / 4, "{table}");
+    assert_eq!(in_time.unbridged, 0, "{table}");
+    assert!(in_time.back.iter().all(|rate| *rate < 9000.0), "{table}");
     assert_eq!(mptcp.len(), 2, "{table}");
     for measured in mptcp {
         assert_eq!(measured.samples.len(), 3, "{table}");
@@ -46,7 +51,12 @@ fn nodes_and_mptcp_carry_a_flow_past_silences() {
         assert!(measured.outage.max > 100.0, "{table}");
         assert!(measured.wire.iter().all(|rate| *rate > 0.0), "{table}");
     }
-    for word in ["polypath", "mptcp stale_loss_cnt=1", "p99", "no arrivals"] {
+    for word in [
+        "polypath in-time",
+        "mptcp stale_loss_cnt=1",
+        "p99",
+        "no arrivals",
+    ] {
         assert!(table.contains(word), "{table}");
     }
 }

@@ -7,7 +7,8 @@
 //!
 //! Reports are limited to 2 % of the bytes of the packets, or to 6000 bytes per second where that is
 //! more ([`Credit`]). Each goes on the next path in turn. One that shows a gap, or that a packet is
-//! overdue by the interval of those before it, goes on all paths if the limit permits it.
+//! overdue by the interval of those before it, at most [`OVERDUE`], goes on all paths if the limit
+//! permits it.
 
 use alloc::collections::VecDeque;
 use alloc::vec;
@@ -26,6 +27,8 @@ use crate::window::{SlidingWindow, Verdict};
 pub(super) const INTERVAL: Duration = Duration::from_millis(10);
 /// The minimum interval of reports that show gaps.
 const GAP_INTERVAL: Duration = Duration::from_millis(2);
+/// A packet is overdue after the interval of those before it and as much again, at most this.
+const OVERDUE: Duration = Duration::from_millis(5);
 /// The time after a packet in which another is expected.
 const BUSY: Duration = Duration::from_millis(100);
 /// The interval of reports when no packet is expected.
@@ -170,7 +173,9 @@ impl Reporter {
         self.add_credit(now);
         self.advance_base(now, seen);
         let pause = now.since(self.last_packet);
-        self.has_gap |= pause < BUSY && pause > self.packet_interval.value() * 2;
+        let interval = self.packet_interval.value();
+        let overdue = interval + interval.min(OVERDUE);
+        self.has_gap |= pause < BUSY && pause > overdue;
         let report = self.report(now, seen);
         let len = report.len() as u64 + u64::from(overhead);
         let on_all = len * u64::from(live.len());

@@ -6,6 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
 use polypath_core::frame::PathId;
+use polypath_core::policy::PolicyConfig;
+use polypath_core::repair::RepairConfig;
 use polypath_core::time::{Duration, Time};
 use polypath_live::clock::Clock;
 use polypath_live::priority;
@@ -26,8 +28,10 @@ const DRAIN_TIME: Duration = Duration::from_millis(500);
 /// The candidates that are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CandidateKind {
-    /// Two nodes.
-    Polypath,
+    /// Two nodes with the policy `single-path`.
+    SinglePath,
+    /// Two nodes with the policy `in-time`.
+    InTime,
     /// MPTCP with the kernel's defaults.
     Mptcp,
     /// MPTCP with `stale_loss_cnt=1`.
@@ -35,14 +39,35 @@ pub(crate) enum CandidateKind {
 }
 
 impl CandidateKind {
-    pub(super) const ALL: [Self; 3] = [Self::Polypath, Self::Mptcp, Self::QuickMptcp];
+    pub(super) const ALL: [Self; 4] = [
+        Self::SinglePath,
+        Self::InTime,
+        Self::Mptcp,
+        Self::QuickMptcp,
+    ];
 
     pub(super) const fn name(self) -> &'static str {
         match self {
-            Self::Polypath => "polypath",
+            Self::SinglePath => "polypath single-path",
+            Self::InTime => "polypath in-time",
             Self::Mptcp => "mptcp",
             Self::QuickMptcp => "mptcp stale_loss_cnt=1",
         }
+    }
+}
+
+impl CandidateKind {
+    /// The policy of the nodes with links of a round-trip time of `rtt`.
+    fn policy(self, rtt: Duration) -> PolicyConfig {
+        if self != Self::InTime {
+            return PolicyConfig::single_path(0);
+        }
+        let default = RepairConfig::default();
+        PolicyConfig::InTime(RepairConfig {
+            // A repair takes one and a half round trips, and some 20 ms.
+            deadline: default.deadline.max(rtt * 2),
+            ..default
+        })
     }
 }
 
@@ -84,10 +109,12 @@ impl Candidate {
         endpoints: Endpoints,
         silence: Silence,
         clock: Clock,
+        rtt: Duration,
     ) -> io::Result<Self> {
         let (carrier, flow) = match kind {
-            CandidateKind::Polypath => {
-                let (nodes, sockets) = NodePair::start(&endpoints)?;
+            CandidateKind::SinglePath | CandidateKind::InTime => {
+                let policy = kind.policy(rtt);
+                let (nodes, sockets) = NodePair::start(&endpoints, policy)?;
                 let [sender, receiver] = sockets;
                 let write = move |message: &[u8; LEN]| sender.send(message).map(drop);
                 let read = move |buffer: &mut [u8]| receiver.recv(buffer);

@@ -31,6 +31,9 @@ pub struct Measurement {
     pub lost: u32,
     /// Bytes per second on each link, the sum of both directions, IP headers included.
     pub wire: [f64; LINKS],
+    /// Bytes per second on each link from the receiver of the flow to its sender: reports,
+    /// heartbeats and replies of a node, acknowledgements of MPTCP.
+    pub back: [f64; LINKS],
     /// Bytes per second of heartbeats and replies that each node sent on each link; `None` for
     /// MPTCP.
     pub heartbeats: Option<[[f64; LINKS]; 2]>,
@@ -109,7 +112,8 @@ impl CandidateResult {
         let column = |of: fn(&Sample) -> f64| samples.iter().map(of).collect::<Vec<f64>>();
         let per_second = |count: u64| count as f64 / totals.at.as_secs_f64();
         let link = |number: usize| PathId(u8::from(number == 1));
-        let both = |path| bytes(totals, path, Side::Client) + bytes(totals, path, Side::Server);
+        let back = |path| bytes(totals, path, Side::Server);
+        let both = |path| bytes(totals, path, Side::Client) + back(path);
         let heartbeats =
             |stats: &Stats| [0, 1].map(|at| per_second(stats.paths[at].heartbeats.bytes));
         let mut numbers: Vec<u32> = self
@@ -128,6 +132,7 @@ impl CandidateResult {
             sent: self.flow.sent,
             lost: self.flow.sent - u32::try_from(numbers.len()).unwrap_or(self.flow.sent),
             wire: [0, 1].map(|number| per_second(both(link(number)))),
+            back: [0, 1].map(|number| per_second(back(link(number)))),
             heartbeats: self
                 .nodes
                 .as_ref()

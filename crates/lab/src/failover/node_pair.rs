@@ -32,7 +32,10 @@ pub(super) struct NodePair {
 
 impl NodePair {
     /// Starts the nodes and opens the sockets of sender and receiver.
-    pub(super) fn start(endpoints: &Endpoints) -> io::Result<(Self, [UdpSocket; 2])> {
+    pub(super) fn start(
+        endpoints: &Endpoints,
+        policy: PolicyConfig,
+    ) -> io::Result<(Self, [UdpSocket; 2])> {
         let directory = scratch()?;
         let files = SIDES.map(|side| NodeFiles::new(directory.path(), side));
         let mut public = Vec::new();
@@ -43,7 +46,7 @@ impl NodePair {
         let names = ["one", "two"].map(String::from);
         let overlay = node_process::OverlayConfig {
             paths: &names,
-            policy: PolicyConfig::single_path(0),
+            policy,
             probing: ProbingConfig::default(),
             liveness: LivenessSetting::default(),
         };

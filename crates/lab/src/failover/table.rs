@@ -56,21 +56,21 @@ pub fn render(outcome: &Outcome) -> String {
         "bytes per second",
         "link one",
         "link two",
-        "heartbeats, one",
-        "heartbeats, two",
+        "back, one",
+        "back, two",
         "silenced share",
     ]);
     for measured in &outcome.candidates {
         let [one, two] = measured.wire.map(|rate| format!("{rate:.0}"));
-        let [first, second] = [0, 1].map(|link| heartbeats(measured, link));
+        let [first, second] = measured.back.map(|rate| format!("{rate:.0}"));
         line([measured.name, &one, &two, &first, &second, &share(measured)]);
     }
     let _ = write!(
         text,
         "\nBrackets: 95 % confidence interval by ranks; `-` where there are too few silences for a bound. Outage: the \
          longest gap between\narrivals, minus {INTERVAL}. Latency recovery: arrival of the last message with a latency \
-         {LATE} above the median. Lost:\nnodes do not retransmit datagrams, MPTCP retransmits its bytes. Heartbeats: of \
-         both nodes, with replies. Silenced share: the\nsilenced link's share of the flow's bytes before the silence, mean \
+         {LATE} above the median. Lost:\n`single-path` sends no datagram again. Back: from the receiver of the flow, which are \
+         the reports, heartbeats and replies of a node.\nSilenced share: the silenced link's share of the flow's bytes before the silence, mean \
          and minimum.\n"
     );
     text
@@ -80,12 +80,6 @@ fn quantile(quantile: Quantile) -> String {
     let bound = |bound: Option<f64>| bound.map_or("-".to_owned(), |value| format!("{value:.0}"));
     let (low, high) = (bound(quantile.low), bound(quantile.high));
     format!("{:.0} [{low}, {high}]", quantile.value)
-}
-
-fn heartbeats(measured: &Measurement, link: usize) -> String {
-    let sum = |endpoints: &[[f64; 2]; 2]| endpoints.iter().map(|links| links[link]).sum::<f64>();
-    let rate = measured.heartbeats.as_ref().map(sum);
-    rate.map_or("none".to_owned(), |rate| format!("{rate:.0}"))
 }
 
 fn share(measured: &Measurement) -> String {
