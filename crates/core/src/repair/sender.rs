@@ -214,16 +214,16 @@ impl<P: Payload> Repair<P> {
             .push(packet.sequence, Entry::queued(content));
     }
 
-    /// Sends packet `sequence` for the first time, on `paths`; returns whether it is still kept.
-    pub fn depart(&mut self, now: Time, sequence: u64, paths: PathSet) -> bool {
+    /// Sends packet `sequence` for the first time, on `paths`, if it is still kept.
+    pub fn depart(&mut self, now: Time, sequence: u64, paths: PathSet) {
         let deadline = now + self.config.deadline;
         let timeouts = paths.into_iter().map(|path| self.timeout(path));
         let covered = now + timeouts.max().unwrap_or_default();
         let Some(entry) = self.outstanding.get_mut(sequence) else {
-            return false;
+            return;
         };
         let Some(packet) = &entry.packet else {
-            return false;
+            return;
         };
         let len = packet.meta.size;
         let size = len + self.encapsulation.data;
@@ -236,7 +236,6 @@ impl<P: Payload> Repair<P> {
         self.statistics.packet_bytes += u64::from(size);
         self.note_sent(now, paths, len);
         self.schedule(covered);
-        true
     }
 
     /// Notes a packet of `len` bytes that is sent on each of `paths`.
@@ -248,11 +247,11 @@ impl<P: Payload> Repair<P> {
         }
     }
 
-    /// Ends packet `sequence`, which waits for its first transmission, and returns it.
-    pub fn cancel(&mut self, sequence: u64) -> Option<Kept<P>> {
-        let packet = self.queued(sequence)?;
-        self.outstanding.get_mut(sequence)?.end();
-        Some(packet)
+    /// Ends packet `sequence`, which waits for its first transmission.
+    pub fn cancel(&mut self, sequence: u64) {
+        if let Some(entry) = self.outstanding.get_mut(sequence) {
+            entry.end();
+        }
     }
 
     /// Packet `sequence`, if it waits for its first transmission.
@@ -333,8 +332,7 @@ impl<P: Payload> Repair<P> {
         self.check.map(|at| Deadline { at, why: "repair" })
     }
 
-    /// Sends missing packets again, the oldest first, as far as the budget
-    /// permits it.
+    /// Sends missing packets again, the oldest first, as far as the budget permits it.
     fn repair(
         &mut self,
         now: Time,

@@ -4,8 +4,8 @@ use crate::repair::PathLimit;
 use crate::time::{Duration, Time};
 use crate::units::Bytes;
 
-/// A queue that is shorter is empty.
-const EMPTY: Duration = Duration::from_millis(1);
+/// A queue that should empty is full above this.
+const DRAINED: Duration = Duration::from_millis(1);
 
 /// The load of a path; nothing as long as no limit is known.
 #[derive(Clone, Copy, Debug, Default)]
@@ -24,7 +24,7 @@ impl Load {
     /// Whether packets should be sent elsewhere: the queue is longer than `most`, or should empty.
     pub(super) fn is_full(&self, now: Time, most: Duration) -> bool {
         let drains = self.limit.is_some_and(|limit| limit.drains);
-        let most = if drains { EMPTY } else { most };
+        let most = if drains { DRAINED } else { most };
         self.queue(now).is_some_and(|queue| queue > most)
     }
 
