@@ -57,6 +57,8 @@ pub const fn packet_overhead(by_relay: bool) -> usize {
 /// An endpoint over a session.
 pub struct Tunnel {
     endpoint: Endpoint<Bytes>,
+    /// That of the endpoint, as of its last wake: it is read several times for each packet.
+    endpoint_deadline: Option<Deadline>,
     session: Session,
     relays: RelaySessions,
     /// Those of the frames in both directions.
@@ -76,8 +78,10 @@ impl Tunnel {
         session: SessionConfig,
         entropy: BoxedEntropy,
     ) -> Result<Self, ConfigError> {
+        let endpoint = Endpoint::new(endpoint)?;
         Ok(Self {
-            endpoint: Endpoint::new(endpoint)?,
+            endpoint_deadline: endpoint.deadline(),
+            endpoint,
             relays: RelaySessions::none(session.reachable.len()),
             session: Session::new(session, entropy),
             numbers: Numbers::default(),
@@ -296,7 +300,7 @@ impl Tunnel {
             deadline: None,
         });
         let mut refused = None;
-        let next = step(&mut self.endpoint, now, wake, &mut |output| {
+        self.endpoint_deadline = step(&mut self.endpoint, now, wake, &mut |output| {
             if let Some(entry) = &mut entry {
                 entry.outputs.push(shape_of_output(&output));
             }
@@ -337,7 +341,7 @@ impl Tunnel {
             }
         });
         if let Some((recorder, mut entry)) = self.recorder.as_mut().zip(entry) {
-            entry.deadline = next.map(|deadline| deadline.at);
+            entry.deadline = self.endpoint_deadline.map(|deadline| deadline.at);
             recorder(entry);
         }
         if let Some(refused) = refused {
@@ -439,7 +443,7 @@ impl Machine for Tunnel {
         let due = |deadline: Option<Deadline>| deadline.is_some_and(|d| d.at <= now);
         // The endpoint first: its frames may exhaust the keys, which makes a handshake due
         // immediately.
-        if due(self.endpoint.deadline()) {
+        if due(self.endpoint_deadline) {
             self.wake_endpoint(now, Wake::Timeout, out);
         }
         if due(self.session.deadline()) {
@@ -453,7 +457,7 @@ impl Machine for Tunnel {
     }
 
     fn deadline(&self) -> Option<Deadline> {
-        let own = Deadline::earlier(self.session.deadline(), self.endpoint.deadline());
+        let own = Deadline::earlier(self.session.deadline(), self.endpoint_deadline);
         Deadline::earlier(own, self.relays.deadline())
     }
 }

@@ -55,6 +55,8 @@ pub(super) struct Progress {
 /// A machine and the time that it has reached.
 pub(super) struct CatchUpDriver<M> {
     machine: M,
+    /// That of the machine, as of its last wake: it is read several times for each datagram.
+    deadline: Option<Deadline>,
     /// The latest time at which the machine was woken.
     last: Time,
     /// The time of the last turn, if datagrams that were read are left from it.
@@ -67,6 +69,7 @@ impl<M: Machine<Input = Input, Output = Output>> CatchUpDriver<M> {
     /// Drives `machine`, which is not woken before `start`, by at most `turn` datagrams in a turn.
     pub(super) fn new(machine: M, start: Time, turn: usize) -> Self {
         Self {
+            deadline: machine.deadline(),
             machine,
             last: start,
             backlog_at: None,
@@ -81,7 +84,7 @@ impl<M: Machine<Input = Input, Output = Output>> CatchUpDriver<M> {
 
     /// The next deadline of the machine.
     pub(super) fn deadline(&self) -> Option<Deadline> {
-        self.machine.deadline()
+        self.deadline
     }
 
     /// Whether datagrams are left that come before the next deadline.
@@ -96,8 +99,7 @@ impl<M: Machine<Input = Input, Output = Output>> CatchUpDriver<M> {
         now: Time,
         io: &mut impl MachineIo,
     ) -> io::Result<()> {
-        let deadline = self.machine.deadline();
-        if deadline.is_none_or(|deadline| deadline.at + LATE >= now) {
+        if (self.deadline).is_none_or(|deadline| deadline.at + LATE >= now) {
             return Ok(());
         }
         let context = OutputContext {
@@ -149,10 +151,10 @@ impl<M: Machine<Input = Input, Output = Output>> CatchUpDriver<M> {
 
     /// Wakes the machine at each of its deadlines up to `until`; at `floor` for earlier ones.
     fn handle_due(&mut self, until: Time, floor: Time, io: &mut impl MachineIo) -> io::Result<()> {
-        while let Some(due) = self.machine.deadline().filter(|due| due.at <= until) {
+        while let Some(due) = self.deadline.filter(|due| due.at <= until) {
             let at = due.at.max(floor.min(until));
             self.wake(OutputContext { at, source: None }, Wake::Timeout, io)?;
-            let advanced = self.machine.deadline().is_none_or(|next| next.at > due.at);
+            let advanced = self.deadline.is_none_or(|next| next.at > due.at);
             if !advanced {
                 // The drive loop counts this and slows down.
                 break;
@@ -171,7 +173,7 @@ impl<M: Machine<Input = Input, Output = Output>> CatchUpDriver<M> {
         let at = self.last.max(context.at);
         self.last = at;
         let mut result = Ok(());
-        step(&mut self.machine, at, wake, &mut |output| {
+        self.deadline = step(&mut self.machine, at, wake, &mut |output| {
             if result.is_ok() {
                 result = io.emit(OutputContext { at, ..context }, output);
             }
