@@ -54,9 +54,7 @@ impl CandidateKind {
             Self::QuickMptcp => "mptcp stale_loss_cnt=1",
         }
     }
-}
 
-impl CandidateKind {
     /// The policy of the nodes with links of a round-trip time of `rtt`.
     fn policy(self, rtt: Duration) -> PolicyConfig {
         if self != Self::InTime {
