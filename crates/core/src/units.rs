@@ -37,6 +37,13 @@ impl Rate {
         }
     }
 
+    /// The bytes sent in `span` at this rate, rounded down: the inverse of
+    /// [`transmission_time`](Self::transmission_time).
+    #[must_use]
+    pub fn bytes_in(self, span: Duration) -> Bytes {
+        Bytes(span.scale(self.0, 8_000_000_000).0)
+    }
+
     /// The mean rate of `size` over `span`, rounded down; `None` if `span` is zero.
     #[must_use]
     pub fn average(size: Bytes, span: Duration) -> Option<Self> {

@@ -102,9 +102,8 @@ impl Pacing {
         let Some(path) = self.paths.get(path.index()) else {
             return Bytes(0);
         };
-        let rate = path.rate.map_or(0, |rate| rate.0);
-        let debt = path.free.since(now).scale(rate, 8_000_000_000).0;
-        Bytes(path.bytes + debt)
+        let owed = |rate: Rate| rate.bytes_in(path.free.since(now)).0;
+        Bytes(path.bytes + path.rate.map_or(0, owed))
     }
 
     pub(super) fn set_rate(&mut self, path: PathId, rate: Option<Rate>) {

@@ -57,7 +57,7 @@ impl Load {
         self.at = now;
         if let Some(limit) = &mut self.limit {
             limit.queue = limit.queue - elapsed;
-            let left = elapsed.scale(limit.rate.0, 8_000_000_000).0;
+            let left = limit.rate.bytes_in(elapsed).0;
             limit.unsent.0 = limit.unsent.0.saturating_sub(left);
         }
     }
