@@ -115,7 +115,7 @@ MUTANTS = [
     Mutant(
         "the timestamp is not compared",
         "restart",
-        "each run of a node answers an initiation once at most",
+        "each run of a node derives keys from an initiation once at most",
         [
             Edit(
                 "session/attempts.rs",
@@ -179,9 +179,9 @@ MUTANTS = [
         [
             Edit(
                 "session/attempts.rs",
-                "if is_copy {\n",
-                "if is_copy {\n"
-                "            if MUTANT { self.schedule.deadline = now + backoff(9); }\n",
+                "if matches!(known, Known::Copy) {\n",
+                "if matches!(known, Known::Copy) {\n"
+                "            if MUTANT { self.schedule.deadline = now + PRECEDENCE_TIME; }\n",
             )
         ],
     ),
@@ -191,7 +191,7 @@ MUTANTS = [
         "each deadline is later than the one before",
         [
             Edit(
-                "session/attempts.rs",
+                "session/schedule.rs",
                 "self.deadline = now + backoff(attempts);",
                 "self.deadline = if MUTANT { now } else { now + backoff(attempts) };",
             )

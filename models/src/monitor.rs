@@ -22,8 +22,8 @@ pub(crate) enum Violation {
     KeysNotConfirmed,
     /// A frame was opened twice by one run of a node.
     OpenedTwice,
-    /// One run of a node has answered an initiation twice.
-    AnsweredTwice,
+    /// One run of a node has derived keys from an initiation twice.
+    DerivedTwice,
     /// A frame was opened that the peer did not send.
     Forged,
     /// A frame of an earlier run of the peer was opened after one of a later run.
@@ -49,7 +49,7 @@ impl Violation {
         Self::NonceReused,
         Self::KeysNotConfirmed,
         Self::OpenedTwice,
-        Self::AnsweredTwice,
+        Self::DerivedTwice,
         Self::Forged,
         Self::FormerRunOpened,
         Self::RestartNotReported,
@@ -67,7 +67,7 @@ impl Violation {
             Self::NonceReused => "no nonce is used twice with a key",
             Self::KeysNotConfirmed => "a node seals only with keys that the peer has confirmed",
             Self::OpenedTwice => "no frame is opened twice",
-            Self::AnsweredTwice => "each run of a node answers an initiation once at most",
+            Self::DerivedTwice => "each run of a node derives keys from an initiation once at most",
             Self::Forged => "a frame that opens was sent by the peer",
             Self::FormerRunOpened => "no frame of a former run opens after one of a later run",
             Self::RestartNotReported => "a restart is reported before the first frame after it",
@@ -225,7 +225,7 @@ impl Monitor {
             }
             let is_first = run.answered.insert(message.bytes.clone());
             if !is_first {
-                self.violate(Violation::AnsweredTwice);
+                self.violate(Violation::DerivedTwice);
             }
         }
     }

@@ -1,6 +1,7 @@
 //! An attacker without keys who observes all datagrams and sends arbitrary ones.
 //!
-//! The attacker cannot intercept: a datagram that a node could still accept is sent only modified.
+//! The attacker cannot intercept: a datagram that a node could still accept is sent only modified,
+//! except for copies of initiations, which change no address.
 //! An attacker who can withhold a datagram and deliver it from its own address is accepted for the
 //! peer until the peer's next datagram, as with `WireGuard`: the seal authenticates the sender of a
 //! datagram, not its source address.
@@ -144,6 +145,7 @@ impl Attacker {
         let found = match attack.kind {
             AttackKind::Junk => None,
             AttackKind::Replay => find(&mut self.stream, &self.accepted[own], on_path),
+            AttackKind::NewestInitiation => newest_initiation(&self.sent[peers], path),
             AttackKind::OldHandshake => find(&mut self.stream, &self.replayable[own], on_path),
             AttackKind::OtherPath => find(&mut self.stream, &self.accepted[own], |of| of != path),
             AttackKind::Reflection => find(&mut self.stream, &self.sent[own], |_| true),
@@ -261,6 +263,13 @@ fn find(
         }
     }
     None
+}
+
+/// The last initiation of those on `path`.
+fn newest_initiation(observed: &VecDeque<(PathId, Bytes)>, path: PathId) -> Option<Bytes> {
+    let mut newest_first = observed.iter().rev();
+    let newest = newest_first.find(|(on, bytes)| *on == path && bytes.first() == Some(&INITIATION));
+    newest.map(|(_, bytes)| bytes.clone())
 }
 
 fn remember(observed: &mut VecDeque<(PathId, Bytes)>, path: PathId, bytes: &Bytes) {

@@ -52,6 +52,8 @@ pub struct Coverage {
     pub attacks: BTreeMap<AttackKind, u64>,
     /// Initiations to which attackers reacted, by the reaction.
     pub reactions: BTreeMap<ReactionKind, u64>,
+    /// Datagrams of these reactions that were refused for lack of a budget.
+    pub cookies_required: u64,
     /// Starts with a kept timestamp of the peer.
     pub kept_timestamps: u64,
     /// Completed handshakes between nodes, counted at both.
@@ -174,6 +176,7 @@ impl Coverage {
         }
         add_counts(&mut self.attacks, &other.attacks);
         add_counts(&mut self.reactions, &other.reactions);
+        self.cookies_required += other.cookies_required;
         add_counts(&mut self.rejected, &other.rejected);
         add_counts(&mut self.not_forwarded, &other.not_forwarded);
         add_counts(&mut self.rejected_by_relays, &other.rejected_by_relays);
@@ -287,9 +290,10 @@ impl fmt::Display for Coverage {
         let reactions = reactions.map(|(kind, n)| format!("{kind:?} {n}"));
         writeln!(
             f,
-            "attackers: {}; reactions to initiations: {}",
+            "attackers: {}; reactions to initiations: {} ({} beyond the budgets)",
             attacks.collect::<Vec<_>>().join(", "),
-            reactions.collect::<Vec<_>>().join(", ")
+            reactions.collect::<Vec<_>>().join(", "),
+            self.cookies_required
         )?;
         writeln!(
             f,

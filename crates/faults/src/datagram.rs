@@ -105,8 +105,9 @@ pub enum Provenance {
     Genuine,
     /// Modified by the network.
     Modified,
-    /// Replayed from before the restart of its receiver, which cannot know that it has accepted it.
-    PreviousInstance,
+    /// A copy that its receiver cannot recognise as one: it was accepted before the receiver's
+    /// restart, or the original initiation arrives later.
+    UnknownCopy,
     /// Forged or replayed by an attacker, or sent by an impostor with another key.
     Forged,
 }

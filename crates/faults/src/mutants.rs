@@ -42,6 +42,8 @@ pub enum Mutant {
     ForgetsTimestamp,
     /// A node admits the initiations of its peer like those of strangers.
     IgnoresEvidence,
+    /// A node or relay answers the first copy of an initiation only.
+    AnswersFirstCopy,
     /// A node initiates a handshake with a relay 45 s after its start or later.
     RejoinsRelayLate,
     /// Address changes of nodes are not learned.

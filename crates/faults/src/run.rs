@@ -141,6 +141,8 @@ struct Progress {
     attacks: usize,
     /// The attacks that react to initiations, in the order of time.
     reactions: VecDeque<Attack>,
+    /// The reason why the last datagram that arrived at a host was rejected, if it was.
+    rejected: Option<&'static str>,
     datagrams: u64,
     deliveries: u64,
 }
@@ -165,6 +167,7 @@ impl<'a> Run<'a> {
                 incidents: 0,
                 attacks: 0,
                 reactions: VecDeque::new(),
+                rejected: None,
                 datagrams: 0,
                 deliveries: 0,
             },

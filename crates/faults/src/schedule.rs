@@ -215,10 +215,12 @@ pub enum AttackKind {
     WithCookie,
     /// An initiation for another node, with an invalid MAC.
     WrongTarget,
+    /// The peer's newest initiation, before that arrives.
+    NewestInitiation,
 }
 
 impl AttackKind {
-    /// All kinds.
+    /// All kinds but [`AttackKind::NewestInitiation`], which needs an initiation to outrun.
     pub const ALL: [AttackKind; 11] = [
         AttackKind::Junk,
         AttackKind::Replay,
@@ -269,6 +271,13 @@ pub enum ReactionKind {
     Replay,
     /// Sends the receiver of the initiation more others than it admits, before that arrives.
     Exhaust,
+    /// Sends the receiver a copy of the initiation, before that arrives.
+    Outrun,
+}
+
+impl ReactionKind {
+    /// All kinds.
+    pub const ALL: [ReactionKind; 3] = [Self::Replay, Self::Exhaust, Self::Outrun];
 }
 
 /// An interval in which no delivery is required, on one path or on all.

@@ -144,7 +144,7 @@ impl fmt::Display for Describe<'_> {
         let provenance = match provenance {
             Provenance::Genuine => "",
             Provenance::Modified => ", modified",
-            Provenance::PreviousInstance => ", of an earlier instance",
+            Provenance::UnknownCopy => ", an unknown copy",
             Provenance::Forged => ", forged",
         };
         write!(

@@ -88,7 +88,8 @@ rejects! {
     WrongResponse => "wrong-response",
     /// An initiation that is not newer than an earlier one: a replay.
     StaleTimestamp => "stale-timestamp",
-    /// An initiation beyond the rate limit, with a MAC that proves its sender: a flood.
+    /// An initiation beyond the rate limit, with a MAC that proves its sender, or a response beyond it:
+    /// a flood.
     Throttled => "throttled",
     /// An initiation beyond the rate limit, without such a MAC: a flood. Its sender got a cookie.
     CookieRequired => "cookie-required",
@@ -96,11 +97,9 @@ rejects! {
     UnexpectedInitiation => "unexpected-initiation",
     /// A cookie reply to no pending initiation.
     UnexpectedCookie => "unexpected-cookie",
-    /// A copy of a handshake message, as every path delivers one.
+    /// A copy of a handshake message, as every path delivers one. One of an initiation gets the same
+    /// response again until the peer has used its keys.
     HandshakeCopy => "handshake-copy",
-    /// An initiation on a path where an earlier response did not complete the handshake; a copy on
-    /// another path is answered.
-    PassedOver => "passed-over",
     /// An initiation that loses to this node's own pending one.
     Simultaneous => "simultaneous",
     /// A datagram that was already opened: a replay.

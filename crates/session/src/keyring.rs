@@ -139,6 +139,12 @@ impl Keyring {
         self.next = Some(pair);
     }
 
+    /// Whether the keys with `index` await confirmation.
+    pub(crate) fn awaits_confirmation(&self, index: u32) -> bool {
+        let next = self.next.as_ref();
+        next.is_some_and(|pair| pair.local_index == index)
+    }
+
     /// Puts the confirmed keys to use; returns whether the peer has restarted since keys were last
     /// put to use.
     pub(crate) fn confirm(&mut self, now: Time, limits: &Limits) -> bool {

@@ -217,6 +217,11 @@ impl<A: Copy + PartialEq + Into<Source>> Relay<A> {
         let initiation = match read {
             Ok(initiation) => initiation,
             Err(InitiationError::Rejected(reason)) => return Err(reason),
+            Err(InitiationError::Answered(datagram)) => {
+                let to = source;
+                out(Output::Send { to, datagram });
+                return Err(Reject::HandshakeCopy);
+            }
             Err(InitiationError::CookieRequired(datagram)) => {
                 let to = source;
                 out(Output::Send { to, datagram });
@@ -238,7 +243,7 @@ impl<A: Copy + PartialEq + Into<Source>> Relay<A> {
         if let Err(reason) = answered {
             // The first session decrypts the initiations of both nodes.
             let first = self.peer_mut(Side::First);
-            first.session.remember_initiation(PATH, ephemeral, reason);
+            first.session.remember_initiation(ephemeral, reason);
         }
         answered
     }

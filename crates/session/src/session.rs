@@ -13,9 +13,7 @@
 //! Diffie-Hellman operation ([`Reject::StaleTimestamp`]), and the number of others is limited. An
 //! attacker who knows the key cannot use up the budget of the peer: the peer's initiations carry a
 //! secret of an earlier handshake, come from its known address, or carry a cookie
-//! ([`Reject::CookieRequired`]), and responses to this node's own initiations need no budget. If a
-//! response on a path did not complete the handshake, the next initiation is answered on another
-//! path ([`Reject::PassedOver`]).
+//! ([`Reject::CookieRequired`]), and responses to this node's own initiations have another one.
 //!
 //! **Keys.** The initiator renews the keys after [`Limits::rekey_after`], the responder
 //! [`Limits::responder_grace`] later if the initiator has not, and either after
@@ -31,11 +29,12 @@
 //! once a response has brought them or a datagram has confirmed them. A replayed initiation
 //! therefore gets a response at most.
 //!
-//! **Addresses.** An initiation is answered to the configured address of the peer or, without one, to
-//! its source, and to the known addresses of the peer on other paths. Only a datagram that opens under agreed keys, or a response that
-//! completes a handshake, reveals the peer's address ([`Output::Authenticated`]): after a restart a
-//! node cannot distinguish a replayed initiation from a new one. The initiator's hellos reveal its
-//! address on every path.
+//! **Addresses.** An initiation is answered to the configured address of the peer or, without one,
+//! to its source, and to the known addresses of the peer on other paths. A copy of it from another
+//! path or source gets the same response: the copy that arrived first may be an observer's. Only a
+//! datagram that opens under agreed keys, or a response that completes a handshake, reveals the
+//! peer's address ([`Output::Authenticated`]): after a restart a node cannot distinguish a replayed
+//! initiation from a new one. The initiator's hellos reveal its address on every path.
 //!
 //! **Paths.** A frame is sealed for one path, with the counter of that path, and opens on no other
 //! path. Frames that arrive before the session is established wait in a short queue.
@@ -71,7 +70,7 @@ mod io;
 mod limits;
 mod local_identity;
 mod receive;
-mod reply_path;
+mod schedule;
 
 /// Frames that are queued until the session is established; when full, the oldest is dropped.
 const QUEUE_LEN: usize = 64;
@@ -195,6 +194,11 @@ impl Session {
     /// to 4.
     pub fn local_indices(&self) -> impl Iterator<Item = u32> {
         self.keys.local_indices()
+    }
+
+    /// The receiver index in a response to the pending initiation.
+    pub(crate) fn pending_index(&self) -> Option<u32> {
+        self.attempts.pending_index()
     }
 
     /// Whether `index` is the receiver index of keys that open here.

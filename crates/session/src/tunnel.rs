@@ -142,9 +142,11 @@ impl Tunnel {
         self.relays.session(path)
     }
 
-    /// The receiver indices in datagrams on `path` ([`Session::local_indices`]).
+    /// The receiver indices in datagrams on `path`: of the keys ([`Session::local_indices`]) and of the
+    /// pending initiation.
     pub fn local_indices(&self, path: PathId) -> impl Iterator<Item = u32> {
-        self.relay(path).unwrap_or(&self.session).local_indices()
+        let session = self.relay(path).unwrap_or(&self.session);
+        session.local_indices().chain(session.pending_index())
     }
 
     /// The observed health of `path`; `None` if paths are not watched.

@@ -2,6 +2,7 @@
 
 use polypath_core::time::Duration;
 use polypath_session::datagram::INITIATION;
+use polypath_session::event::Reject;
 
 use super::Run;
 use super::relay_slot::RelaySlot;
@@ -12,14 +13,18 @@ use crate::violation::Violation;
 
 /// The time after which an attacker reacts to an initiation: before any peer receives it.
 const REACTION_TIME: Duration = Duration::from_micros(100);
-/// The initiations of a reaction that exhausts a rate limit: more than any burst.
-const EXHAUSTING: usize = 30;
+/// The initiations of a reaction that exhausts the rate limits: more than the bursts of those of a
+/// known address and of all on a path.
+const EXHAUSTING: usize = 60;
 
 impl Run<'_> {
     pub(super) fn attack(&mut self) -> Result<(), Violation> {
         let now = self.now;
         while let Some(attack) = self.progress.reactions.pop_front_if(|next| next.at <= now) {
+            self.progress.rejected = None;
             self.send_attack(&attack)?;
+            let is_exhausted = self.progress.rejected == Some(Reject::CookieRequired.name());
+            self.coverage.cookies_required += u64::from(is_exhausted);
         }
         while let Some(attack) = self.schedule.attacks.get(self.progress.attacks)
             && attack.at <= self.now
@@ -51,17 +56,22 @@ impl Run<'_> {
                 kind: AttackKind::OldHandshake,
                 is_spoofed: true,
             };
+            let at_receiver = |kind, is_spoofed| Attack {
+                target: if at_relay { end } else { end.other() },
+                at_relay,
+                kind,
+                is_spoofed,
+                ..attack
+            };
+            let reactions = &mut self.progress.reactions;
             match reaction.kind {
-                ReactionKind::Replay => self.progress.reactions.push_back(attack),
+                ReactionKind::Replay => reactions.push_back(attack),
                 ReactionKind::Exhaust => {
-                    let attack = Attack {
-                        target: if at_relay { end } else { end.other() },
-                        at_relay,
-                        kind: AttackKind::WrongKey,
-                        ..attack
-                    };
-                    let flood = std::iter::repeat_n(attack, EXHAUSTING);
-                    self.progress.reactions.extend(flood);
+                    let attack = at_receiver(AttackKind::WrongKey, true);
+                    reactions.extend(std::iter::repeat_n(attack, EXHAUSTING));
+                }
+                ReactionKind::Outrun => {
+                    reactions.push_back(at_receiver(AttackKind::NewestInitiation, false));
                 }
             }
         }
@@ -70,10 +80,10 @@ impl Run<'_> {
     fn send_attack(&mut self, attack: &Attack) -> Result<(), Violation> {
         let (kind, bytes) = self.attacker.forge(attack, self.schedule);
         let is_known = !attack.at_relay && self.slot(attack.target).recognises_replays;
-        let provenance = if kind == AttackKind::OldHandshake && !is_known {
-            Provenance::PreviousInstance
-        } else {
-            Provenance::Forged
+        let provenance = match kind {
+            AttackKind::NewestInitiation => Provenance::UnknownCopy,
+            AttackKind::OldHandshake if !is_known => Provenance::UnknownCopy,
+            _ => Provenance::Forged,
         };
         *self.coverage.attacks.entry(kind).or_default() += 1;
         let path = attack.path;

@@ -2,10 +2,11 @@
 
 use bytes::Bytes;
 use polypath_session::datagram::{COOKIE_REPLY, INITIATION};
-use polypath_session::event::SessionEvent;
+use polypath_session::event::{Reject, SessionEvent};
 use polypath_session::tunnel::Output;
 
 use super::Run;
+use super::node_slot::NodeSlot;
 use crate::datagram::{End, Host, Provenance, TestDatagram};
 use crate::mutants::Mutant;
 use crate::trace::TraceEvent;
@@ -21,6 +22,9 @@ impl Run<'_> {
             });
         }
         let is_answer = |output: &Output| matches!(output, Output::Reply { .. });
+        if self.mutant == Mutant::AnswersFirstCopy && is_handshake_copy(outputs) {
+            outputs.retain(|output| !is_answer(output));
+        }
         if self.mutant == Mutant::LearnsFromInitiation && outputs.iter().any(is_answer) {
             let path = datagram.to.path;
             outputs.push(Output::Authenticated { path });
@@ -36,15 +40,19 @@ impl Run<'_> {
     ) -> Result<(), Violation> {
         let id = datagram.id;
         let rejected = outputs.iter().find_map(rejection);
-        let is_old = self.slot(end).accepted.contains(&id);
+        self.progress.rejected = rejected;
+        let slot = self.slot(end);
+        let is_old = slot.accepted.contains(&id);
         if datagram.provenance != Provenance::Genuine || is_old {
-            let outputs = outputs.iter().filter(|output| !is_cookie(datagram, output));
-            let is_forbidden = if datagram.provenance == Provenance::PreviousInstance && !is_old {
-                is_accepted
-            } else {
-                has_effect
+            let is_repeated = is_handshake_copy(outputs);
+            let is_forbidden = |output: &Output| {
+                let is_allowed = is_cookie(datagram, output)
+                    || is_repetition(datagram, output)
+                    || is_repeated && slot.has_replied(output)
+                    || datagram.provenance == Provenance::UnknownCopy && !is_old;
+                is_accepted(output) || !is_allowed && sends(output)
             };
-            if outputs.into_iter().any(is_forbidden) {
+            if outputs.iter().any(is_forbidden) {
                 let host = Host::Node(end);
                 return Err(Violation::ActedOnForgery { host, id });
             }
@@ -88,6 +96,15 @@ fn is_cookie(datagram: &TestDatagram, output: &Output) -> bool {
         && reply.len() < datagram.bytes.len()
 }
 
+/// Whether the output only repeats an initiation with a cookie. Cookies are bound to no path: a copy
+/// of one on another path is tried there.
+fn is_repetition(datagram: &TestDatagram, output: &Output) -> bool {
+    let first = |bytes: &Bytes| bytes.first().copied();
+    first(&datagram.bytes) == Some(COOKIE_REPLY)
+        && matches!(output, Output::Datagram { path, datagram: sent }
+            if *path == datagram.to.path && first(sent) == Some(INITIATION))
+}
+
 fn rejection(output: &Output) -> Option<&'static str> {
     match output {
         Output::Session(SessionEvent::Rejected { reason, .. })
@@ -99,10 +116,15 @@ fn rejection(output: &Output) -> Option<&'static str> {
     }
 }
 
-/// Whether the output sends a datagram, or accepts the received one.
-fn has_effect(output: &Output) -> bool {
-    use Output::{Datagram, Reply};
-    matches!(output, Datagram { .. } | Reply { .. }) || is_accepted(output)
+/// Whether an initiation was rejected as a copy of one that was accepted.
+fn is_handshake_copy(outputs: &[Output]) -> bool {
+    let copy = Reject::HandshakeCopy.name();
+    outputs.iter().any(|output| rejection(output) == Some(copy))
+}
+
+/// Whether the output sends a datagram.
+fn sends(output: &Output) -> bool {
+    matches!(output, Output::Datagram { .. } | Output::Reply { .. })
 }
 
 /// Whether the output accepts the datagram as authentic and new.
@@ -113,4 +135,11 @@ fn is_accepted(output: &Output) -> bool {
 /// Whether the output accepts the datagram as an authentic one of a relay.
 fn is_from_relay(output: &Output) -> bool {
     matches!(output, Output::RelayAuthenticated { .. })
+}
+
+impl NodeSlot {
+    /// Whether the output repeats a reply of this instance.
+    fn has_replied(&self, output: &Output) -> bool {
+        matches!(output, Output::Reply { datagram, .. } if self.replies.contains(datagram))
+    }
 }

@@ -30,6 +30,8 @@ pub(super) struct NodeSlot {
     pub(super) recognises_replays: bool,
     /// The genuine datagrams that this instance accepted.
     pub(super) accepted: BTreeSet<u64>,
+    /// The responses and cookies that this instance sent.
+    pub(super) replies: BTreeSet<Bytes>,
     /// The sources of these datagrams, and the configured addresses.
     proven: BTreeSet<Address>,
     /// The random stream of its applications' packets.
@@ -60,6 +62,7 @@ impl NodeSlot {
             kept_timestamp: 0,
             recognises_replays: false,
             accepted: BTreeSet::new(),
+            replies: BTreeSet::new(),
             proven: BTreeSet::new(),
             packets: schedule.seed.stream(&name),
             next_packet: Time::ZERO,
@@ -174,6 +177,7 @@ impl NodeSlot {
         }
         self.stall = None;
         self.accepted.clear();
+        self.replies.clear();
         self.proven.clear();
     }
 

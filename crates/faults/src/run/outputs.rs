@@ -55,7 +55,9 @@ impl Run<'_> {
     /// Sends the response or cookie for an initiation, which may be a replay: to its source, or to
     /// the configured address.
     fn reply(&mut self, end: End, source: Address, bytes: Bytes) -> Result<(), Violation> {
-        let node = self.slot(end).node.as_ref();
+        let slot = self.slot(end);
+        slot.replies.insert(bytes.clone());
+        let node = slot.node.as_ref();
         if let Some(to) = node.and_then(|node| node.reply_to(source, &bytes)) {
             check_cookie(Host::Node(end), source, to, &bytes)?;
             self.send_from_node(end, to, bytes);

@@ -7,7 +7,7 @@ use polypath_core::frame::PathId;
 use polypath_core::machine::{Machine, Wake, step};
 use polypath_core::time::{Duration, Time};
 use polypath_core::units::Rate;
-use polypath_session::datagram::{COOKIE_REPLY_LEN, INITIATION, is_transport};
+use polypath_session::datagram::{COOKIE_REPLY_LEN, INITIATION, RESPONSE_LEN, is_transport};
 use polypath_session::entropy::BoxedEntropy;
 use polypath_session::event::{Reject, SessionEvent};
 use polypath_session::relay::{CAPACITY, Input, Output, Relay, RelayConfig, RelayEvent};
@@ -198,6 +198,12 @@ impl Run<'_> {
                     datagram: datagram.bytes.clone(),
                 });
             }
+            (Mutant::AnswersFirstCopy, _) => {
+                let copy = Reject::HandshakeCopy.name();
+                if outputs.iter().any(|output| rejection(output) == Some(copy)) {
+                    outputs.retain(|output| !matches!(output, Output::Send { .. }));
+                }
+            }
             (Mutant::RelayRepliesToRejected, _) if is_rejected => outputs.push(Output::Send {
                 to: datagram.source,
                 datagram: Bytes::from_static(b"who are you?"),
@@ -224,6 +230,7 @@ impl Run<'_> {
             id,
         };
         let rejected = outputs.iter().find_map(rejection);
+        self.progress.rejected = rejected;
         let is_located = outputs.iter().any(is_located);
         let sent = |is_back: bool| {
             let sends = outputs.iter().filter_map(move |output| match output {
@@ -241,12 +248,12 @@ impl Run<'_> {
         };
         let is_old = slot.accepted.contains(&id);
         if datagram.provenance != Provenance::Genuine || is_old {
-            let is_answered = datagram.provenance == Provenance::PreviousInstance && !is_old;
+            let is_answered = datagram.provenance == Provenance::UnknownCopy && !is_old;
+            let is_rejected = |reason: Reject| rejected == Some(reason.name());
             let answer = match datagram.bytes.first() {
                 _ if is_answered => received,
-                Some(&INITIATION) if rejected == Some(Reject::CookieRequired.name()) => {
-                    COOKIE_REPLY_LEN
-                }
+                Some(&INITIATION) if is_rejected(Reject::CookieRequired) => COOKIE_REPLY_LEN,
+                Some(&INITIATION) if is_rejected(Reject::HandshakeCopy) => RESPONSE_LEN,
                 _ => 0,
             };
             if is_located || onward > 0 || back > answer {

@@ -33,7 +33,7 @@ pub(super) fn draw(schedule: &mut Schedule) {
 /// Reactions to the initiations of a node: they are no excuse for lost packets.
 fn draw_reactions(schedule: &mut Schedule) {
     let stream = &mut schedule.seed.stream("faults/reactions");
-    for kind in [ReactionKind::Replay, ReactionKind::Exhaust] {
+    for kind in ReactionKind::ALL {
         if !stream.chance(0.2) {
             continue;
         }

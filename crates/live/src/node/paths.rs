@@ -18,7 +18,7 @@ use polypath_core::event::Event;
 use polypath_core::frame::{FrameKind, PathId};
 use polypath_core::liveness::PathHealth;
 use polypath_core::time::Time;
-use polypath_session::datagram::RESPONSE;
+use polypath_session::datagram::{INITIATION, RESPONSE};
 use polypath_session::tunnel::Input;
 
 use super::path_log;
@@ -117,6 +117,7 @@ impl Paths {
         let Some(path) = self.all.get_mut(path.index()) else {
             return;
         };
+        path.has_new_index |= datagram.first() == Some(&INITIATION);
         if path.needs_fragments(&datagram) {
             return path.send_in_fragments(&datagram);
         }
@@ -142,7 +143,7 @@ impl Paths {
         if let Some(path) = self.all.get_mut(path.index())
             && let Some(to) = path.remote.reply_to(source, &datagram)
         {
-            path.has_replied |= datagram.first() == Some(&RESPONSE);
+            path.has_new_index |= datagram.first() == Some(&RESPONSE);
             path.flush();
             path.outgoing.push(datagram);
             path.flush_to(to);

@@ -114,7 +114,7 @@ pub(super) fn log_behind_window() {
 const fn is_benign(reason: Reject) -> bool {
     matches!(
         reason,
-        Reject::HandshakeCopy | Reject::Simultaneous | Reject::PassedOver | Reject::UnknownIndex
+        Reject::HandshakeCopy | Reject::Simultaneous | Reject::UnknownIndex
     )
 }
 

@@ -1,10 +1,11 @@
 //! The kernel's filter of a path's socket during a flood (classic BPF, `SO_ATTACH_FILTER` in
 //! `socket(7)`).
 //!
-//! Datagrams from the address of a peer pass. So do handshake initiations from any address, or a
-//! share of them during a flood of handshakes, and datagrams that name a key index of this end,
-//! since the peer may have moved. A handshake response comes from the address of the initiation. GRO
-//! merges datagrams of one source only, so that none of the peer's is dropped with the junk.
+//! Datagrams from the address of a peer pass. So do handshake initiations and cookie replies from any
+//! address, or a share of them during a flood of handshakes, and datagrams that name an index of this
+//! end, since the peer may have moved. A host with several addresses may answer from another one than
+//! that to which an initiation was sent: its response names the index of that. GRO merges datagrams
+//! of one source only, so that none of the peer's is dropped with the junk.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -12,7 +13,8 @@ use std::os::fd::AsRawFd;
 
 use nix::libc::{self, sock_filter};
 use polypath_session::datagram::{
-    INITIATION, INITIATION_LEN, RECEIVER_OFFSET, TRANSPORT, TYPE_BITS,
+    COOKIE_REPLY, COOKIE_REPLY_LEN, INITIATION, INITIATION_LEN, RECEIVER_OFFSET, RESPONSE,
+    RESPONSE_LEN, TRANSPORT, TYPE_BITS,
 };
 use socket2::{SockFilter, SockRef};
 
@@ -20,10 +22,10 @@ use super::PathSocket;
 
 /// The length of the UDP header in bytes, with which the filter's view starts.
 const UDP: u32 = 8;
-/// The most key indices in a filter; a session has at most five, and a relay two sessions.
+/// The most key indices in a filter; a session has at most six, and a relay two sessions.
 const MAX_KEYS: usize = 32;
 
-/// The handshake initiations that pass.
+/// The handshake initiations and cookie replies that pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Handshakes {
     /// All: the session bounds their cost.
@@ -32,12 +34,12 @@ pub enum Handshakes {
     OneIn(u32),
 }
 
-/// The datagrams that pass to a socket, in addition to handshake initiations.
+/// The datagrams that pass to a socket, in addition to initiations and cookie replies.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Admitted {
     /// The address of the peer or of the relay; at a relay, those of the nodes.
     pub peers: Vec<SocketAddr>,
-    /// The key indices of this end.
+    /// The indices of the keys of this end and of its pending initiation.
     pub keys: Vec<u32>,
 }
 
@@ -90,10 +92,29 @@ impl Admitted {
             pass_from(*peer, &mut program);
         }
         program.push(load(libc::BPF_B, UDP));
-        pass_handshake(handshakes, &mut program);
-        // The other bits of the byte are those of the path.
-        program.push(and((1 << TYPE_BITS) - 1));
-        program.extend([jump_unless(TRANSPORT.into(), 1), jump(1), refuse()]);
+        for (kind, len) in [
+            (INITIATION, INITIATION_LEN),
+            (COOKIE_REPLY, COOKIE_REPLY_LEN),
+        ] {
+            pass_handshake(kind, len, handshakes, &mut program);
+        }
+        // The other bits of the byte of a transport datagram are those of the path.
+        let kind = [
+            and((1 << TYPE_BITS) - 1),
+            jump_unless(TRANSPORT.into(), 1),
+            jump(1),
+            refuse(),
+        ];
+        let beyond = u32::try_from(kind.len()).unwrap_or(0);
+        let is_response = [
+            load_len(),
+            jump_unless(udp_len(RESPONSE_LEN), 1),
+            jump(1 + beyond),
+            refuse(),
+        ];
+        let skipped = u8::try_from(is_response.len()).unwrap_or(u8::MAX);
+        program.push(jump_unless(RESPONSE.into(), skipped));
+        program.extend(is_response.into_iter().chain(kind));
         let receiver = u32::try_from(RECEIVER_OFFSET).unwrap_or(0);
         program.push(load(libc::BPF_W, UDP + receiver));
         for key in self.keys.iter().take(MAX_KEYS) {
@@ -128,11 +149,9 @@ fn pass_from(peer: SocketAddr, program: &mut Vec<sock_filter>) {
     program.push(pass());
 }
 
-/// Passes handshake initiations of the right length; the message type is loaded.
-fn pass_handshake(handshakes: Handshakes, program: &mut Vec<sock_filter>) {
-    let len = u32::try_from(INITIATION_LEN).unwrap_or(0) + UDP;
-    let load_len = instruction(libc::BPF_LD | libc::BPF_W | libc::BPF_LEN, 0, 0, 0);
-    let mut checks = vec![load_len, jump_unless(len, 1), jump(1), refuse()];
+/// Passes datagrams of a type that have the right length; the type is loaded.
+fn pass_handshake(kind: u8, len: usize, handshakes: Handshakes, program: &mut Vec<sock_filter>) {
+    let mut checks = vec![load_len(), jump_unless(udp_len(len), 1), jump(1), refuse()];
     if let Handshakes::OneIn(share) = handshakes {
         let random = (libc::SKF_AD_OFF + libc::SKF_AD_RANDOM).cast_unsigned();
         let any_bit = libc::BPF_JMP | libc::BPF_JSET | libc::BPF_K;
@@ -141,8 +160,18 @@ fn pass_handshake(handshakes: Handshakes, program: &mut Vec<sock_filter>) {
     }
     checks.push(pass());
     let beyond = u8::try_from(checks.len()).unwrap_or(u8::MAX);
-    program.push(jump_unless(INITIATION.into(), beyond));
+    program.push(jump_unless(kind.into(), beyond));
     program.extend(checks);
+}
+
+/// The length of a datagram with its UDP header.
+fn udp_len(len: usize) -> u32 {
+    u32::try_from(len).unwrap_or(0) + UDP
+}
+
+/// Loads the length of the datagram with its UDP header.
+fn load_len() -> sock_filter {
+    instruction(libc::BPF_LD | libc::BPF_W | libc::BPF_LEN, 0, 0, 0)
 }
 
 /// Loads `size` at `offset`; refuses a datagram that is too short.

@@ -28,7 +28,7 @@ const MAX_SHARE: u64 = 1 << 16;
 pub(crate) struct FloodGuard {
     /// Datagrams of strangers read in this second, without handshakes.
     junk: u64,
-    /// Rejected handshakes read in this second.
+    /// Rejected handshakes and cookie replies read in this second.
     handshakes: u64,
     alarm: Alarm,
     share: HandshakeShare,
@@ -111,19 +111,17 @@ impl FloodGuard {
     /// filter passes.
     pub(crate) fn count(&mut self, reason: Reject) {
         match reason {
-            Reject::UnknownIndex
-            | Reject::UnknownType
-            | Reject::UnexpectedCookie
-            | Reject::Truncated
-            | Reject::Oversized => self.junk += 1,
+            Reject::UnknownIndex | Reject::UnknownType | Reject::Truncated | Reject::Oversized => {
+                self.junk += 1;
+            }
             // Some of them are cheap copies of what the peer sent: anyone can record and repeat it.
             Reject::BadMac
             | Reject::Throttled
             | Reject::CookieRequired
             | Reject::UnexpectedInitiation
+            | Reject::UnexpectedCookie
             | Reject::StaleTimestamp
-            | Reject::HandshakeCopy
-            | Reject::PassedOver => self.handshakes += 1,
+            | Reject::HandshakeCopy => self.handshakes += 1,
             // Those that were decrypted have budgets; the others carry an index that the filter
             // admits.
             Reject::UnknownPath

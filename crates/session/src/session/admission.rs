@@ -1,4 +1,4 @@
-//! The limits on the cost of unauthenticated initiations.
+//! The limits on the cost of unauthenticated handshake messages.
 //!
 //! Decrypting an initiation takes two Diffie-Hellman operations, about 150 us, before it is known
 //! whether it is the peer's and new. Anyone who knows this node's public key can send initiations
@@ -20,6 +20,10 @@
 //! address from a peer. If all are exhausted, a sender without session MAC and cookie gets a cookie.
 //!
 //! Replays of initiations that were found stale are rejected first, by a comparison.
+//!
+//! A response costs as much. Only someone who has seen the peer's response knows the index that a
+//! forged one needs, and until the peer's own has arrived. Each path has a budget for them, so that
+//! a flood on one path leaves those of the others.
 
 use std::collections::VecDeque;
 
@@ -80,7 +84,8 @@ pub(super) struct Admission {
     with_session_mac: Gcra,
     with_cookie: Vec<Gcra>,
     paths: Vec<PathLimiters>,
-    remembered: VecDeque<Remembered>,
+    /// Stale initiations, the oldest first.
+    remembered: VecDeque<Ephemeral>,
 }
 
 /// The rate limits of a path.
@@ -88,14 +93,7 @@ pub(super) struct Admission {
 struct PathLimiters {
     of_peer_address: Gcra,
     shared: Gcra,
-}
-
-/// An authentic initiation that was not answered.
-#[derive(Debug)]
-struct Remembered {
-    ephemeral: Ephemeral,
-    /// The path on which it was passed over; on all if it is stale.
-    path: Option<PathId>,
+    responses: Gcra,
 }
 
 impl Admission {
@@ -114,19 +112,11 @@ impl Admission {
     }
 
     /// Rejects a copy of a remembered initiation.
-    pub(super) fn check_remembered(
-        &self,
-        path: PathId,
-        ephemeral: &Ephemeral,
-    ) -> Result<(), Reject> {
-        let is_copy = |known: &&Remembered| {
-            known.ephemeral == *ephemeral && known.path.is_none_or(|on| on == path)
-        };
-        match self.remembered.iter().find(is_copy) {
-            Some(Remembered { path: None, .. }) => Err(Reject::StaleTimestamp),
-            Some(_) => Err(Reject::PassedOver),
-            None => Ok(()),
+    pub(super) fn check_remembered(&self, ephemeral: &Ephemeral) -> Result<(), Reject> {
+        if self.remembered.contains(ephemeral) {
+            return Err(Reject::StaleTimestamp);
         }
+        Ok(())
     }
 
     /// Whether an initiation received on `path` may be decrypted.
@@ -153,13 +143,24 @@ impl Admission {
         }
     }
 
-    /// Remembers an authentic initiation that was found stale, or with a path one that was passed
-    /// over there; the oldest one is forgotten when full.
-    pub(super) fn remember(&mut self, ephemeral: Ephemeral, path: Option<PathId>) {
+    /// Whether a response to this node's pending initiation, received on `path`, may be decrypted.
+    pub(super) fn admit_response(&mut self, now: Time, path: PathId) -> Result<(), Reject> {
+        let limiters = self.paths.get_mut(path.index());
+        let limiters = limiters.ok_or(Reject::UnknownPath)?;
+        if RATE.admits(&mut limiters.responses, now) {
+            Ok(())
+        } else {
+            Err(Reject::Throttled)
+        }
+    }
+
+    /// Remembers an authentic initiation that was found stale; the oldest one is forgotten when
+    /// full.
+    pub(super) fn remember(&mut self, ephemeral: Ephemeral) {
         if self.remembered.len() == MAX_REMEMBERED {
             self.remembered.pop_front();
         }
-        self.remembered.push_back(Remembered { ephemeral, path });
+        self.remembered.push_back(ephemeral);
     }
 }
 
@@ -272,15 +273,15 @@ mod tests {
     #[test]
     fn remembered_initiations_are_rejected_and_the_oldest_is_forgotten() {
         let mut admission = Admission::new(2);
-        admission.remember(key(0), Some(FLOODED));
-        let on = |admission: &Admission, path, n| admission.check_remembered(path, &key(n));
-        assert_eq!(on(&admission, FLOODED, 0), Err(Reject::PassedOver));
-        assert_eq!(on(&admission, OTHER, 0), Ok(()));
+        let check = |admission: &Admission, n| admission.check_remembered(&key(n));
+        assert_eq!(check(&admission, 0), Ok(()));
+        admission.remember(key(0));
+        assert_eq!(check(&admission, 0), Err(Reject::StaleTimestamp));
         for n in 1..=MAX_REMEMBERED {
-            admission.remember(key(u32::try_from(n).unwrap()), None);
+            admission.remember(key(u32::try_from(n).unwrap()));
         }
         assert_eq!(admission.buffered(), MAX_REMEMBERED);
-        assert_eq!(on(&admission, OTHER, 1), Err(Reject::StaleTimestamp));
-        assert_eq!(on(&admission, FLOODED, 0), Ok(()));
+        assert_eq!(check(&admission, 1), Err(Reject::StaleTimestamp));
+        assert_eq!(check(&admission, 0), Ok(()));
     }
 }

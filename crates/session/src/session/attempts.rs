@@ -11,14 +11,13 @@ use crate::datagram::{Authenticator, CookieReply, Handshake, InitiationMessage};
 use crate::entropy::{BoxedEntropy, EntropyError};
 use crate::event::Reject;
 use crate::handshake::{CompletedHandshake, HandshakeInfo, Initiation, ReceivedInitiation};
-use crate::hello::backoff;
 use crate::mac::{MacKey, Tag};
 use crate::noise::StaticKeys;
 use crate::session::SessionConfig;
 use crate::session::admission::{Admission, Evidence};
 use crate::session::cookie::{CookieJar, CookieSecrets};
 use crate::session::local_identity::LocalIdentity;
-use crate::session::reply_path::ReplyPath;
+use crate::session::schedule::{Schedule, WallClock};
 
 /// Attempts during which the node with the smaller key ignores the peer's initiations. It accepts
 /// them during later attempts; otherwise two nodes would block each other when only one direction
@@ -27,12 +26,12 @@ const PRECEDENCE_ATTEMPTS: u32 = 2;
 /// The time for which that node's completed handshake also takes precedence, unless the peer has
 /// used its keys before: an initiation that was in flight at the same time is late.
 const PRECEDENCE_TIME: Duration = Duration::from_secs(5);
-/// The time by which an answer to the peer delays this node's own next attempt, once per attempt.
-const DEFERRAL: Duration = Duration::from_secs(1);
 
 /// The reason why an initiation was not decrypted.
 pub(crate) enum InitiationError {
     Rejected(Reject),
+    /// It was answered before with this response, which may not have reached its sender.
+    Answered(Bytes),
     /// There is no budget for it without a cookie, which this datagram gives its sender.
     CookieRequired(Bytes),
     NoEntropy,
@@ -55,6 +54,25 @@ pub(super) struct Response {
     pub(super) completed: CompletedHandshake,
 }
 
+/// What is known of an initiation before it is decrypted.
+pub(super) enum Known {
+    /// It may be new.
+    Nothing,
+    /// It is a copy of the last accepted one.
+    Copy,
+    /// It is a copy of one that was answered with this response, whose keys nobody has used yet.
+    Answered(Bytes),
+}
+
+/// The last answer to an initiation of the peer.
+struct Answer {
+    /// The ephemeral key of the initiation.
+    to: [u8; 32],
+    /// The index by which this node knows the keys.
+    index: u32,
+    datagram: Bytes,
+}
+
 /// The handshakes of a session.
 pub(super) struct Attempts {
     static_keys: StaticKeys,
@@ -68,7 +86,7 @@ pub(super) struct Attempts {
     admission: Admission,
     secrets: CookieSecrets,
     cookies: CookieJar,
-    reply_path: ReplyPath,
+    answer: Option<Answer>,
 }
 
 /// The keys of MACs that follow from public keys.
@@ -83,30 +101,11 @@ struct MacKeys {
     peer_cookies: MacKey,
 }
 
-/// The time of the next attempt.
-#[derive(Default)]
-struct Schedule {
-    deadline: Time,
-    /// Attempts since the last completed handshake.
-    attempts: u32,
-    /// Until then a rekey is left to a handshake of the peer that was answered.
-    defer_until: Time,
-    /// Whether an answer to the peer has delayed the next attempt.
-    is_deferred: bool,
-}
-
 /// A completed handshake of this node whose keys the peer has not used yet.
 struct Unproven {
     completed: Time,
     /// The instance of the peer that answered.
     instance: u64,
-}
-
-/// The wall clock, from which strictly increasing timestamps are taken.
-struct WallClock {
-    /// Its value at time zero, in nanoseconds since 1970.
-    origin: u64,
-    last: u64,
 }
 
 /// The last accepted handshake messages of the peer, which are not accepted again.
@@ -126,10 +125,7 @@ impl Attempts {
             macs: MacKeys::new(&static_keys),
             static_keys,
             local: LocalIdentity::new(paths, entropy),
-            clock: WallClock {
-                origin: config.wall_clock,
-                last: 0,
-            },
+            clock: WallClock::new(config.wall_clock),
             pending: None,
             unproven: None,
             schedule: Schedule::default(),
@@ -140,7 +136,7 @@ impl Attempts {
             admission: Admission::new(usize::from(paths)),
             secrets: CookieSecrets::default(),
             cookies: CookieJar::new(paths),
-            reply_path: ReplyPath::new(paths),
+            answer: None,
         }
     }
 
@@ -174,7 +170,7 @@ impl Attempts {
     /// The current keys stay in use until it completes; a second concurrent handshake would only
     /// bring further keys into use.
     pub(super) fn schedule_rekey(&mut self, now: Time) {
-        if now >= self.schedule.defer_until {
+        if !self.schedule.defers_rekey(now) {
             self.schedule_now(now);
         }
     }
@@ -187,11 +183,7 @@ impl Attempts {
     /// Drops the pending initiation and schedules the next attempt at `at`.
     pub(super) fn schedule_at(&mut self, at: Time) {
         self.pending = None;
-        self.schedule = Schedule {
-            deadline: at,
-            ..Schedule::default()
-        };
-        self.reply_path.reset();
+        self.schedule = Schedule::at(at);
     }
 
     /// The number of earlier attempts, if another one is due; the deadline is then set for the one
@@ -232,6 +224,11 @@ impl Attempts {
         Some(())
     }
 
+    /// The index of the pending initiation.
+    pub(super) fn pending_index(&self) -> Option<u32> {
+        self.pending.as_ref().map(|initiation| initiation.index)
+    }
+
     /// The pending initiation as sent on `path`.
     pub(super) fn pending_datagram(&self, now: Time, path: PathId) -> Option<Bytes> {
         let initiation = self.pending.as_ref()?;
@@ -257,20 +254,22 @@ impl Attempts {
     }
 
     /// Decrypts an initiation after the cheap checks; its sender is not yet compared with the peer.
-    /// `is_copy` is whether it is a copy of one that was accepted last, and `has_session_mac` returns
-    /// whether its session MAC is valid.
+    /// `has_session_mac` returns whether its session MAC is valid.
     pub(super) fn read_initiation(
         &mut self,
         now: Time,
         origin: &Origin,
         message: &InitiationMessage<'_>,
-        is_copy: bool,
+        known: Known,
         has_session_mac: impl FnOnce(&Authenticator<'_>) -> bool,
     ) -> Result<ReceivedInitiation, InitiationError> {
-        match self.admit(now, origin, message, is_copy, has_session_mac) {
+        match self.admit(now, origin, message, &known, has_session_mac) {
             Ok(()) => {}
             Err(Reject::CookieRequired) => return Err(self.cookie_reply(now, origin, message)),
             Err(reason) => return Err(InitiationError::Rejected(reason)),
+        }
+        if let Known::Answered(response) = known {
+            return Err(InitiationError::Answered(response));
         }
         let ephemeral = self.local.draw_ephemeral();
         let ephemeral = ephemeral.map_err(|_| InitiationError::NoEntropy)?;
@@ -290,11 +289,10 @@ impl Attempts {
         reply.map_or(InitiationError::NoEntropy, InitiationError::CookieRequired)
     }
 
-    /// Whether an initiation received on `path` is the peer's and is to be answered.
+    /// Whether an initiation is the peer's and is to be answered.
     pub(super) fn validate(
         &mut self,
         now: Time,
-        path: PathId,
         initiation: &ReceivedInitiation,
     ) -> Result<(), Reject> {
         if !self.is_from_peer(initiation) {
@@ -303,14 +301,10 @@ impl Attempts {
         if initiation.timestamp <= self.seen.timestamp {
             return Err(Reject::StaleTimestamp);
         }
-        let has_precedence = self.has_precedence(now, initiation.remote.instance);
-        if !has_precedence && self.reply_path.skips(path, initiation.timestamp) {
-            return Err(Reject::PassedOver);
-        }
         self.seen.timestamp = initiation.timestamp;
         self.seen.initiation = Some(initiation.ephemeral);
         // It counts as seen all the same: otherwise a replay of it would be answered later.
-        if has_precedence {
+        if self.has_precedence(now, initiation.remote.instance) {
             return Err(Reject::Simultaneous);
         }
         Ok(())
@@ -321,19 +315,31 @@ impl Attempts {
         initiation.is_from(&self.static_keys.peer)
     }
 
-    /// Remembers an authentic initiation that is rejected for `reason`, so that copies of it are
+    /// Remembers an authentic initiation if it is rejected as stale, so that copies of it are
     /// rejected before decryption.
-    pub(super) fn remember(&mut self, path: PathId, ephemeral: [u8; 32], reason: Reject) {
-        match reason {
-            Reject::StaleTimestamp => self.admission.remember(ephemeral, None),
-            Reject::PassedOver => self.admission.remember(ephemeral, Some(path)),
-            _ => {}
+    pub(super) fn remember(&mut self, ephemeral: [u8; 32], reason: Reject) {
+        if reason == Reject::StaleTimestamp {
+            self.admission.remember(ephemeral);
         }
     }
 
-    /// Whether this is a copy of the last accepted initiation.
-    pub(super) fn is_duplicate(&self, message: &InitiationMessage<'_>) -> bool {
-        self.seen.initiation == Some(message.handshake.ephemeral())
+    /// What is known of an initiation; `awaits_confirmation` returns whether nobody has used the
+    /// keys of an index yet.
+    pub(super) fn recognise(
+        &self,
+        message: &InitiationMessage<'_>,
+        awaits_confirmation: impl Fn(u32) -> bool,
+    ) -> Known {
+        let ephemeral = message.handshake.ephemeral();
+        if self.seen.initiation != Some(ephemeral) {
+            return Known::Nothing;
+        }
+        match &self.answer {
+            Some(answer) if answer.to == ephemeral && awaits_confirmation(answer.index) => {
+                Known::Answered(answer.datagram.clone())
+            }
+            _ => Known::Copy,
+        }
     }
 
     /// Whether this node's handshake takes precedence over one that `instance` of the peer
@@ -362,15 +368,15 @@ impl Attempts {
         now: Time,
         origin: &Origin,
         message: &InitiationMessage<'_>,
-        is_copy: bool,
+        known: &Known,
         has_session_mac: impl FnOnce(&Authenticator<'_>) -> bool,
     ) -> Result<(), Reject> {
         self.macs.check(&message.handshake)?;
-        if is_copy {
+        if matches!(known, Known::Copy) {
             return Err(Reject::HandshakeCopy);
         }
         let ephemeral = message.handshake.ephemeral();
-        self.admission.check_remembered(origin.path, &ephemeral)?;
+        self.admission.check_remembered(&ephemeral)?;
         let source = &origin.source;
         let has_cookie = self.secrets.verify(now, source, &message.cookie_mac);
         let evidence = Evidence {
@@ -393,28 +399,29 @@ impl Attempts {
     ) -> Option<Response> {
         let own = self.handshake_info(is_used).ok()?;
         let secret: Tag = self.local.draw().ok()?;
+        let to = initiation.ephemeral;
         let (datagram, completed) = initiation.respond(&self.macs.to_peer, own, &secret).ok()?;
-        let later = now + backoff(u32::MAX);
-        // If each response extended it, a peer that receives none of them would block this node's
-        // own handshake.
-        if now >= self.schedule.defer_until {
-            self.schedule.defer_until = later;
-        }
-        if self.peer_has_precedence() && !self.schedule.is_deferred {
-            self.schedule.is_deferred = true;
-            self.schedule.deadline = self.schedule.deadline.max(now + DEFERRAL);
-        }
+        let peer_has_precedence = self.peer_has_precedence();
+        self.schedule.defer(now, peer_has_precedence);
+        let index = own.index;
+        self.answer = Some(Answer {
+            to,
+            index,
+            datagram: datagram.clone(),
+        });
         Some(Response {
-            index: own.index,
+            index,
             datagram,
             completed,
         })
     }
 
-    /// Completes the pending handshake with its response; returns this node's index and the keys.
+    /// Completes the pending handshake with its response, received on `path`; returns this node's
+    /// index and the keys.
     pub(super) fn complete(
         &mut self,
         now: Time,
+        path: PathId,
         receiver: u32,
         message: &Handshake<'_>,
     ) -> Result<(u32, CompletedHandshake), Reject> {
@@ -427,6 +434,7 @@ impl Attempts {
             .as_mut()
             .filter(|initiation| initiation.index == receiver)
             .ok_or(Reject::UnknownIndex)?;
+        self.admission.admit_response(now, path)?;
         let response = initiation.read_response(message)?;
         self.seen.response = Some(message.ephemeral());
         let initiation = self.pending.take().ok_or(Reject::UnknownIndex)?;
@@ -444,7 +452,7 @@ impl Attempts {
         &mut self,
         is_used: impl Fn(u32) -> bool,
     ) -> Result<HandshakeInfo, EntropyError> {
-        let pending = self.pending.as_ref().map(|initiation| initiation.index);
+        let pending = self.pending_index();
         self.local
             .handshake_info(|index| pending == Some(index) || is_used(index))
     }
@@ -470,30 +478,5 @@ impl MacKeys {
         } else {
             Err(Reject::BadMac)
         }
-    }
-}
-
-impl Schedule {
-    fn take_due(&mut self, now: Time) -> Option<u32> {
-        if now < self.deadline {
-            return None;
-        }
-        let attempts = self.attempts;
-        self.deadline = now + backoff(attempts);
-        self.attempts = attempts.saturating_add(1);
-        self.is_deferred = false;
-        Some(attempts)
-    }
-}
-
-impl WallClock {
-    /// A clock that was set back has no effect: the peer would reject its timestamps as replays.
-    fn set(&mut self, origin: u64) {
-        self.origin = self.origin.max(origin);
-    }
-
-    fn next_timestamp(&mut self, now: Time) -> u64 {
-        self.last = self.origin.saturating_add(now.0).max(self.last + 1);
-        self.last
     }
 }

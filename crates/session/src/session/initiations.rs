@@ -6,6 +6,7 @@
 use polypath_core::frame::PathId;
 use polypath_core::time::Time;
 
+use super::attempts::Known;
 use super::{InitiationError, Origin, Output, Session};
 use crate::address::Source;
 use crate::datagram::{Authenticator, InitiationMessage};
@@ -32,11 +33,15 @@ impl Session {
                 let ephemeral = initiation.ephemeral;
                 let accepted = self.accept_initiation(now, path, initiation, out);
                 if let Err(reason) = accepted {
-                    self.remember_initiation(path, ephemeral, reason);
+                    self.remember_initiation(ephemeral, reason);
                 }
                 accepted
             }
             Err(InitiationError::Rejected(reason)) => Err(reason),
+            Err(InitiationError::Answered(datagram)) => {
+                out(Output::Reply { path, datagram });
+                Err(Reject::HandshakeCopy)
+            }
             Err(InitiationError::CookieRequired(datagram)) => {
                 out(Output::Reply { path, datagram });
                 Err(Reject::CookieRequired)
@@ -57,14 +62,16 @@ impl Session {
         message: &InitiationMessage<'_>,
         other: Option<&Session>,
     ) -> Result<ReceivedInitiation, InitiationError> {
-        let is_copy =
-            self.is_duplicate(message) || other.is_some_and(|other| other.is_duplicate(message));
+        let known = match (self.recognise(message), other) {
+            (Known::Nothing, Some(other)) => other.recognise(message),
+            (known, _) => known,
+        };
         let keys = [Some(&self.keys), other.map(|other| &other.keys)];
         let is_valid = |mac: &Authenticator<'_>| {
             let mut keys = keys.into_iter().flatten();
             keys.any(|keys| keys.verify_session_mac(mac))
         };
-        (self.attempts).read_initiation(now, origin, message, is_copy, is_valid)
+        (self.attempts).read_initiation(now, origin, message, known, is_valid)
     }
 
     /// Whether the newest authentic datagram on `path` came from `source`.
@@ -72,20 +79,16 @@ impl Session {
         self.sources.get(path.index()) == Some(&Some(source))
     }
 
-    /// Whether this is a copy of the last accepted initiation.
-    fn is_duplicate(&self, message: &InitiationMessage<'_>) -> bool {
-        self.attempts.is_duplicate(message)
+    /// What is known of an initiation before it is decrypted.
+    fn recognise(&self, message: &InitiationMessage<'_>) -> Known {
+        let awaits_confirmation = |index| self.keys.awaits_confirmation(index);
+        self.attempts.recognise(message, awaits_confirmation)
     }
 
-    /// Remembers an authentic initiation that is rejected for `reason`, so that copies of it are
+    /// Remembers an authentic initiation if it is rejected as stale, so that copies of it are
     /// rejected before decryption.
-    pub(crate) fn remember_initiation(
-        &mut self,
-        path: PathId,
-        ephemeral: [u8; 32],
-        reason: Reject,
-    ) {
-        self.attempts.remember(path, ephemeral, reason);
+    pub(crate) fn remember_initiation(&mut self, ephemeral: [u8; 32], reason: Reject) {
+        self.attempts.remember(ephemeral, reason);
     }
 
     /// Whether an initiation is from this session's peer.
@@ -101,7 +104,7 @@ impl Session {
         initiation: ReceivedInitiation,
         out: &mut impl FnMut(Output),
     ) -> Result<(), Reject> {
-        self.attempts.validate(now, path, &initiation)?;
+        self.attempts.validate(now, &initiation)?;
         let is_used = |index| self.keys.contains_index(index);
         let Some(response) = self.attempts.respond(now, initiation, is_used) else {
             out(Output::Event(SessionEvent::NoEntropy));

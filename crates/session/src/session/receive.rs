@@ -43,7 +43,7 @@ impl Session {
             Datagram::Initiation(_) if !self.answers => Err(Reject::UnexpectedInitiation),
             Datagram::Initiation(message) => self.on_initiation(now, path, source, &message, out),
             Datagram::Response { receiver, message } => {
-                let (index, completed) = self.attempts.complete(now, receiver, &message)?;
+                let (index, completed) = self.attempts.complete(now, path, receiver, &message)?;
                 self.emit_authenticated(path, source, out);
                 self.on_completed(now, index, completed, out);
                 Ok(())

@@ -22,7 +22,7 @@ impl Paths {
     }
 
     /// Ends a second: has the kernel drop the datagrams of strangers while there are many. `keys`
-    /// returns the local key indices of a path.
+    /// returns the local indices of a path.
     pub(in crate::node) fn guard(&mut self, keys: impl Fn(PathId) -> Vec<u32>) {
         for (id, path) in (0..).map(PathId).zip(&mut self.all) {
             let admitted = admitted(path.remote.get(), || keys(id));
@@ -32,10 +32,11 @@ impl Paths {
         }
     }
 
-    /// Updates the kernel's filter on paths on which a handshake was answered, which adds keys.
+    /// Updates the kernel's filter on paths on which a handshake was initiated or answered, which adds
+    /// an index.
     pub(in crate::node) fn update_guard(&mut self, keys: impl Fn(PathId) -> Vec<u32>) {
         for (id, path) in (0..).map(PathId).zip(&mut self.all) {
-            if take(&mut path.has_replied) {
+            if take(&mut path.has_new_index) {
                 let admitted = admitted(path.remote.get(), || keys(id));
                 path.flood.update(&path.socket, admitted);
             }

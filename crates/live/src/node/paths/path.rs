@@ -27,7 +27,7 @@ pub(super) struct Path {
     pub(super) stats: PathStats,
     pub(super) flood: FloodGuard,
     /// Whether a handshake was answered since the flood guard was updated.
-    pub(super) has_replied: bool,
+    pub(super) has_new_index: bool,
     pub(super) incoming: Incoming,
     pub(super) outgoing: Outgoing,
     pub(super) dont_fragment: DontFragment,
@@ -47,7 +47,7 @@ impl Path {
             socket,
             retired: RetiredSockets::default(),
             flood: FloodGuard::default(),
-            has_replied: false,
+            has_new_index: false,
             incoming: Incoming::default(),
             outgoing: Outgoing::default(),
             dont_fragment: DontFragment::default(),

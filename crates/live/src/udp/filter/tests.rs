@@ -1,7 +1,6 @@
 use super::*;
 use crate::clock::Clock;
 use crate::config::PathConfig;
-use polypath_session::datagram::{RESPONSE, RESPONSE_LEN};
 use std::io::Write;
 use std::net::UdpSocket;
 
@@ -11,7 +10,15 @@ const KEY: u32 = 0x8123_4567;
 
 /// A transport datagram for the key `index`, or a datagram of another type.
 fn datagram(kind: u8, index: u32) -> Vec<u8> {
-    let mut datagram = vec![kind; 60];
+    addressed(vec![kind; 60], index)
+}
+
+/// A response to the initiation `index`.
+fn response(index: u32) -> Vec<u8> {
+    addressed(vec![RESPONSE; RESPONSE_LEN], index)
+}
+
+fn addressed(mut datagram: Vec<u8>, index: u32) -> Vec<u8> {
     datagram[RECEIVER_OFFSET..][..4].copy_from_slice(&index.to_be_bytes());
     datagram
 }
@@ -57,18 +64,21 @@ fn only_strangers_are_dropped() {
             vec![TRANSPORT],
             vec![INITIATION; INITIATION_LEN + 1],
             vec![INITIATION; RESPONSE_LEN],
-            vec![RESPONSE; RESPONSE_LEN],
+            response(KEY + 1),
+            vec![COOKIE_REPLY; COOKIE_REPLY_LEN + 1],
             Vec::new(),
         ] {
             assert!(!comes(&stranger, &mut socket, &junk), "{ip}: {junk:?}");
             assert!(comes(&first, &mut socket, &junk), "{ip}: {junk:?}");
             assert!(comes(&peer, &mut socket, &junk), "{ip}: {junk:?}");
         }
-        assert_eq!(socket.kernel_drops().unwrap(), 8);
+        assert_eq!(socket.kernel_drops().unwrap(), 9);
         for good in [
             datagram(TRANSPORT, KEY),
             datagram(TRANSPORT, 7),
             vec![INITIATION; INITIATION_LEN],
+            vec![COOKIE_REPLY; COOKIE_REPLY_LEN],
+            response(KEY),
         ] {
             assert!(comes(&stranger, &mut socket, &good), "{ip}: {good:?}");
         }
@@ -131,4 +141,5 @@ fn few_handshakes_of_strangers_pass_and_all_of_the_peer() {
     // Of 64 that are expected the standard deviation is 8.
     assert!((16..=112).contains(&few), "{few}");
     assert!(comes(&stranger, &mut socket, &datagram(TRANSPORT, KEY)));
+    assert!(comes(&stranger, &mut socket, &response(KEY)));
 }

@@ -4,13 +4,14 @@ use bytes::Bytes;
 use polypath_core::frame::PathId;
 use polypath_core::time::{Duration, Time};
 
-use super::net::{DELAY, Net, WALL, config, end, key, lossless};
+use super::net::{DELAY, Net, WALL, config, end, key, lossless, peer_source};
 use super::seconds;
 use crate::address::Source;
 use crate::datagram::{INITIATION, RESPONSE, SESSION_MAC_OFFSET};
 use crate::event::{Reject, SessionEvent};
 use crate::mac::{MAC_LEN, MacKey};
 use crate::session::SessionConfig;
+use crate::session::admission::MAX_REMEMBERED;
 
 /// `datagram` with one bit flipped, and the MAC of the result for `to`.
 fn forge(datagram: &Bytes, bit: usize, to: &str) -> Bytes {
@@ -66,29 +67,97 @@ fn an_initiation_with_a_flipped_bit_and_a_valid_mac_is_rejected() {
     assert_eq!(net.last(1, RESPONSE).0, path, "the original is answered");
 }
 
-#[test]
-fn a_response_with_a_flipped_bit_and_a_valid_mac_is_rejected() {
+/// Node 0 awaits the response that node 1 has sent.
+fn awaiting_response() -> (Net, PathId, Bytes) {
     let mut b = config("b", "a", WALL);
     b.reachable.fill(false);
     let mut net = Net::new(config("a", "b", WALL), b);
     net.run(Time::ZERO + DELAY);
     let (path, good) = net.last(1, RESPONSE);
-    let bits = 8..covered_len(&good) * 8;
-    for bit in bits.clone() {
-        net.inject(0, path.0, forge(&good, bit, "a"));
+    (net, path, good)
+}
+
+#[test]
+fn a_response_with_a_flipped_bit_and_a_valid_mac_is_rejected() {
+    let (_, _, good) = awaiting_response();
+    let bits: Vec<usize> = (8..covered_len(&good) * 8).collect();
+    let (mut unknown, mut wrong) = (0, 0);
+    // Fewer for each handshake than its budget.
+    for bits in bits.chunks(16) {
+        let (mut net, path, good) = awaiting_response();
+        for bit in bits {
+            net.inject(0, path.0, forge(&good, *bit, "a"));
+        }
+        unknown += net.rejected(0, Reject::UnknownIndex);
+        wrong += net.rejected(0, Reject::WrongResponse);
+        assert!(!net.ends[0].session.is_established());
+        net.inject(0, path.0, good);
+        let is_established = net.ends[0].session.is_established();
+        assert!(is_established, "the original completes it");
     }
-    let index_bits = 32;
-    assert_eq!(net.rejected(0, Reject::UnknownIndex), index_bits);
-    assert_eq!(
-        net.rejected(0, Reject::WrongResponse),
-        bits.len() as u64 - index_bits
-    );
+    assert_eq!((unknown, wrong), (32, bits.len() as u64 - 32));
+}
+
+/// Each costs two Diffie-Hellman operations.
+#[test]
+fn forged_responses_are_limited_on_each_path() {
+    let (mut net, _, good) = awaiting_response();
+    let last_bit = (covered_len(&good) - 1) * 8;
+    for _ in 0..1000 {
+        net.inject(0, 0, forge(&good, last_bit, "a"));
+    }
+    assert_eq!(net.rejected(0, Reject::WrongResponse), 20);
+    assert_eq!(net.rejected(0, Reject::Throttled), 980);
+    net.inject(0, 0, good.clone());
     assert!(!net.ends[0].session.is_established());
-    net.inject(0, path.0, good);
-    assert!(
-        net.ends[0].session.is_established(),
-        "the original completes it"
-    );
+    net.inject(0, 1, good);
+    assert!(net.ends[0].session.is_established(), "on the other path");
+}
+
+/// An observer's copies of every initiation arrive before those of the peer. Node 1 knows no
+/// address, so that it answers to the source.
+#[test]
+fn copies_that_outrun_an_initiation_do_not_prevent_the_handshake() {
+    for path in 0..2 {
+        let mut b = config("b", "a", WALL);
+        b.reachable.fill(false);
+        let mut net = Net::new(config("a", "b", WALL), b);
+        net.run(Time::ZERO);
+        let (_, initiation) = net.last(0, INITIATION);
+        let answered = |net: &Net| net.log.iter().filter(|entry| entry.0 == 1).count();
+        net.inject_from(Source::from(5), 1, path, initiation.clone());
+        assert_eq!(answered(&net), 1);
+        let (_, response) = net.last(1, RESPONSE);
+        assert!(net.in_flight.values().all(|(to, ..)| *to == 1));
+        net.run(Time::ZERO + DELAY);
+        assert_eq!(net.last(1, RESPONSE).1, response, "the peer gets the same");
+        net.run(Time::ZERO + DELAY * 3);
+        assert!(net.established());
+        assert_eq!(net.ends[0].session.counters().initiated, 1);
+        assert_eq!(net.rejected(1, Reject::HandshakeCopy), 2);
+        // Once the peer has used the keys, a copy gets no response.
+        let before = answered(&net);
+        net.inject_from(Source::from(5), 1, path, initiation);
+        assert_eq!(answered(&net), before);
+    }
+}
+
+/// Copies of an answered initiation have the budgets of initiations.
+#[test]
+fn the_responses_to_copies_are_limited() {
+    let mut net = Net::configured();
+    net.delivery = Box::new(|_, _, _| vec![]);
+    net.ends[1].session.initiates = false;
+    net.run(Time::ZERO);
+    let (_, initiation) = net.last(0, INITIATION);
+    for _ in 0..1000 {
+        net.inject_from(Source::from(5), 1, 0, initiation.clone());
+    }
+    let is_response = |entry: &&(usize, PathId, Bytes)| entry.2[0] == RESPONSE;
+    let responses = net.log.iter().filter(is_response).count();
+    assert_eq!(responses, 20 + 1, "and one on the other path");
+    assert_eq!(net.rejected(1, Reject::HandshakeCopy), 19);
+    assert_eq!(net.rejected(1, Reject::CookieRequired), 980);
 }
 
 #[test]
@@ -128,6 +197,44 @@ fn a_flood_of_replayed_initiations_does_not_block_the_peer() {
     let replayed = 150 * 2 * (old.len() as u64 - 1);
     let counted = net.rejected(1, Reject::StaleTimestamp) + net.rejected(1, Reject::Throttled);
     assert_eq!(counted, replayed, "each is counted");
+}
+
+/// The recordings, sent in turn, are forgotten before they are sent again, so that each is decrypted
+/// again within the budgets.
+#[test]
+fn a_flood_of_more_recordings_than_are_remembered_does_not_block_the_peer() {
+    for source in [Source::from(666), peer_source()] {
+        let mut net = Net::configured();
+        net.ends[1].session.initiates = false;
+        net.delivery = Box::new(|_, _, _| vec![]);
+        net.run(seconds(4_000));
+        let old = initiations(&net, 0);
+        assert!(old.len() > MAX_REMEMBERED, "{}", old.len());
+        net.delivery = lossless();
+        net.run(seconds(4_010));
+        assert!(net.established());
+        let mut recordings = old.iter().cycle();
+        let mut replay = |net: &mut Net, times: u32| {
+            for _ in 0..times {
+                net.run(net.now + Duration::from_millis(1));
+                for path in [0, 1].repeat(8) {
+                    let datagram = recordings.next().unwrap().clone();
+                    net.inject_from(source, 1, path, datagram);
+                }
+            }
+        };
+        replay(&mut net, 1_000);
+        let remembered = net.ends[1].session.buffered();
+        assert!(remembered > 20, "{remembered}");
+        net.ends[0] = end(config("a", "b", WALL + 1), 9);
+        let restarted = net.ends[1].session.counters().established;
+        // The first initiation, its repetition with a cookie, and the first datagram.
+        let needed = DELAY * 5 + Duration::from_millis(10);
+        let needed = u32::try_from(needed.0 / 1_000_000).unwrap();
+        replay(&mut net, needed);
+        let established = net.ends[1].session.counters().established;
+        assert_eq!(established, restarted + 1);
+    }
 }
 
 /// A restarted node cannot recognise a replayed initiation: it answers to the source address, and
