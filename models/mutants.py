@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """Shows that the models can fail: each deliberate defect of the session must violate its property.
 
-usage: mutants.py DIRECTORY TARGET
+usage: mutants.py --places
+       mutants.py DIRECTORY TARGET
+  --places  only checks that each defect has its place in the sources
   DIRECTORY gets a copy of the sources with all defects, of which an environment variable selects
   one; TARGET is the target directory of cargo.
 
@@ -119,8 +121,8 @@ MUTANTS = [
         [
             Edit(
                 "session/attempts.rs",
-                "if initiation.timestamp <= self.seen.timestamp {",
-                "if !MUTANT && initiation.timestamp <= self.seen.timestamp {",
+                "if initiation.timestamp <= self.seen.newest(self.clock.read(now)) {",
+                "if !MUTANT && initiation.timestamp <= self.seen.newest(self.clock.read(now)) {",
             )
         ],
     ),
@@ -131,8 +133,8 @@ MUTANTS = [
         [
             Edit(
                 "keypair.rs",
-                "state.replay_window.accept(counter);",
-                "if !MUTANT { state.replay_window.accept(counter); }",
+                "state.replay_window.accept(nonce.counter);",
+                "if !MUTANT { state.replay_window.accept(nonce.counter); }",
             )
         ],
     ),
@@ -213,8 +215,8 @@ MUTANTS = [
 ]
 
 
-def copy_sources(directory: pathlib.Path) -> None:
-    """Copies the sources with all defects; a file is written only if it changes."""
+def sources_with_defects() -> dict[pathlib.Path, str]:
+    """The texts of all files, with all defects."""
     texts = {}
     for name in SOURCES:
         path = ROOT / name
@@ -237,6 +239,11 @@ pub(crate) fn mutant(number: usize) -> bool {{
     *SELECTED == Some(number)
 }}
 """
+    return texts
+
+
+def write_sources(texts: dict[pathlib.Path, str], directory: pathlib.Path) -> None:
+    """Writes the files whose text changes."""
     for file, text in texts.items():
         path = directory / file
         if not path.exists() or path.read_text() != text:
@@ -261,8 +268,12 @@ def is_found(program: pathlib.Path, number: int, mutant: Mutant) -> bool:
 
 
 def main() -> None:
+    texts = sources_with_defects()
+    if sys.argv[1:] == ["--places"]:
+        print(f"mutants: each of {len(MUTANTS)} defects has its place in the sources")
+        return
     directory, target = (pathlib.Path(arg).resolve() for arg in sys.argv[1:])
-    copy_sources(directory)
+    write_sources(texts, directory)
     manifest = directory / "models" / "Cargo.toml"
     build = ["cargo", "build", "--quiet", "--release", "--locked", "--manifest-path", manifest]
     subprocess.run([*build, "--target-dir", target], check=True)

@@ -4,7 +4,8 @@
 # usage: models.sh TARGET OUTPUT [--reduced | --deep]
 #   TARGET      the target directory of cargo
 #   OUTPUT      the directory for complete Verifpal models and the sources with defects
-#   --reduced   smaller bounds, the Verifpal models that take seconds, and no defects
+#   --reduced   smaller bounds, the Verifpal models that take seconds, and of the defects only whether
+#               each has its place in the sources
 #   --deep      larger bounds
 # Exit code 1 if any result differs from the expected one.
 set -uo pipefail
@@ -38,7 +39,9 @@ mkdir -p "$output"
 cargo build --quiet --release --locked --manifest-path models/Cargo.toml \
   --target-dir "$target/models" || exit 1
 "$target/models/release/polypath-models" ${size:+"$size"} || failed+=("exploration")
-if [ "$size" != --reduced ]; then
+if [ "$size" = --reduced ]; then
+  models/mutants.py --places || failed+=("places of defects")
+else
   models/mutants.py "$output/mutants" "$target/mutants" || failed+=("defects")
 fi
 check_verifpal || failed+=("Verifpal")

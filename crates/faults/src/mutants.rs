@@ -7,7 +7,9 @@ use bytes::Bytes;
 use polypath_core::liveness::LivenessConfig;
 use polypath_core::rng::Stream;
 use polypath_session::address::Source;
-use polypath_session::datagram::{INITIATION, INITIATION_LEN, SESSION_MAC_OFFSET};
+use polypath_session::datagram::{
+    COOKIE_MAC_OFFSET, INITIATION, INITIATION_LEN, SESSION_MAC_OFFSET,
+};
 use polypath_session::entropy::{BoxedEntropy, Entropy, EntropyError};
 
 use crate::datagram::{Address, Host, TestDatagram};
@@ -42,6 +44,10 @@ pub enum Mutant {
     ForgetsTimestamp,
     /// A node admits the initiations of its peer like those of strangers.
     IgnoresEvidence,
+    /// A node does not recognise session MACs.
+    IgnoresSessionMac,
+    /// A node does not recognise cookies.
+    IgnoresCookies,
     /// A node or relay answers the first copy of an initiation only.
     AnswersFirstCopy,
     /// A node initiates a handshake with a relay 45 s after its start or later.
@@ -97,11 +103,17 @@ impl Mutant {
     pub fn received(self, datagram: &Bytes) -> Bytes {
         let is_initiation =
             datagram.first() == Some(&INITIATION) && datagram.len() == INITIATION_LEN;
-        if self != Self::IgnoresEvidence || !is_initiation {
+        let ignored = match self {
+            Self::IgnoresEvidence => SESSION_MAC_OFFSET..INITIATION_LEN,
+            Self::IgnoresSessionMac => SESSION_MAC_OFFSET..COOKIE_MAC_OFFSET,
+            Self::IgnoresCookies => COOKIE_MAC_OFFSET..INITIATION_LEN,
+            _ => return datagram.clone(),
+        };
+        if !is_initiation {
             return datagram.clone();
         }
         let mut bytes = datagram.to_vec();
-        bytes[SESSION_MAC_OFFSET..].fill(0);
+        bytes[ignored].fill(0);
         bytes.into()
     }
 

@@ -168,9 +168,13 @@ fn every_mutant_is_detected() {
     detected(Mutant::ForgetsTimestamp, |v| {
         matches!(v, ActedOnForgery { .. })
     });
-    detected_from(100, Mutant::IgnoresEvidence, |v| {
-        matches!(v, Missing { .. })
-    });
+    for mutant in [
+        Mutant::IgnoresEvidence,
+        Mutant::IgnoresSessionMac,
+        Mutant::IgnoresCookies,
+    ] {
+        detected_from(100, mutant, |v| matches!(v, Missing { .. }));
+    }
     detected(Mutant::AnswersFirstCopy, |v| matches!(v, Missing { .. }));
     detected_from(60, Mutant::RejoinsRelayLate, |v| {
         matches!(v, Missing { .. })

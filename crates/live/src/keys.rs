@@ -190,7 +190,9 @@ fn read<K: FromStr<Err = ParseKeyError>>(path: &Path, format: &KeyFormat) -> Res
         _ => io_error(path, source),
     })?;
     let metadata = file.metadata().map_err(|source| io_error(path, source))?;
-    let mut content = Zeroizing::new(Vec::new());
+    // A vector that grows leaves copies behind.
+    let capacity = usize::try_from(MAX_LEN).unwrap_or(0);
+    let mut content = Zeroizing::new(Vec::with_capacity(capacity));
     file.take(MAX_LEN)
         .read_to_end(&mut content)
         .map_err(|source| io_error(path, source))?;

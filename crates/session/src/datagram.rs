@@ -36,7 +36,7 @@ pub(crate) const RESPONSE_PAYLOAD: usize = HANDSHAKE_INFO_LEN + MAC_LEN;
 /// the two MACs behind only decide which rate limit applies to the initiation.
 pub const SESSION_MAC_OFFSET: usize = INITIATION_LEN - 2 * MAC_LEN;
 /// The offset of the cookie MAC in an initiation, in bytes.
-pub(crate) const COOKIE_MAC_OFFSET: usize = INITIATION_LEN - MAC_LEN;
+pub const COOKIE_MAC_OFFSET: usize = INITIATION_LEN - MAC_LEN;
 pub(crate) const TRANSPORT_HEADER: usize = 1 + 4 + 3;
 
 /// The first byte of an initiation.

@@ -11,6 +11,7 @@ use crate::event::Reject;
 use crate::key::PublicKey;
 use crate::mac::{MAC_LEN, MacKey, Tag};
 use crate::noise::{Ephemeral, StaticKeys};
+use zeroize::Zeroizing;
 
 /// The feature bit of a node that reports which packets arrive ([`polypath_core::repair`]), and so
 /// understands frames of the kinds 6 to 9.
@@ -35,7 +36,7 @@ pub(crate) struct HandshakeInfo {
 /// The decrypted payload of a response.
 pub(crate) struct ResponsePayload {
     pub(crate) remote: HandshakeInfo,
-    secret: Tag,
+    secret: Zeroizing<Tag>,
 }
 
 /// The keys of a completed handshake, and the description of the peer.
@@ -100,9 +101,9 @@ impl Initiation {
         &mut self,
         response: &Handshake<'_>,
     ) -> Result<ResponsePayload, Reject> {
-        let mut payload = [0; RESPONSE_LEN];
-        match self.state.read_message(response.noise, &mut payload) {
-            Ok(RESPONSE_PAYLOAD) => Ok(ResponsePayload::read(&payload)),
+        let mut payload = Zeroizing::new([0; RESPONSE_LEN]);
+        match self.state.read_message(response.noise, &mut *payload) {
+            Ok(RESPONSE_PAYLOAD) => Ok(ResponsePayload::read(&*payload)),
             _ => Err(Reject::WrongResponse),
         }
     }
@@ -170,10 +171,10 @@ impl ReceivedInitiation {
         let mut bytes = vec![0; RESPONSE_LEN];
         bytes[0] = RESPONSE;
         bytes[1..5].copy_from_slice(&self.remote.index.to_be_bytes());
-        let mut payload = [0; RESPONSE_PAYLOAD];
+        let mut payload = Zeroizing::new([0; RESPONSE_PAYLOAD]);
         payload[..HANDSHAKE_INFO_LEN].copy_from_slice(&own.to_bytes());
         payload[HANDSHAKE_INFO_LEN..].copy_from_slice(secret);
-        self.state.write_message(&payload, &mut bytes[5..])?;
+        self.state.write_message(&*payload, &mut bytes[5..])?;
         write_mac(&mut bytes, mac);
         let completed = CompletedHandshake {
             remote: self.remote,
@@ -212,7 +213,7 @@ impl HandshakeInfo {
 impl ResponsePayload {
     /// Parses the first [`RESPONSE_PAYLOAD`] bytes of `bytes`.
     fn read(bytes: &[u8]) -> Self {
-        let mut secret = Tag::default();
+        let mut secret = Zeroizing::new(Tag::default());
         secret.copy_from_slice(&bytes[HANDSHAKE_INFO_LEN..RESPONSE_PAYLOAD]);
         Self {
             remote: HandshakeInfo::read(bytes),

@@ -1,12 +1,14 @@
 //! The cryptographic primitives: `Noise_IKpsk2_25519_ChaChaPoly_BLAKE2s` with `snow`, the cipher
-//! from `ring`.
+//! from `ring`, X25519 from `curve25519-dalek`.
 //!
 //! The only random draw of a handshake, its ephemeral key, is an argument.
 
+use curve25519_dalek::MontgomeryPoint;
 use snow::params::{CipherChoice, DHChoice, HashChoice};
 use snow::resolvers::{CryptoResolver, DefaultResolver, RingResolver};
 use snow::types::{Cipher, Dh, Hash, Random};
 use snow::{Builder, Error, HandshakeState};
+use zeroize::Zeroizing;
 
 use crate::key::{KEY_LEN, PresharedKey, PrivateKey, PublicKey, Secret};
 
@@ -77,65 +79,76 @@ impl StaticKeys {
 
 /// The public key of a private one (X25519, RFC 7748).
 pub(crate) fn public_key(private: &PrivateKey) -> PublicKey {
-    let mut dh = curve25519();
-    dh.set(private.as_bytes());
-    let mut public = [0; KEY_LEN];
-    public.copy_from_slice(dh.pubkey());
-    PublicKey(public)
+    PublicKey(MontgomeryPoint::mul_base_clamped(*private.as_bytes()).to_bytes())
 }
 
 /// Whether `public` is a point of low order, with which every key has the same result: a node with
 /// it as the peer's key talks to anyone (RFC 7748, section 7).
 pub(crate) fn has_low_order(public: &PublicKey) -> bool {
-    let mut dh = CheckedX25519(curve25519());
+    let mut dh = X25519::default();
     dh.set(&[1; KEY_LEN]);
     dh.dh(&public.0, &mut [0; KEY_LEN]).is_err()
 }
 
-fn curve25519() -> Box<dyn Dh> {
-    DefaultResolver
-        .resolve_dh(&DHChoice::Curve25519)
-        .expect("snow is built with X25519")
+/// A key pair of a handshake (X25519, RFC 7748); the private key is erased with the handshake, which
+/// it is not with the implementation that `snow` has.
+#[derive(Default)]
+struct X25519 {
+    private: Zeroizing<[u8; KEY_LEN]>,
+    public: [u8; KEY_LEN],
 }
 
-/// X25519 that fails if the result is zero, which it is for points of low order (RFC 7748, section
-/// 6.1).
-struct CheckedX25519(Box<dyn Dh>);
+impl X25519 {
+    fn derive_public(&mut self) {
+        self.public = MontgomeryPoint::mul_base_clamped(*self.private).to_bytes();
+    }
+}
 
-impl Dh for CheckedX25519 {
+impl Dh for X25519 {
     fn name(&self) -> &'static str {
-        self.0.name()
+        "25519"
     }
 
     fn pub_len(&self) -> usize {
-        self.0.pub_len()
+        KEY_LEN
     }
 
     fn priv_len(&self) -> usize {
-        self.0.priv_len()
+        KEY_LEN
     }
 
     fn set(&mut self, private: &[u8]) {
-        self.0.set(private);
+        self.private.copy_from_slice(&private[..KEY_LEN]);
+        self.derive_public();
     }
 
     fn generate(&mut self, random: &mut dyn Random) -> Result<(), Error> {
-        self.0.generate(random)
+        random.try_fill_bytes(&mut *self.private)?;
+        self.derive_public();
+        Ok(())
     }
 
     fn pubkey(&self) -> &[u8] {
-        self.0.pubkey()
+        &self.public
     }
 
     fn privkey(&self) -> &[u8] {
-        self.0.privkey()
+        &*self.private
     }
 
+    /// Fails if the result is zero, which it is for points of low order (RFC 7748, section 6.1).
     fn dh(&self, public: &[u8], out: &mut [u8]) -> Result<(), Error> {
-        self.0.dh(public, out)?;
+        let point = public.get(..KEY_LEN).ok_or(Error::Dh)?;
+        let mut point = MontgomeryPoint(point.try_into().map_err(|_| Error::Dh)?);
+        point = point.mul_clamped(*self.private);
+        let result = Zeroizing::new(point.to_bytes());
         // The comparison takes the same time for every result.
-        let bits = out[..KEY_LEN].iter().fold(0, |bits, byte| bits | byte);
-        if bits == 0 { Err(Error::Dh) } else { Ok(()) }
+        let bits = result.iter().fold(0, |bits, byte| bits | byte);
+        if bits == 0 {
+            return Err(Error::Dh);
+        }
+        out[..KEY_LEN].copy_from_slice(&*result);
+        Ok(())
     }
 }
 
@@ -150,8 +163,8 @@ impl CryptoResolver for Primitives {
     }
 
     fn resolve_dh(&self, choice: &DHChoice) -> Option<Box<dyn Dh>> {
-        let dh = DefaultResolver.resolve_dh(choice)?;
-        Some(Box::new(CheckedX25519(dh)))
+        let is_x25519 = matches!(choice, DHChoice::Curve25519);
+        is_x25519.then(|| Box::new(X25519::default()) as Box<dyn Dh>)
     }
 
     fn resolve_hash(&self, choice: &HashChoice) -> Option<Box<dyn Hash>> {

@@ -62,6 +62,7 @@ pub(crate) use attempts::{InitiationError, Origin};
 pub use io::{Input, Output, SessionConfig, usable_timestamp};
 pub use limits::Limits;
 
+mod accepted;
 mod admission;
 mod attempts;
 mod cookie;
@@ -227,8 +228,8 @@ impl Session {
         pair.map_or(0, |pair| pair.remote.features & FEATURES)
     }
 
-    /// The timestamp of the newest initiation of the peer that was accepted, in nanoseconds since
-    /// 1970; 0 if there was none. The next run of this node rejects older ones
+    /// The timestamp of the newest initiation of the peer that was accepted, in this run or in an
+    /// earlier one, in nanoseconds since 1970; 0 if there was none. The next run of this node rejects older ones
     /// ([`SessionConfig::peer_timestamp`]).
     #[must_use]
     pub fn peer_timestamp(&self) -> u64 {

@@ -134,9 +134,9 @@ impl NodeSlot {
             .iter()
             .filter_map(|peer: &PeerAddress<_>| peer.get())
             .collect();
-        let kept = usable_timestamp(self.kept_timestamp, wall_clock).unwrap_or(0);
-        self.recognises_replays = kept > 0;
-        coverage.kept_timestamps += u64::from(kept > 0);
+        let kept = self.kept_timestamp;
+        self.recognises_replays = kept > 0 && usable_timestamp(kept, wall_clock).is_some();
+        coverage.kept_timestamps += u64::from(self.recognises_replays);
         let start = Start {
             at,
             wall_clock,

@@ -86,7 +86,8 @@ impl StateError {
                 "nothing to do if this node has a new peer: the node replaces it; else give each node a file of its own"
             }
             Self::Ahead => {
-                "set this machine's clock if it is behind; else nothing to do: the node replaces the time"
+                "set this machine's clock if it is behind; else nothing to do: the node replaces the time when its \
+                 peer has a new handshake"
             }
         }
     }
@@ -111,14 +112,13 @@ impl StateFile {
             let (path, remedy) = (path.display(), error.remedy());
             tracing::warn!("--state {path}: {error}; the node starts without {lacks}; {remedy}");
         };
-        let mut kept = read(path, peer).unwrap_or_else(|error| {
+        let kept = read(path, peer).unwrap_or_else(|error| {
             warn(error, "the state of its peer");
             PeerState::default()
         });
-        kept.timestamp = usable_timestamp(kept.timestamp, wall_clock).unwrap_or_else(|| {
+        if usable_timestamp(kept.timestamp, wall_clock).is_none() {
             warn(StateError::Ahead, "the timestamp of its peer");
-            0
-        });
+        }
         let opened = SnapshotFile::new(path).map(SnapshotFile::durable);
         let writer = opened.and_then(|file| SnapshotWriter::start(file, MESSAGES));
         if let Err(error) = &writer {
@@ -137,9 +137,8 @@ impl StateFile {
         &self.kept
     }
 
-    /// Keeps the newer timestamp and the addresses of `state` if they differ; never blocks.
+    /// Keeps `state` if it differs; never blocks.
     pub(super) fn keep(&mut self, state: PeerState) {
-        let state = self.newer(state);
         if state != self.kept
             && let Some(writer) = &self.writer
             && writer.submit(self.content(state.clone()))
@@ -149,23 +148,14 @@ impl StateFile {
         }
     }
 
-    /// Keeps the last `state` and waits until it is written or given up.
-    pub(super) fn finish(&mut self, state: PeerState) {
-        let last = self.newer(state);
+    /// Keeps the last state and waits until it is written or given up.
+    pub(super) fn finish(&mut self, last: PeerState) {
         if last == PeerState::default() && !self.has_content {
             return;
         }
         let content = self.content(last);
         if let Some(writer) = &mut self.writer {
             writer.finish(content);
-        }
-    }
-
-    /// `state`, but never an older timestamp.
-    fn newer(&self, state: PeerState) -> PeerState {
-        PeerState {
-            timestamp: state.timestamp.max(self.kept.timestamp),
-            ..state
         }
     }
 
@@ -242,31 +232,7 @@ mod tests {
         file.keep(at(WALL + 5));
         file.finish(at(WALL + 9));
         assert_eq!(open(peer("b")).kept().timestamp, WALL + 9);
-        let mut file = open(peer("b"));
-        file.keep(at(7));
-        file.finish(at(8));
-        assert_eq!(
-            open(peer("b")).kept().timestamp,
-            WALL + 9,
-            "never an older one"
-        );
         assert_eq!(open(peer("c")).kept().timestamp, 0, "of another peer");
-    }
-
-    #[test]
-    fn a_timestamp_that_a_wrong_clock_caused_is_not_used() {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("state.json");
-        let open = || StateFile::open(&path, peer("b"), WALL);
-        let day = 86_400_000_000_000;
-        for (ahead, used) in [(day, true), (day + 1, false)] {
-            let timestamp = WALL + ahead;
-            StateFile::open(&path, peer("b"), u64::MAX).finish(at(timestamp));
-            assert_eq!(open().kept().timestamp, if used { timestamp } else { 0 });
-        }
-        let mut file = open();
-        file.finish(at(WALL));
-        assert_eq!(open().kept().timestamp, WALL, "the next one replaces it");
     }
 
     #[test]
@@ -303,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_clock_does_not_cost_the_addresses() {
+    fn a_wrong_clock_costs_nothing() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("state.json");
         let state = PeerState {
@@ -311,9 +277,11 @@ mod tests {
             addresses: address("192.0.2.1:7001"),
         };
         StateFile::open(&path, peer("b"), u64::MAX).finish(state.clone());
-        let file = StateFile::open(&path, peer("b"), WALL);
-        assert_eq!(file.kept().timestamp, 0);
-        assert_eq!(file.kept().addresses, state.addresses);
+        let mut file = StateFile::open(&path, peer("b"), WALL);
+        assert_eq!(file.kept(), &state);
+        file.finish(at(WALL));
+        let kept = StateFile::open(&path, peer("b"), WALL).kept().timestamp;
+        assert_eq!(kept, WALL, "what the session gives replaces it");
     }
 
     #[test]

@@ -11,9 +11,10 @@ use crate::datagram::{Authenticator, CookieReply, Handshake, InitiationMessage};
 use crate::entropy::{BoxedEntropy, EntropyError};
 use crate::event::Reject;
 use crate::handshake::{CompletedHandshake, HandshakeInfo, Initiation, ReceivedInitiation};
-use crate::mac::{MacKey, Tag};
+use crate::mac::MacKey;
 use crate::noise::StaticKeys;
 use crate::session::SessionConfig;
+use crate::session::accepted::AcceptedMessages;
 use crate::session::admission::{Admission, Evidence};
 use crate::session::cookie::{CookieJar, CookieSecrets};
 use crate::session::local_identity::LocalIdentity;
@@ -108,14 +109,6 @@ struct Unproven {
     instance: u64,
 }
 
-/// The last accepted handshake messages of the peer, which are not accepted again.
-#[derive(Default)]
-struct AcceptedMessages {
-    timestamp: u64,
-    initiation: Option<[u8; 32]>,
-    response: Option<[u8; 32]>,
-}
-
 impl Attempts {
     /// The handshakes of a session of `paths` paths.
     pub(super) fn new(config: &SessionConfig, paths: u8, entropy: BoxedEntropy) -> Self {
@@ -130,7 +123,7 @@ impl Attempts {
             unproven: None,
             schedule: Schedule::default(),
             seen: AcceptedMessages {
-                timestamp: config.peer_timestamp,
+                kept: config.peer_timestamp,
                 ..AcceptedMessages::default()
             },
             admission: Admission::new(usize::from(paths)),
@@ -140,9 +133,10 @@ impl Attempts {
         }
     }
 
-    /// The timestamp of the peer's newest accepted initiation; 0 if there was none.
+    /// The timestamp of the peer's newest accepted initiation, of earlier runs as well; 0 if there
+    /// was none.
     pub(super) fn peer_timestamp(&self) -> u64 {
-        self.seen.timestamp
+        self.seen.timestamp.max(self.seen.kept)
     }
 
     /// The number of remembered initiations.
@@ -298,11 +292,10 @@ impl Attempts {
         if !self.is_from_peer(initiation) {
             return Err(Reject::WrongKey);
         }
-        if initiation.timestamp <= self.seen.timestamp {
+        if initiation.timestamp <= self.seen.newest(self.clock.read(now)) {
             return Err(Reject::StaleTimestamp);
         }
-        self.seen.timestamp = initiation.timestamp;
-        self.seen.initiation = Some(initiation.ephemeral);
+        self.seen.accept(initiation, self.clock.read(now));
         // It counts as seen all the same: otherwise a replay of it would be answered later.
         if self.has_precedence(now, initiation.remote.instance) {
             return Err(Reject::Simultaneous);
@@ -398,7 +391,7 @@ impl Attempts {
         is_used: impl Fn(u32) -> bool,
     ) -> Option<Response> {
         let own = self.handshake_info(is_used).ok()?;
-        let secret: Tag = self.local.draw().ok()?;
+        let secret = self.local.draw_secret().ok()?;
         let to = initiation.ephemeral;
         let (datagram, completed) = initiation.respond(&self.macs.to_peer, own, &secret).ok()?;
         let peer_has_precedence = self.peer_has_precedence();

@@ -24,7 +24,9 @@ pub struct SessionConfig {
     pub preshared_key: Option<PresharedKey>,
     /// The timestamp of the newest initiation that an earlier run of this node accepted
     /// ([`Session::peer_timestamp`](super::Session::peer_timestamp)), in nanoseconds since 1970; 0
-    /// if unknown. Older initiations are replays.
+    /// if unknown. Older initiations are replays. It counts while it is
+    /// [usable](usable_timestamp) by this node's clock, and is kept for the next run until a usable
+    /// one replaces it.
     pub peer_timestamp: u64,
     /// For each path, whether the peer's address is known from the start.
     pub reachable: Vec<bool>,

@@ -2,7 +2,9 @@
 
 use crate::entropy::{BoxedEntropy, EntropyError};
 use crate::handshake::{FEATURES, HandshakeInfo};
+use crate::mac::Tag;
 use crate::noise::Ephemeral;
+use zeroize::Zeroizing;
 
 /// Attempts to draw an unused index; a source that needs more is not random.
 const MAX_DRAWS: u32 = 8;
@@ -30,6 +32,13 @@ impl LocalIdentity {
         let mut bytes = [0; N];
         self.entropy.fill(&mut bytes)?;
         Ok(bytes)
+    }
+
+    /// Draws the secret of a response.
+    pub(super) fn draw_secret(&mut self) -> Result<Zeroizing<Tag>, EntropyError> {
+        let mut secret = Zeroizing::new(Tag::default());
+        self.entropy.fill(&mut *secret)?;
+        Ok(secret)
     }
 
     /// Draws the private half of an ephemeral key.

@@ -79,8 +79,13 @@ impl WallClock {
         self.origin = self.origin.max(origin);
     }
 
+    /// What it shows, in nanoseconds since 1970.
+    pub(super) fn read(&self, now: Time) -> u64 {
+        self.origin.saturating_add(now.0)
+    }
+
     pub(super) fn next_timestamp(&mut self, now: Time) -> u64 {
-        self.last = self.origin.saturating_add(now.0).max(self.last + 1);
+        self.last = self.read(now).max(self.last + 1);
         self.last
     }
 }

@@ -342,6 +342,54 @@ fn replayed_initiations_do_not_cancel_the_handshake_of_a_restarted_node() {
     }
 }
 
+/// The clock of a restarted node is at zero, and is set after 10 s. What it accepts before does not
+/// replace the timestamp that it kept.
+#[test]
+fn a_kept_timestamp_counts_once_the_clock_is_set() {
+    let mut net = Net::configured();
+    net.ends[1].session.initiates = false;
+    net.run(seconds(600));
+    let old = initiations(&net, 0);
+    let kept = net.ends[1].session.peer_timestamp();
+    net.delivery = Box::new(|_, _, _| vec![]);
+    let restarted = SessionConfig {
+        peer_timestamp: kept,
+        ..config("b", "a", 0)
+    };
+    net.ends[1] = end(restarted, 9);
+    net.inject_from(Source::from(5), 1, 0, old[0].clone());
+    assert_eq!(net.rejected(1, Reject::StaleTimestamp), 0, "not recognised");
+    assert_eq!(net.ends[1].session.peer_timestamp(), kept);
+    net.ends[1].session.set_wall_clock(WALL);
+    net.inject_from(Source::from(5), 1, 0, old[1].clone());
+    assert_eq!(net.rejected(1, Reject::StaleTimestamp), 1);
+    net.delivery = lossless();
+    net.ends[0].session.request_rekey(net.now);
+    net.run(net.now + crate::hello::MAX_RETRY_INTERVAL + DELAY * 3);
+    assert!(net.established());
+    assert!(net.ends[1].session.peer_timestamp() > kept);
+}
+
+/// The peer's clock was years ahead, and is set right while this node is down.
+#[test]
+fn a_kept_timestamp_that_a_wrong_clock_caused_is_replaced() {
+    let day = 86_400_000_000_000;
+    for (ahead, is_used) in [(day, true), (day + 1, false)] {
+        let b = SessionConfig {
+            peer_timestamp: WALL + ahead,
+            ..config("b", "a", WALL)
+        };
+        let mut net = Net::new(config("a", "b", WALL), b);
+        net.ends[1].session.initiates = false;
+        // The first handshake of the peer arrives at once: the clock shows what it did at the start.
+        net.delivery = Box::new(|_, _, datagram| vec![(Duration::ZERO, datagram.clone())]);
+        net.run(Time::ZERO);
+        assert_eq!(net.established(), !is_used);
+        let expected = if is_used { WALL + ahead } else { WALL };
+        assert_eq!(net.ends[1].session.peer_timestamp(), expected);
+    }
+}
+
 #[test]
 fn a_restarted_node_that_kept_the_newest_timestamp_answers_no_replay() {
     let mut net = Net::configured();
