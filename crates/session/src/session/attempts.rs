@@ -55,7 +55,7 @@ pub(super) struct Response {
     pub(super) completed: CompletedHandshake,
 }
 
-/// What is known of an initiation before it is decrypted.
+/// The relation of an initiation to the last accepted one, before it is decrypted.
 pub(super) enum Known {
     /// It may be new.
     Nothing,
@@ -316,7 +316,7 @@ impl Attempts {
         }
     }
 
-    /// What is known of an initiation; `awaits_confirmation` returns whether nobody has used the
+    /// The relation of an initiation to the last accepted one; `awaits_confirmation` returns whether nobody has used the
     /// keys of an index yet.
     pub(super) fn recognise(
         &self,

@@ -79,7 +79,7 @@ impl Session {
         self.sources.get(path.index()) == Some(&Some(source))
     }
 
-    /// What is known of an initiation before it is decrypted.
+    /// The relation of an initiation to the last accepted one, before it is decrypted.
     fn recognise(&self, message: &InitiationMessage<'_>) -> Known {
         let awaits_confirmation = |index| self.keys.awaits_confirmation(index);
         self.attempts.recognise(message, awaits_confirmation)

@@ -1,4 +1,4 @@
-//! When this node initiates a handshake, and with which timestamp.
+//! The schedule of the handshakes that this node initiates, and their timestamps.
 
 use polypath_core::time::{Duration, Time};
 
@@ -79,7 +79,7 @@ impl WallClock {
         self.origin = self.origin.max(origin);
     }
 
-    /// What it shows, in nanoseconds since 1970.
+    /// The time that it shows, in nanoseconds since 1970.
     pub(super) fn read(&self, now: Time) -> u64 {
         self.origin.saturating_add(now.0)
     }
