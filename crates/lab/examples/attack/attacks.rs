@@ -11,7 +11,7 @@ use crate::initiations::of_strangers;
 use crate::inject::{Flood, FloodPlan, Sources};
 use crate::middle::Middle;
 use crate::probe::Probe;
-use crate::reach::Reach;
+use crate::reach::{Reach, rejected};
 use crate::slow::{self, SlowClients};
 use crate::subject::{Pair, Subject, Way, write_node_with_peer};
 
@@ -371,16 +371,22 @@ fn replays(subject: &Subject, keeps_state: bool, settings: &Settings) -> io::Res
     sleep(Duration::from_secs(2));
     let mut longest = Duration::ZERO;
     for _ in 0..settings.restarts {
+        let before = middle.replayed();
         middle.replay();
         match restart_once(&mut pair, &probe)? {
             Some(time) => longest = longest.max(time),
             None => return Ok(Outcome::Longest(None)),
         }
-    }
-    if middle.replayed() == 0 {
-        return Err(io::Error::other(
-            "a restarted node initiated nothing, so nothing was replayed",
-        ));
+        if middle.replayed() == before {
+            return Err(io::Error::other(
+                "a restarted node initiated nothing, so nothing was replayed",
+            ));
+        }
+        if keeps_state && rejected(&slow::metrics(pair.namespace(1))?, "stale-timestamp") == 0 {
+            return Err(io::Error::other(
+                "a restarted node with `--state` recognised no replay",
+            ));
+        }
     }
     Ok(Outcome::Longest(Some(longest)))
 }

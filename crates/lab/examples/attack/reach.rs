@@ -88,21 +88,25 @@ impl Reach {
 }
 
 fn node_counts(pair: &Pair, node: usize) -> io::Result<Counts> {
-    let text = slow::metrics(pair.namespace(node))?;
-    let sum = |prefix: &str| {
-        let lines = text.lines().filter(|line| line.starts_with(prefix));
-        let values = lines.filter_map(|line| line.rsplit(' ').next()?.parse::<u64>().ok());
-        values.sum::<u64>()
-    };
-    let refused = REFUSALS.map(|reason| {
-        sum(&format!(
-            "polypath_datagrams_rejected_total{{reason=\"{reason}\"}}"
-        ))
-    });
+    let metrics = slow::metrics(pair.namespace(node))?;
+    let refused = REFUSALS.map(|reason| rejected(&metrics, reason));
     Ok(Counts {
         refused: refused.iter().sum(),
-        dropped: sum("polypath_path_kernel_dropped_datagrams_total"),
+        dropped: sum(&metrics, "polypath_path_kernel_dropped_datagrams_total"),
     })
+}
+
+/// The datagrams that a node with these `metrics` has rejected for `reason`.
+pub(crate) fn rejected(metrics: &str, reason: &str) -> u64 {
+    let name = format!("polypath_datagrams_rejected_total{{reason=\"{reason}\"}}");
+    sum(metrics, &name)
+}
+
+/// The sum of the metrics whose lines begin with `prefix`.
+fn sum(metrics: &str, prefix: &str) -> u64 {
+    let lines = metrics.lines().filter(|line| line.starts_with(prefix));
+    let values = lines.filter_map(|line| line.rsplit(' ').next()?.parse::<u64>().ok());
+    values.sum()
 }
 
 fn relay_counts(pair: &Pair) -> io::Result<Counts> {
