@@ -1,6 +1,6 @@
 //! Two nodes, perhaps a relay between them, and the datagrams in flight.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 use bytes::Bytes;
 use polypath_core::frame::PathId;
@@ -40,39 +40,45 @@ pub(crate) struct Effects {
     pub(crate) delivered: usize,
     /// Cookies sent.
     pub(crate) cookies: usize,
-    /// Responses to initiations sent.
+    /// New responses to initiations sent.
     pub(crate) responses: usize,
+    /// Responses sent again.
+    pub(crate) repeated: usize,
     /// Other datagrams sent.
     pub(crate) others: usize,
 }
 
 impl Effects {
-    fn count_sent(&mut self, bytes: &[u8]) {
+    /// Counts a datagram that was sent, and notes it in `sent` if it is a response.
+    fn count_sent(&mut self, bytes: &Bytes, sent: &mut BTreeSet<Bytes>) {
         match bytes.first() {
             Some(&COOKIE_REPLY) => self.cookies += 1,
-            Some(&RESPONSE) => self.responses += 1,
+            Some(&RESPONSE) if sent.insert(bytes.clone()) => self.responses += 1,
+            Some(&RESPONSE) => self.repeated += 1,
             _ => self.others += 1,
         }
     }
 
-    /// Whether there was none but cookies, rejection aside.
-    pub(crate) fn are_only_cookies(&self) -> bool {
+    /// Whether there was none but cookies and repeated responses, rejection aside.
+    pub(crate) fn are_only_replies(&self) -> bool {
         let Self {
             is_rejected,
             cookies,
+            repeated,
             ..
         } = *self;
         *self
             == Self {
                 is_rejected,
                 cookies,
+                repeated,
                 ..Self::default()
             }
     }
 
     /// Whether there was none, rejection aside.
     pub(crate) fn are_none(&self) -> bool {
-        self.cookies == 0 && self.are_only_cookies()
+        self.cookies == 0 && self.repeated == 0 && self.are_only_replies()
     }
 }
 
@@ -86,6 +92,8 @@ struct RelayHost {
 pub(crate) struct Site {
     pub(crate) now: Time,
     pub(crate) in_flight: VecDeque<TestDatagram>,
+    /// The responses that were sent.
+    responses: BTreeSet<Bytes>,
     /// Datagrams that their receivers accepted.
     pub(crate) accepted: VecDeque<TestDatagram>,
     nodes: [Node; 2],
@@ -131,6 +139,7 @@ impl Site {
         Self {
             now: Time::ZERO,
             in_flight: VecDeque::new(),
+            responses: BTreeSet::new(),
             accepted: VecDeque::new(),
             nodes: End::ALL.map(start),
             relay: is_relayed.then(|| start_relay(Time::ZERO, 0, &schedule)),
@@ -212,7 +221,7 @@ impl Site {
         self.starts += 1;
         for datagram in &mut self.accepted {
             if datagram.to.host == host {
-                datagram.provenance = Provenance::PreviousInstance;
+                datagram.provenance = Provenance::UnknownCopy;
             }
         }
         match host {
@@ -284,13 +293,13 @@ impl Site {
                 }
                 Output::Datagram { path, datagram } => {
                     let to = node.peer_address(path);
-                    effects.count_sent(&datagram);
+                    effects.count_sent(&datagram, &mut self.responses);
                     self.transmit(Host::Node(end), path, to, datagram);
                 }
                 Output::Reply { path, datagram } => {
                     let to = source.and_then(|source| node.reply_to(source, &datagram));
                     if to.is_some() {
-                        effects.count_sent(&datagram);
+                        effects.count_sent(&datagram, &mut self.responses);
                     }
                     self.transmit(Host::Node(end), path, to, datagram);
                 }
@@ -329,7 +338,7 @@ impl Site {
         for output in outputs {
             match output {
                 relay::Output::Send { to, datagram } => {
-                    effects.count_sent(&datagram);
+                    effects.count_sent(&datagram, &mut self.responses);
                     self.transmit(Host::Relay, to.path, Some(to), datagram);
                 }
                 relay::Output::Event(RelayEvent::Located { .. }) => effects.authenticated += 1,

@@ -8,9 +8,10 @@ mod node_slot;
 mod outputs;
 mod relay_slot;
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use bytes::Bytes;
 use polypath_core::machine::Wake;
 use polypath_core::rng::Stream;
 use polypath_core::time::{Duration, Time};
@@ -143,6 +144,8 @@ struct Progress {
     reactions: VecDeque<Attack>,
     /// The reason why the last datagram that arrived at a host was rejected, if it was.
     rejected: Option<&'static str>,
+    /// The cookie replies that hosts sent.
+    cookies: BTreeSet<Bytes>,
     datagrams: u64,
     deliveries: u64,
 }
@@ -168,6 +171,7 @@ impl<'a> Run<'a> {
                 attacks: 0,
                 reactions: VecDeque::new(),
                 rejected: None,
+                cookies: BTreeSet::new(),
                 datagrams: 0,
                 deliveries: 0,
             },

@@ -271,7 +271,8 @@ pub enum ReactionKind {
     Replay,
     /// Sends the receiver of the initiation more others than it admits, before that arrives.
     Exhaust,
-    /// Sends the receiver a copy of the initiation, before that arrives.
+    /// Sends the receiver copies of the initiation, and more others than it admits, before that
+    /// arrives.
     Outrun,
 }
 

@@ -88,17 +88,18 @@ rejects! {
     WrongResponse => "wrong-response",
     /// An initiation that is not newer than an earlier one: a replay.
     StaleTimestamp => "stale-timestamp",
-    /// An initiation beyond the rate limit, with a MAC that proves its sender, or a response beyond it:
-    /// a flood.
+    /// An initiation beyond the rate limit, with a MAC that proves its sender: a flood.
     Throttled => "throttled",
     /// An initiation beyond the rate limit, without such a MAC: a flood. Its sender got a cookie.
     CookieRequired => "cookie-required",
+    /// A response beyond the rate limit of its path: a flood of forged ones.
+    TooManyResponses => "too-many-responses",
     /// An initiation in a session that answers none, as a node's with its relay.
     UnexpectedInitiation => "unexpected-initiation",
     /// A cookie reply to no pending initiation.
     UnexpectedCookie => "unexpected-cookie",
-    /// A copy of a handshake message, as every path delivers one. One of an initiation gets the same
-    /// response again until the peer has used its keys.
+    /// A copy of a handshake message, as every path delivers one. One of an initiation gets the
+    /// same response again, within the rate limits, until the peer has used its keys.
     HandshakeCopy => "handshake-copy",
     /// An initiation that loses to this node's own pending one.
     Simultaneous => "simultaneous",

@@ -142,11 +142,16 @@ impl Tunnel {
         self.relays.session(path)
     }
 
-    /// The receiver indices in datagrams on `path`: of the keys ([`Session::local_indices`]) and of the
-    /// pending initiation.
+    /// The receiver indices in datagrams on `path` ([`Session::local_indices`]).
     pub fn local_indices(&self, path: PathId) -> impl Iterator<Item = u32> {
-        let session = self.relay(path).unwrap_or(&self.session);
-        session.local_indices().chain(session.pending_index())
+        self.relay(path).unwrap_or(&self.session).local_indices()
+    }
+
+    /// The receiver index in a response to this node's handshake on `path`; `None` if none is
+    /// pending.
+    #[must_use]
+    pub fn pending_index(&self, path: PathId) -> Option<u32> {
+        self.relay(path).unwrap_or(&self.session).pending_index()
     }
 
     /// The observed health of `path`; `None` if paths are not watched.

@@ -1,5 +1,7 @@
 //! The attacks of a run.
 
+use std::iter::repeat_n;
+
 use polypath_core::time::Duration;
 use polypath_session::datagram::INITIATION;
 use polypath_session::event::Reject;
@@ -16,6 +18,8 @@ const REACTION_TIME: Duration = Duration::from_micros(100);
 /// The initiations of a reaction that exhausts the rate limits: more than the bursts of those of a
 /// known address and of all on a path.
 const EXHAUSTING: usize = 60;
+/// The copies of an initiation that arrive before it: more than the burst of any budget.
+const OUTRUNNING: usize = 30;
 
 impl Run<'_> {
     pub(super) fn attack(&mut self) -> Result<(), Violation> {
@@ -68,10 +72,15 @@ impl Run<'_> {
                 ReactionKind::Replay => reactions.push_back(attack),
                 ReactionKind::Exhaust => {
                     let attack = at_receiver(AttackKind::WrongKey, true);
-                    reactions.extend(std::iter::repeat_n(attack, EXHAUSTING));
+                    reactions.extend(repeat_n(attack, EXHAUSTING));
                 }
+                // What is left of the budgets when the original arrives is what a stranger cannot
+                // use up.
                 ReactionKind::Outrun => {
-                    reactions.push_back(at_receiver(AttackKind::NewestInitiation, false));
+                    let copy = at_receiver(AttackKind::NewestInitiation, false);
+                    let other = at_receiver(AttackKind::WrongKey, true);
+                    reactions.extend(repeat_n(copy, OUTRUNNING));
+                    reactions.extend(repeat_n(other, EXHAUSTING));
                 }
             }
         }

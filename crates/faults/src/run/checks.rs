@@ -41,13 +41,14 @@ impl Run<'_> {
         let id = datagram.id;
         let rejected = outputs.iter().find_map(rejection);
         self.progress.rejected = rejected;
+        let is_sent_cookie = self.progress.cookies.contains(&datagram.bytes);
         let slot = self.slot(end);
         let is_old = slot.accepted.contains(&id);
         if datagram.provenance != Provenance::Genuine || is_old {
             let is_repeated = is_handshake_copy(outputs);
             let is_forbidden = |output: &Output| {
                 let is_allowed = is_cookie(datagram, output)
-                    || is_repetition(datagram, output)
+                    || is_sent_cookie && is_repetition(datagram, output)
                     || is_repeated && slot.has_replied(output)
                     || datagram.provenance == Provenance::UnknownCopy && !is_old;
                 is_accepted(output) || !is_allowed && sends(output)
@@ -99,10 +100,8 @@ fn is_cookie(datagram: &TestDatagram, output: &Output) -> bool {
 /// Whether the output only repeats an initiation with a cookie. Cookies are bound to no path: a copy
 /// of one on another path is tried there.
 fn is_repetition(datagram: &TestDatagram, output: &Output) -> bool {
-    let first = |bytes: &Bytes| bytes.first().copied();
-    first(&datagram.bytes) == Some(COOKIE_REPLY)
-        && matches!(output, Output::Datagram { path, datagram: sent }
-            if *path == datagram.to.path && first(sent) == Some(INITIATION))
+    matches!(output, Output::Datagram { path, datagram: sent }
+        if *path == datagram.to.path && sent.first() == Some(&INITIATION))
 }
 
 fn rejection(output: &Output) -> Option<&'static str> {

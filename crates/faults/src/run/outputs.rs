@@ -149,6 +149,9 @@ impl Run<'_> {
         provenance: Provenance,
         bytes: Bytes,
     ) {
+        if bytes.first() == Some(&COOKIE_REPLY) {
+            self.progress.cookies.insert(bytes.clone());
+        }
         let datagram = self.new_datagram(source, to, provenance, bytes);
         self.coverage.datagrams += 1;
         self.attacker.observe_sent(source.host, &datagram);

@@ -7,7 +7,9 @@ use polypath_core::frame::PathId;
 use polypath_core::machine::{Machine, Wake, step};
 use polypath_core::time::{Duration, Time};
 use polypath_core::units::Rate;
-use polypath_session::datagram::{COOKIE_REPLY_LEN, INITIATION, RESPONSE_LEN, is_transport};
+use polypath_session::datagram::{
+    COOKIE_REPLY_LEN, INITIATION, RESPONSE, RESPONSE_LEN, is_transport,
+};
 use polypath_session::entropy::BoxedEntropy;
 use polypath_session::event::{Reject, SessionEvent};
 use polypath_session::relay::{CAPACITY, Input, Output, Relay, RelayConfig, RelayEvent};
@@ -31,6 +33,8 @@ pub(super) struct RelaySlot {
     starts: u32,
     /// The genuine datagrams that this instance accepted.
     accepted: BTreeSet<u64>,
+    /// The responses that this instance sent.
+    responses: BTreeSet<Bytes>,
     /// The addresses from which nodes proved their keys since its start.
     proven: BTreeSet<Address>,
 }
@@ -43,8 +47,17 @@ impl RelaySlot {
             started: Time::ZERO,
             starts: 0,
             accepted: BTreeSet::new(),
+            responses: BTreeSet::new(),
             proven: BTreeSet::new(),
         }
+    }
+
+    /// Whether all datagrams that the outputs send are responses that were sent before.
+    fn repeats(&self, outputs: &[Output<Address>]) -> bool {
+        outputs.iter().all(|output| match output {
+            Output::Send { datagram, .. } => self.responses.contains(datagram),
+            Output::Event(_) => true,
+        })
     }
 
     pub(super) fn deadline(&self) -> Option<Time> {
@@ -82,6 +95,7 @@ impl RelaySlot {
             coverage.add_relay(&relay);
         }
         self.accepted.clear();
+        self.responses.clear();
         self.proven.clear();
     }
 
@@ -253,7 +267,11 @@ impl Run<'_> {
             let answer = match datagram.bytes.first() {
                 _ if is_answered => received,
                 Some(&INITIATION) if is_rejected(Reject::CookieRequired) => COOKIE_REPLY_LEN,
-                Some(&INITIATION) if is_rejected(Reject::HandshakeCopy) => RESPONSE_LEN,
+                Some(&INITIATION)
+                    if is_rejected(Reject::HandshakeCopy) && slot.repeats(outputs) =>
+                {
+                    RESPONSE_LEN
+                }
                 _ => 0,
             };
             if is_located || onward > 0 || back > answer {
@@ -292,9 +310,13 @@ impl Run<'_> {
                 let is_answer = |datagram: &TestDatagram| {
                     datagram.bytes.first() == Some(&INITIATION) && datagram.source == to
                 };
-                let is_proven = self
-                    .relay(path)
-                    .is_some_and(|slot| slot.proven.contains(&to));
+                let slot = self.relay(path);
+                let is_proven = slot.is_some_and(|slot| {
+                    if bytes.first() == Some(&RESPONSE) {
+                        slot.responses.insert(bytes.clone());
+                    }
+                    slot.proven.contains(&to)
+                });
                 if !is_proven && !datagram.is_some_and(is_answer) {
                     return Err(Violation::UnprovenDestination { host, to });
                 }

@@ -12,6 +12,7 @@ use serde_json::Value;
 use super::driver::{CatchUpDriver, Progress};
 use super::io::NodeIo;
 use super::management::{COMMANDS, Management};
+use super::paths::LocalIndices;
 use super::state_file::{PeerState, StateFile};
 use super::statistics::{Statistics, status_line};
 use crate::clock::{Clock, next_second};
@@ -140,7 +141,7 @@ impl NodeEventHandler {
         self.io.flush_events();
         let tunnel = self.driver.machine();
         let paths = &mut self.io.paths;
-        paths.guard(|path| tunnel.local_indices(path).collect());
+        paths.guard(|path| LocalIndices::of(tunnel, path));
         self.statistics.sample(now, paths);
         let stats = self.count(now);
         self.management
@@ -165,7 +166,7 @@ impl NodeEventHandler {
         }
         let tunnel = self.driver.machine();
         let paths = &mut self.io.paths;
-        paths.update_guard(|path| tunnel.local_indices(path).collect());
+        paths.update_guard(|path| LocalIndices::of(tunnel, path));
         Ok(progress)
     }
 

@@ -29,6 +29,7 @@ use crate::stats::{LivenessStats, PathStats};
 use crate::udp::PathSocket;
 use dont_fragment::MtuUpdate;
 pub(super) use dont_fragment::TunMtu;
+pub(super) use flood_guard::LocalIndices;
 use inbox::{Arrival, Inbox};
 use path::Path;
 use silence_detector::SilenceDetector;

@@ -227,6 +227,7 @@ fn admitted(relay: &Relay<SocketAddr>) -> Admitted {
             .filter_map(|side| relay.address(side))
             .collect(),
         keys: sides.flat_map(|side| relay.local_indices(side)).collect(),
+        pending: None,
     }
 }
 

@@ -2,10 +2,10 @@
 //! `socket(7)`).
 //!
 //! Datagrams from the address of a peer pass. So do handshake initiations and cookie replies from any
-//! address, or a share of them during a flood of handshakes, and datagrams that name an index of this
-//! end, since the peer may have moved. A host with several addresses may answer from another one than
-//! that to which an initiation was sent: its response names the index of that. GRO merges datagrams
-//! of one source only, so that none of the peer's is dropped with the junk.
+//! address, or a share of them during a flood of handshakes, and datagrams that name a key index of
+//! this end, since the peer may have moved. A host with several addresses may answer from another one
+//! than that to which an initiation was sent: its response names the index of that. GRO merges
+//! datagrams of one source only, so that none of the peer's is dropped with the junk.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -22,7 +22,7 @@ use super::PathSocket;
 
 /// The length of the UDP header in bytes, with which the filter's view starts.
 const UDP: u32 = 8;
-/// The most key indices in a filter; a session has at most six, and a relay two sessions.
+/// The most key indices in a filter; a session has at most five, and a relay two sessions.
 const MAX_KEYS: usize = 32;
 
 /// The handshake initiations and cookie replies that pass.
@@ -39,8 +39,10 @@ pub enum Handshakes {
 pub struct Admitted {
     /// The address of the peer or of the relay; at a relay, those of the nodes.
     pub peers: Vec<SocketAddr>,
-    /// The indices of the keys of this end and of its pending initiation.
+    /// The key indices of this end.
     pub keys: Vec<u32>,
+    /// The index of its pending initiation.
+    pub pending: Option<u32>,
 }
 
 impl PathSocket {
@@ -98,25 +100,11 @@ impl Admitted {
         ] {
             pass_handshake(kind, len, handshakes, &mut program);
         }
+        pass_response(self.pending, &mut program);
         // The other bits of the byte of a transport datagram are those of the path.
-        let kind = [
-            and((1 << TYPE_BITS) - 1),
-            jump_unless(TRANSPORT.into(), 1),
-            jump(1),
-            refuse(),
-        ];
-        let beyond = u32::try_from(kind.len()).unwrap_or(0);
-        let is_response = [
-            load_len(),
-            jump_unless(udp_len(RESPONSE_LEN), 1),
-            jump(1 + beyond),
-            refuse(),
-        ];
-        let skipped = u8::try_from(is_response.len()).unwrap_or(u8::MAX);
-        program.push(jump_unless(RESPONSE.into(), skipped));
-        program.extend(is_response.into_iter().chain(kind));
-        let receiver = u32::try_from(RECEIVER_OFFSET).unwrap_or(0);
-        program.push(load(libc::BPF_W, UDP + receiver));
+        program.push(and((1 << TYPE_BITS) - 1));
+        program.extend([jump_unless(TRANSPORT.into(), 1), jump(1), refuse()]);
+        program.push(load_receiver());
         for key in self.keys.iter().take(MAX_KEYS) {
             program.extend(pass_if(*key));
         }
@@ -162,6 +150,26 @@ fn pass_handshake(kind: u8, len: usize, handshakes: Handshakes, program: &mut Ve
     let beyond = u8::try_from(checks.len()).unwrap_or(u8::MAX);
     program.push(jump_unless(kind.into(), beyond));
     program.extend(checks);
+}
+
+/// Passes the response to the initiation `pending`; the type is loaded.
+fn pass_response(pending: Option<u32>, program: &mut Vec<sock_filter>) {
+    let mut checks = Vec::new();
+    if let Some(index) = pending {
+        let len = udp_len(RESPONSE_LEN);
+        checks.extend([load_len(), jump_unless(len, 3), load_receiver()]);
+        checks.extend(pass_if(index));
+    }
+    checks.push(refuse());
+    let beyond = u8::try_from(checks.len()).unwrap_or(u8::MAX);
+    program.push(jump_unless(RESPONSE.into(), beyond));
+    program.extend(checks);
+}
+
+/// Loads the index of the receiver.
+fn load_receiver() -> sock_filter {
+    let receiver = u32::try_from(RECEIVER_OFFSET).unwrap_or(0);
+    load(libc::BPF_W, UDP + receiver)
 }
 
 /// The length of a datagram with its UDP header.

@@ -123,9 +123,10 @@ impl FloodGuard {
             | Reject::StaleTimestamp
             | Reject::HandshakeCopy => self.handshakes += 1,
             // Those that were decrypted have budgets; the others carry an index that the filter
-            // admits.
+            // admits, so that no share of them reduces what is read.
             Reject::UnknownPath
             | Reject::WrongKey
+            | Reject::TooManyResponses
             | Reject::Undecryptable
             | Reject::WrongResponse
             | Reject::Simultaneous

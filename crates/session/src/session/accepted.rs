@@ -25,14 +25,16 @@ impl AcceptedMessages {
     }
 
     /// Records an initiation that is newer.
-    pub(super) fn accept(&mut self, initiation: &ReceivedInitiation, wall_clock: u64) {
+    pub(super) fn accept(&mut self, initiation: &ReceivedInitiation) {
         self.timestamp = initiation.timestamp;
         self.initiation = Some(initiation.ephemeral);
-        // An unusable one stays until a plausible one replaces it: it may be this node's clock that
-        // is behind, as after a start without a battery-backed clock, and what it accepts meanwhile
-        // may be a recording.
-        if usable_timestamp(initiation.timestamp, wall_clock).is_some() {
-            self.kept = 0;
-        }
+    }
+
+    /// Records that the peer has used the keys of the last initiation.
+    ///
+    /// Until then a kept timestamp stays, usable or not: the clock that is wrong may be this node's,
+    /// as after a start without a battery-backed one, and what it accepts may be a recording.
+    pub(super) fn on_confirmed(&mut self) {
+        self.kept = 0;
     }
 }

@@ -5,9 +5,9 @@
 //! that look valid until then. They are therefore limited, but so that no flood consumes the budget
 //! of the peer:
 //!
-//! 1. An initiation with a valid session MAC is the peer's: it is keyed by a secret that this node
-//!    sent in an earlier handshake, encrypted. Keys are renewed during any flood, whatever addresses
-//!    it spoofs.
+//! 1. An initiation with a valid session MAC is the peer's, unless it is a copy of one that was
+//!    answered: it is keyed by a secret that this node sent in an earlier handshake, encrypted. Keys
+//!    are renewed during any flood, whatever addresses it spoofs.
 //! 2. An initiation with a valid cookie MAC ([`super::cookie`]) comes from a sender that receives
 //!    datagrams at its source address. It is limited together with those of a 256th of all networks,
 //!    chosen by a secret.
@@ -21,9 +21,8 @@
 //!
 //! Replays of initiations that were found stale are rejected first, by a comparison.
 //!
-//! A response costs as much. Only someone who has seen the peer's response knows the index that a
-//! forged one needs, and until the peer's own has arrived. Each path has a budget for them, so that
-//! a flood on one path leaves those of the others.
+//! A response costs as much. Forging one takes the index in the peer's response, and is useful only
+//! until that arrives. Each path has a budget for them.
 
 use std::collections::VecDeque;
 
@@ -40,6 +39,9 @@ const RATE: RateLimit = RateLimit::per_second(20, 20);
 /// processor if all buckets are exhausted. That takes an attacker who receives cookies in some 1500
 /// networks: the secret distributes them at random.
 const COOKIE_RATE: RateLimit = RateLimit::per_second(4, 8);
+/// The limit of responses on a path: 6 % of a processor. They are forged by someone who has seen the
+/// peer's, and who has to send more than the burst before that arrives to keep it out.
+const RESPONSE_RATE: RateLimit = RateLimit::per_second(400, 400);
 /// The number of buckets of senders with a cookie.
 const COOKIE_BUCKETS: usize = 256;
 /// Remembered initiations: those of a day at one every two minutes, less than 30 kB.
@@ -147,10 +149,10 @@ impl Admission {
     pub(super) fn admit_response(&mut self, now: Time, path: PathId) -> Result<(), Reject> {
         let limiters = self.paths.get_mut(path.index());
         let limiters = limiters.ok_or(Reject::UnknownPath)?;
-        if RATE.admits(&mut limiters.responses, now) {
+        if RESPONSE_RATE.admits(&mut limiters.responses, now) {
             Ok(())
         } else {
-            Err(Reject::Throttled)
+            Err(Reject::TooManyResponses)
         }
     }
 

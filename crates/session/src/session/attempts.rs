@@ -295,7 +295,7 @@ impl Attempts {
         if initiation.timestamp <= self.seen.newest(self.clock.read(now)) {
             return Err(Reject::StaleTimestamp);
         }
-        self.seen.accept(initiation, self.clock.read(now));
+        self.seen.accept(initiation);
         // It counts as seen all the same: otherwise a replay of it would be answered later.
         if self.has_precedence(now, initiation.remote.instance) {
             return Err(Reject::Simultaneous);
@@ -316,8 +316,8 @@ impl Attempts {
         }
     }
 
-    /// The relation of an initiation to the last accepted one; `awaits_confirmation` returns whether nobody has used the
-    /// keys of an index yet.
+    /// The relation of an initiation to the last accepted one; `awaits_confirmation` returns whether
+    /// nobody has used the keys of an index yet.
     pub(super) fn recognise(
         &self,
         message: &InitiationMessage<'_>,
@@ -355,6 +355,11 @@ impl Attempts {
         self.unproven = None;
     }
 
+    /// Records that the peer has used the keys of an answered initiation, which was no replay.
+    pub(super) fn on_confirmed(&mut self) {
+        self.seen.on_confirmed();
+    }
+
     /// The checks before decryption, in the order of their cost.
     fn admit(
         &mut self,
@@ -372,8 +377,10 @@ impl Attempts {
         self.admission.check_remembered(&ephemeral)?;
         let source = &origin.source;
         let has_cookie = self.secrets.verify(now, source, &message.cookie_mac);
+        // Of a copy, anyone may be the sender.
+        let is_new = matches!(known, Known::Nothing);
         let evidence = Evidence {
-            has_session_mac: has_session_mac(&message.session_mac),
+            has_session_mac: is_new && has_session_mac(&message.session_mac),
             cookie_bucket: has_cookie.then(|| self.secrets.bucket(source)),
             is_peer_address: origin.is_peer_address,
         };

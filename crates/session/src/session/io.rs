@@ -25,8 +25,8 @@ pub struct SessionConfig {
     /// The timestamp of the newest initiation that an earlier run of this node accepted
     /// ([`Session::peer_timestamp`](super::Session::peer_timestamp)), in nanoseconds since 1970; 0
     /// if unknown. Older initiations are replays. It counts while it is
-    /// [usable](usable_timestamp) by this node's clock, and is kept for the next run until a usable
-    /// one replaces it.
+    /// [usable](usable_timestamp) by this node's clock, and is kept for the next run until the peer
+    /// has completed a new handshake.
     pub peer_timestamp: u64,
     /// For each path, whether the peer's address is known from the start.
     pub reachable: Vec<bool>,

@@ -72,6 +72,7 @@ impl Session {
         let frame = pair.open(path, datagram, &mut self.arena)?;
         self.emit_authenticated(path, source, out);
         if slot == Slot::Next {
+            self.attempts.on_confirmed();
             if self.keys.confirm(now, &self.limits) {
                 out(Output::Event(SessionEvent::PeerRestarted));
             }

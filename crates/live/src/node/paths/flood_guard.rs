@@ -5,9 +5,27 @@ use std::net::SocketAddr;
 
 use polypath_core::frame::PathId;
 use polypath_session::event::Reject;
+use polypath_session::tunnel::Tunnel;
 
 use super::Paths;
 use crate::udp::filter::Admitted;
+
+/// The receiver indices of this node's session on a path.
+pub(in crate::node) struct LocalIndices {
+    /// Those of its keys.
+    keys: Vec<u32>,
+    /// That of its pending initiation.
+    pending: Option<u32>,
+}
+
+impl LocalIndices {
+    pub(in crate::node) fn of(tunnel: &Tunnel, path: PathId) -> Self {
+        Self {
+            keys: tunnel.local_indices(path).collect(),
+            pending: tunnel.pending_index(path),
+        }
+    }
+}
 
 impl Paths {
     /// Counts a datagram from `source` that was rejected for `reason`, and notes it for the log.
@@ -21,11 +39,10 @@ impl Paths {
         }
     }
 
-    /// Ends a second: has the kernel drop the datagrams of strangers while there are many. `keys`
-    /// returns the local indices of a path.
-    pub(in crate::node) fn guard(&mut self, keys: impl Fn(PathId) -> Vec<u32>) {
+    /// Ends a second: has the kernel drop the datagrams of strangers while there are many.
+    pub(in crate::node) fn guard(&mut self, indices: impl Fn(PathId) -> LocalIndices) {
         for (id, path) in (0..).map(PathId).zip(&mut self.all) {
-            let admitted = admitted(path.remote.get(), || keys(id));
+            let admitted = admitted(path.remote.get(), || indices(id));
             let name = &path.stats.name;
             let dropped = path.flood.guard(&path.socket, name, admitted);
             path.stats.kernel_dropped += u64::from(dropped);
@@ -34,10 +51,10 @@ impl Paths {
 
     /// Updates the kernel's filter on paths on which a handshake was initiated or answered, which adds
     /// an index.
-    pub(in crate::node) fn update_guard(&mut self, keys: impl Fn(PathId) -> Vec<u32>) {
+    pub(in crate::node) fn update_guard(&mut self, indices: impl Fn(PathId) -> LocalIndices) {
         for (id, path) in (0..).map(PathId).zip(&mut self.all) {
             if take(&mut path.has_new_index) {
-                let admitted = admitted(path.remote.get(), || keys(id));
+                let admitted = admitted(path.remote.get(), || indices(id));
                 path.flood.update(&path.socket, admitted);
             }
         }
@@ -46,11 +63,15 @@ impl Paths {
 
 fn admitted(
     peer: Option<SocketAddr>,
-    keys: impl FnOnce() -> Vec<u32>,
+    indices: impl FnOnce() -> LocalIndices,
 ) -> impl FnOnce() -> Admitted {
-    move || Admitted {
-        peers: peer.into_iter().collect(),
-        keys: keys(),
+    move || {
+        let LocalIndices { keys, pending } = indices();
+        Admitted {
+            peers: peer.into_iter().collect(),
+            keys,
+            pending,
+        }
     }
 }
 
@@ -67,6 +88,13 @@ mod tests {
     use std::net::UdpSocket;
 
     const PATH: PathId = PathId(0);
+
+    fn one_key(_: PathId) -> LocalIndices {
+        LocalIndices {
+            keys: vec![1],
+            pending: None,
+        }
+    }
 
     /// A path to `remote`.
     fn paths(remote: SocketAddr) -> Paths {
@@ -102,7 +130,7 @@ mod tests {
             for _ in 0..strangers {
                 paths.reject(PATH, source, Reject::UnknownIndex);
             }
-            paths.guard(|_| vec![1]);
+            paths.guard(one_key);
         };
         second(&mut paths, MANY_PER_SECOND - 1);
         assert!(read(&mut paths), "few");
@@ -125,7 +153,7 @@ mod tests {
         for _ in 0..2 * MANY_PER_SECOND {
             paths.reject(PATH, source, Reject::UnknownIndex);
         }
-        paths.guard(|_| Vec::new());
+        paths.guard(one_key);
         let stranger = UdpSocket::bind("127.0.0.1:0").unwrap();
         let target = paths.all[0].socket.local().unwrap();
         stranger.send_to(&[TRANSPORT; 100], target).unwrap();

@@ -26,7 +26,7 @@ pub(super) struct Path {
     pub(super) log: PathLog,
     pub(super) stats: PathStats,
     pub(super) flood: FloodGuard,
-    /// Whether a handshake was answered since the flood guard was updated.
+    /// Whether a handshake was initiated or answered since the flood guard was updated.
     pub(super) has_new_index: bool,
     pub(super) incoming: Incoming,
     pub(super) outgoing: Outgoing,

@@ -15,7 +15,7 @@ use crate::event::Reject;
 use crate::mac::{MAC_LEN, MacKey};
 
 /// Initiations of an attacker who knows the public key of `to`.
-fn flood(to: &str) -> Vec<Bytes> {
+pub(super) fn flood(to: &str) -> Vec<Bytes> {
     let mut attacker = Net::new(config("c", to, WALL), config("d", "c", WALL));
     attacker.delivery = Box::new(|_, _, _| vec![]);
     attacker.run(seconds(3600));

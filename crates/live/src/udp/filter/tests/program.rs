@@ -109,9 +109,11 @@ fn passes(admitted: &Admitted, handshakes: Handshakes, view: &View, random: u32)
         || match payload.first() {
             Some(&INITIATION) => payload.len() == INITIATION_LEN && is_chosen,
             Some(&COOKIE_REPLY) => payload.len() == COOKIE_REPLY_LEN && is_chosen,
-            Some(&first) if is_transport(first) || first == RESPONSE => {
-                let is_complete = first != RESPONSE || payload.len() == RESPONSE_LEN;
-                is_complete && admitted.keys.iter().take(MAX_KEYS).any(names_key)
+            Some(&RESPONSE) => {
+                payload.len() == RESPONSE_LEN && admitted.pending.iter().any(names_key)
+            }
+            Some(&first) if is_transport(first) => {
+                admitted.keys.iter().take(MAX_KEYS).any(names_key)
             }
             _ => false,
         }
@@ -191,6 +193,7 @@ fn the_program_passes_what_the_specification_passes() {
                 let peers = peers.clone();
                 let admitted = Admitted {
                     peers,
+                    pending: keys.last().map(|key| key + 31),
                     keys: keys.clone(),
                 };
                 let program = admitted.program(handshakes);
@@ -213,6 +216,8 @@ fn the_program_passes_what_the_specification_passes() {
                 for source in &sources {
                     for kind in [0, INITIATION, TRANSPORT, TRANSPORT + 8] {
                         check(*source, &[kind; INITIATION_LEN]);
+                        check(*source, &response(KEY));
+                        check(*source, &response(KEY + 31));
                         check(*source, &datagram(kind, KEY));
                         check(*source, &datagram(kind, KEY + 31));
                         check(*source, &datagram(kind, KEY + 32));
@@ -227,7 +232,13 @@ fn the_program_passes_what_the_specification_passes() {
 fn the_largest_program_is_short_enough_for_the_kernel() {
     let peers = vec!["[2001:db8::7]:7001".parse().unwrap(); 2];
     let keys = vec![KEY; 2 * MAX_KEYS];
-    let program = Admitted { peers, keys }.program(Handshakes::OneIn(1 << 16));
+    let pending = Some(KEY);
+    let admitted = Admitted {
+        peers,
+        keys,
+        pending,
+    };
+    let program = admitted.program(Handshakes::OneIn(1 << 16));
     check_jumps(&program);
     assert!(program.len() < 140, "{}", program.len());
 }
@@ -241,6 +252,7 @@ fn the_kernel_passes_what_the_specification_passes() {
         let admitted = Admitted {
             peers: vec![peer.local_addr().unwrap()],
             keys: vec![1, KEY],
+            pending: Some(KEY),
         };
         socket.attach_filter(&admitted, Handshakes::All).unwrap();
         // The buffer of `comes` holds no longer ones.
