@@ -29,11 +29,14 @@ SBOM ?= out/polypath.cdx.json
 # The last revision before the mends of what `make attack` shows.
 BEFORE_MENDS = ee456c2
 
-.PHONY: demo test check reproduce bench race tunnel-race failover attack soak faults models fuzz fuzz-build miri deb deploy-check reproducible sbom instructions golden protocol structure setup build fmt clippy doc wasm licences dependencies advisories clean
+.PHONY: demo help test check reproduce bench race tunnel-race failover attack soak faults models fuzz fuzz-build miri deb deploy-check reproducible sbom instructions golden protocol structure setup build fmt clippy doc wasm licences dependencies advisories clean
 
 demo: setup ## carry a media file over two bad paths by four schemes, and report the gain
 	cargo build --profile demo --bin polypath
 	@scripts/demo.sh "$(BUILT)/demo/polypath" "$(SCENARIO)" "$(OUT)" "$(CLIP)" "$(ROUNDS)"
+
+help: ## these lines
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' Makefile | expand -t 16
 
 test: setup ## all tests; those that lack privileges skip and print the reason
 	@scripts/setup.sh tshark:tshark \

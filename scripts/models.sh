@@ -12,6 +12,10 @@ set -uo pipefail
 cd "$(dirname "$0")/.."
 
 target=$1 output=$2 size=${3:-}
+case $size in
+  '' | --reduced | --deep) ;;
+  *) echo "models: unknown size \`$size\`: --reduced, --deep, or none" >&2; exit 2 ;;
+esac
 verifpal_version=1.6.7
 failed=()
 

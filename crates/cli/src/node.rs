@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use polypath_live::config::NodeConfig;
+use polypath_live::config::{Control, NodeConfig};
 use polypath_live::node::{self, NodeError};
 
 use crate::failure::Failure;
@@ -50,6 +50,9 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     ];
     let mut inputs = vec![&*args.config, &*config.node.key_file];
     inputs.extend(config.peer.preshared_key_file.as_deref());
+    if let Control::Socket(control) = &config.control {
+        inputs.extend(control.socket.as_deref());
+    }
     output::check_distinct(&outputs, &inputs)?;
     let options = node::Options {
         events: args.events.clone(),

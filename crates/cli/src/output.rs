@@ -31,13 +31,12 @@ pub(crate) fn print_to_stderr(text: &str) {
     let _ = io::stderr().write_all(text.as_bytes());
 }
 
-/// Refuses output options that name an input file or the same file twice, since writing would
-/// destroy it.
+/// Refuses output options that name an input file, a socket or the same file twice, since writing
+/// would destroy it.
 pub(crate) fn check_distinct(
     outputs: &[(&str, &Option<PathBuf>)],
     inputs: &[&Path],
 ) -> Result<(), Failure> {
-    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let mut used: Vec<PathBuf> = inputs.iter().map(|path| real(path)).collect();
     for (option, path) in outputs {
         let Some(path) = path.as_deref().filter(|path| !is_device(path)) else {
@@ -47,13 +46,26 @@ pub(crate) fn check_distinct(
         if used.contains(&file) {
             let path = path.display();
             return Err(Failure::input(format!(
-                "{option} {path}: this file is an input, or the output of another option, and would be overwritten; \
+                "{option} {path}: this file is an input, a socket, or the output of another option, and would be overwritten; \
                  choose another file"
             )));
         }
         used.push(file);
     }
     Ok(())
+}
+
+/// The absolute path of a file, which need not exist.
+fn real(path: &Path) -> PathBuf {
+    let existing = path.canonicalize().ok();
+    let new = || {
+        let parent = path
+            .parent()
+            .filter(|parent| !parent.as_os_str().is_empty());
+        let parent = parent.unwrap_or(Path::new(".")).canonicalize().ok()?;
+        Some(parent.join(path.file_name()?))
+    };
+    existing.or_else(new).unwrap_or_else(|| path.to_owned())
 }
 
 /// Whether a path is a character device such as `/dev/null`, which several outputs can share.
@@ -79,12 +91,14 @@ mod tests {
                 name => path(name),
             };
             let outputs = [("--events", &at(events)), ("--stats", &at(stats))];
-            check_distinct(&outputs, &[&key]).is_ok()
+            let socket = directory.path().join("./a.sock");
+            check_distinct(&outputs, &[&key, &socket]).is_ok()
         };
         assert!(check("new", "other"));
         assert!(check("/dev/null", "/dev/null"));
         assert!(!check("a.key", "other"));
         assert!(!check("new", "link"), "a symbolic link to the key");
         assert!(!check("new", "new"));
+        assert!(!check("new", "a.sock"), "a socket that is not open yet");
     }
 }

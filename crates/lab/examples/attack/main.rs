@@ -84,7 +84,14 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
     let others: Vec<Attack> = Attack::OTHERS.into_iter().filter(chosen).collect();
     let attacks = [&floods[..], &others[..]].concat();
     if attacks.is_empty() {
-        return Err(format!("no attack has a name with `{}`", args.only).into());
+        let all = [&Attack::FLOODS[..], &Attack::OTHERS[..]].concat();
+        let names: Vec<String> = all.into_iter().map(Attack::name).collect();
+        eprintln!(
+            "attack: no attack has a name with `{}`; they are:\n{}",
+            args.only,
+            names.join("\n")
+        );
+        return Ok(ExitCode::from(2));
     }
     let mut report = Report::new(attacks, &subjects.all, &settings);
     // The floods against all programs run at the same time: they take minutes and little load.

@@ -8,7 +8,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use crate::testbed::Testbed;
-use polypath_session::datagram::is_transport;
+use polypath_session::datagram::{RESPONSE, is_transport};
 
 /// The address of the middlebox, to which the first node sends.
 pub(crate) const ADDRESS: &str = "10.1.1.2:9000";
@@ -109,10 +109,11 @@ fn send_tampered(socket: &UdpSocket, to: SocketAddr, datagram: &[u8]) {
     }
 }
 
+/// The number of replies, but for responses: copies of an initiation get that of the original.
 fn count_replies(socket: &UdpSocket) -> u64 {
-    let mut replies = 0;
-    while !matches!(socket.recv(&mut [0; 2048]), Err(e) if is_timeout(&e)) {
-        replies += 1;
+    let (mut replies, mut buffer) = (0, [0; 2048]);
+    while !matches!(socket.recv(&mut buffer), Err(e) if is_timeout(&e)) {
+        replies += u64::from(buffer[0] != RESPONSE);
     }
     replies
 }

@@ -21,8 +21,10 @@ pub(super) struct PathLog {
     misplaced_in_a_row: u32,
     /// Whether it is logged that the paths of the nodes differ in order.
     is_misplaced: bool,
-    /// Whether every rejected datagram was sealed with keys that this node does not have.
-    lacks_keys_only: bool,
+    /// Whether a datagram was rejected that is sealed with keys that this node does not have.
+    lacks_keys: bool,
+    /// Whether one was rejected for another reason.
+    has_other_rejects: bool,
 }
 
 impl PathLog {
@@ -32,13 +34,16 @@ impl PathLog {
             relay_answered: has_relay.then_some(false),
             misplaced_in_a_row: 0,
             is_misplaced: false,
-            lacks_keys_only: true,
+            lacks_keys: false,
+            has_other_rejects: false,
         }
     }
 
     /// Records the reason for which a datagram was rejected.
     pub(super) fn rejected(&mut self, reason: Reject) {
-        self.lacks_keys_only &= reason == Reject::UnknownIndex;
+        let lacks_keys = reason == Reject::UnknownIndex;
+        self.lacks_keys |= lacks_keys;
+        self.has_other_rejects |= !lacks_keys;
     }
 
     /// Whether the path goes through a relay.
@@ -85,7 +90,7 @@ impl PathLog {
             return;
         }
         let (name, received) = (&path.name, path.received.packets);
-        if received > 0 && remote.is_none() && self.lacks_keys_only {
+        if received > 0 && remote.is_none() && self.lacks_keys && !self.has_other_rejects {
             tracing::warn!(
                 path = name,
                 received,
@@ -102,8 +107,8 @@ impl PathLog {
                 remote = remote.map(tracing::field::display),
                 received,
                 "datagrams arrive here, and none is authentic from the {from}: compare the keys in both files (`polypath \
-                 key --public`) and the order of their `[[path]]` tables; or this node's clock is behind \
-                 that of its last run; or somebody else sends"
+                 key --public`), their `preshared_key_file` and the order of their `[[path]]` tables; or this \
+                 node's clock is behind that of its last run; or somebody else sends"
             );
             return;
         }

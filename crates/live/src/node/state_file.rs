@@ -22,12 +22,15 @@ use crate::snapshot::{Messages, SnapshotFile, SnapshotWriter};
 
 /// The version of the file.
 const VERSION: u32 = 1;
+/// The lead of a kept time over this machine's clock from which it is logged, in nanoseconds: clocks
+/// of two nodes differ by less.
+const NOTABLE_LEAD: u64 = 10_000_000_000;
 /// The most bytes that are read: more than the addresses of 64 paths with long names.
 const MAX_LEN: u64 = 64 << 10;
 /// The consequence of a file that cannot be written, with the remedy.
 const UNWRITABLE: &str = "the node continues, but after a restart it answers replayed handshakes, and waits for \
                           the peer to start a handshake where it has no `remote`; let the user that the node runs \
-                          as create files in this directory, which must exist";
+                          as create files in this directory, which must exist, and start it again";
 
 const MESSAGES: Messages = Messages {
     option: "--state",
@@ -116,8 +119,16 @@ impl StateFile {
             warn(error, "the state of its peer");
             PeerState::default()
         });
+        let lead = kept.timestamp.saturating_sub(wall_clock);
         if usable_timestamp(kept.timestamp, wall_clock).is_none() {
             warn(StateError::Ahead, "the timestamp of its peer");
+        } else if lead > NOTABLE_LEAD {
+            tracing::warn!(
+                "--state {}: the peer's newest handshake is {} s ahead of this machine's clock, and the node ignores \
+                 earlier ones; if the peer's clock was wrong, stop the node, remove the file and start it again",
+                path.display(),
+                lead / 1_000_000_000
+            );
         }
         let opened = SnapshotFile::new(path).map(SnapshotFile::durable);
         let writer = opened.and_then(|file| SnapshotWriter::start(file, MESSAGES));
