@@ -138,7 +138,15 @@ impl<P: Payload> Repair<P> {
     }
 
     /// Notes that the peer has restarted: it numbers reports from the beginning, by another clock.
+    ///
+    /// What was sent before is not sent again: the peer may have delivered it before it restarted, and
+    /// does not remember it.
     pub fn on_peer_restarted(&mut self) {
+        let sent = self.outstanding.iter_mut().map(|(_, entry)| entry);
+        for entry in sent.filter(|entry| entry.state != State::Queued) {
+            entry.end();
+        }
+        self.waiting = 0;
         self.newest_report = None;
         self.estimates.restart();
         self.rates.iter_mut().for_each(PathRate::restart);

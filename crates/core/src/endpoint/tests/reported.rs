@@ -346,3 +346,25 @@ fn repairs_leave_a_silent_path_alone() {
     assert_eq!((spent.given_up, spent.unaffordable), (0, 0), "{spent:?}");
     assert!(network.late(MS * 400) <= 0.0);
 }
+
+/// Nothing is reported any more. A packet may have been delivered all the same, by a peer that has
+/// restarted since and would deliver it again.
+#[test]
+fn what_was_sent_before_the_peer_restarted_is_not_sent_again() {
+    let repairs = |has_restarted: bool| {
+        let mut end = endpoint(PolicyConfig::InTime(policy(2_000, 100)));
+        for number in 0..100 {
+            send(&mut end, at(u64::from(number) * 10), number, Kind::Opaque);
+        }
+        if has_restarted {
+            wake(&mut end, at(991), Wake::Input(Input::PeerRestarted));
+        }
+        let before = end.repair_statistics().unwrap().repairs;
+        for ms in 992..1_500 {
+            wake(&mut end, at(ms), Wake::Timeout);
+        }
+        end.repair_statistics().unwrap().repairs - before
+    };
+    assert!(repairs(false) > 5);
+    assert_eq!(repairs(true), 0);
+}
