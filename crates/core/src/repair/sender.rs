@@ -384,8 +384,7 @@ impl<P: Payload> Repair<P> {
     }
 
     /// The paths of the next repair that would deliver it in time: one, or two if a repair was lost
-    /// or if there is no time for another; first those that have not lost it. A copy on a silent path
-    /// would only cost the budget.
+    /// or if there is no time for another; first those that have not lost it.
     fn repair_paths(&self, now: Time, entry: &Entry<P>, usable: PathSet) -> PathSet {
         if entry.is_full() || entry.deadline <= now {
             return PathSet::EMPTY;
@@ -395,9 +394,6 @@ impl<P: Payload> Repair<P> {
             one_way.is_none_or(|one_way| now + one_way <= entry.deadline)
         };
         let usable: PathSet = usable.into_iter().filter(in_time).collect();
-        let live = usable.into_iter().filter(|path| !self.is_silent(*path));
-        let live: PathSet = live.collect();
-        let usable = if live.is_empty() { usable } else { live };
         let failed = entry.missing_on();
         let again = self.fastest(usable).is_some_and(|path| {
             let repaired = self.repair_time(path);

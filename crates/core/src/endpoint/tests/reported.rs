@@ -333,20 +333,6 @@ fn a_peer_that_stops_to_report_leaves_nothing_behind() {
     assert!(next.is_none_or(|next| next >= at(255)), "{next:?}");
 }
 
-/// With a round trip of 200 ms and a deadline of 400 ms, a packet that is lost when its path becomes
-/// silent has time for one repair. A copy of it on the silent path would cost the budget of another.
-#[test]
-fn repairs_leave_a_silent_path_alone() {
-    let first = TestPath::new(100, |_, now| is_dead(now, 5));
-    let paths = [first, TestPath::new(100, never)];
-    let mut network = Network::new(policy(400, 10), paths.into(), 1);
-    network.interval = MS * 20;
-    network.stream(30);
-    let spent = network.statistics();
-    assert_eq!((spent.given_up, spent.unaffordable), (0, 0), "{spent:?}");
-    assert!(network.late(MS * 400) <= 0.0);
-}
-
 /// Nothing is reported any more. A packet may have been delivered all the same, by a peer that has
 /// restarted since and would deliver it again.
 #[test]
