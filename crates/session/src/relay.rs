@@ -217,15 +217,10 @@ impl<A: Copy + PartialEq + Into<Source>> Relay<A> {
         let initiation = match read {
             Ok(initiation) => initiation,
             Err(InitiationError::Rejected(reason)) => return Err(reason),
-            Err(InitiationError::Answered(datagram)) => {
+            Err(InitiationError::Replied(reason, datagram)) => {
                 let to = source;
                 out(Output::Send { to, datagram });
-                return Err(Reject::HandshakeCopy);
-            }
-            Err(InitiationError::CookieRequired(datagram)) => {
-                let to = source;
-                out(Output::Send { to, datagram });
-                return Err(Reject::CookieRequired);
+                return Err(reason);
             }
             Err(InitiationError::NoEntropy) => {
                 out(Output::Event(RelayEvent::NoEntropy));

@@ -31,10 +31,8 @@ const PRECEDENCE_TIME: Duration = Duration::from_secs(5);
 /// The reason why an initiation was not decrypted.
 pub(crate) enum InitiationError {
     Rejected(Reject),
-    /// It was answered before with this response, which may not have reached its sender.
-    Answered(Bytes),
-    /// There is no budget for it without a cookie, which this datagram gives its sender.
-    CookieRequired(Bytes),
+    /// It is rejected, and its sender gets this datagram: a cookie, or the response to a copy.
+    Replied(Reject, Bytes),
     NoEntropy,
 }
 
@@ -65,10 +63,8 @@ pub(super) enum Known {
     Answered(Bytes),
 }
 
-/// The last answer to an initiation of the peer.
+/// The answer to the last accepted initiation of the peer.
 struct Answer {
-    /// The ephemeral key of the initiation.
-    to: [u8; 32],
     /// The index by which this node knows the keys.
     index: u32,
     datagram: Bytes,
@@ -263,7 +259,7 @@ impl Attempts {
             Err(reason) => return Err(InitiationError::Rejected(reason)),
         }
         if let Known::Answered(response) = known {
-            return Err(InitiationError::Answered(response));
+            return Err(InitiationError::Replied(Reject::HandshakeCopy, response));
         }
         let ephemeral = self.local.draw_ephemeral();
         let ephemeral = ephemeral.map_err(|_| InitiationError::NoEntropy)?;
@@ -280,7 +276,9 @@ impl Attempts {
         let (key, local) = (&self.macs.local_cookies, &mut self.local);
         let mac = &message.handshake.mac;
         let reply = (self.secrets).reply(now, &origin.source, mac, key, || local.draw());
-        reply.map_or(InitiationError::NoEntropy, InitiationError::CookieRequired)
+        reply.map_or(InitiationError::NoEntropy, |cookie| {
+            InitiationError::Replied(Reject::CookieRequired, cookie)
+        })
     }
 
     /// Whether an initiation is the peer's and is to be answered.
@@ -296,6 +294,7 @@ impl Attempts {
             return Err(Reject::StaleTimestamp);
         }
         self.seen.accept(initiation);
+        self.answer = None;
         // It counts as seen all the same: otherwise a replay of it would be answered later.
         if self.has_precedence(now, initiation.remote.instance) {
             return Err(Reject::Simultaneous);
@@ -328,7 +327,7 @@ impl Attempts {
             return Known::Nothing;
         }
         match &self.answer {
-            Some(answer) if answer.to == ephemeral && awaits_confirmation(answer.index) => {
+            Some(answer) if awaits_confirmation(answer.index) => {
                 Known::Answered(answer.datagram.clone())
             }
             _ => Known::Copy,
@@ -399,13 +398,11 @@ impl Attempts {
     ) -> Option<Response> {
         let own = self.handshake_info(is_used).ok()?;
         let secret = self.local.draw_secret().ok()?;
-        let to = initiation.ephemeral;
         let (datagram, completed) = initiation.respond(&self.macs.to_peer, own, &secret).ok()?;
         let peer_has_precedence = self.peer_has_precedence();
         self.schedule.defer(now, peer_has_precedence);
         let index = own.index;
         self.answer = Some(Answer {
-            to,
             index,
             datagram: datagram.clone(),
         });

@@ -38,13 +38,9 @@ impl Session {
                 accepted
             }
             Err(InitiationError::Rejected(reason)) => Err(reason),
-            Err(InitiationError::Answered(datagram)) => {
+            Err(InitiationError::Replied(reason, datagram)) => {
                 out(Output::Reply { path, datagram });
-                Err(Reject::HandshakeCopy)
-            }
-            Err(InitiationError::CookieRequired(datagram)) => {
-                out(Output::Reply { path, datagram });
-                Err(Reject::CookieRequired)
+                Err(reason)
             }
             Err(InitiationError::NoEntropy) => {
                 out(Output::Event(SessionEvent::NoEntropy));
