@@ -72,13 +72,18 @@ impl Budget {
     #[must_use]
     pub fn spend_on_copy(&mut self, len: u32) -> bool {
         let cost = u64::from(len) * u64::from(Share::ONE.millionths());
-        let is_affordable = self.copy_tokens >= cost
-            && self.tokens >= cost + self.capacity() / 2
-            && self.spend(len);
+        let is_affordable = self.copy_tokens >= cost && self.spend_spare(len);
         if is_affordable {
             self.copy_tokens -= cost;
         }
         is_affordable
+    }
+
+    /// Takes `len` bytes if half of the capacity remains; returns whether it did.
+    #[must_use]
+    pub fn spend_spare(&mut self, len: u32) -> bool {
+        let cost = u64::from(len) * u64::from(Share::ONE.millionths());
+        self.tokens >= cost + self.capacity() / 2 && self.spend(len)
     }
 
     /// The unspent bytes.

@@ -411,15 +411,24 @@ impl<P: Payload> Repair<P> {
         chosen
     }
 
-    /// Charges a repair of `size` bytes on each of `paths`, or on the fastest alone.
+    /// Charges a repair of `size` bytes on the fastest of `paths`, and on each other as far as the
+    /// budget allows. Another one that is silent delivers only if it returns in time, and so gets
+    /// what the budget can spare: an outage must not use up what its later packets need.
     fn afford(&mut self, paths: PathSet, size: u32) -> Option<PathSet> {
-        let all = size * paths.len();
-        let affordable = if self.budget.spend(all) {
-            paths
-        } else {
-            let one = PathSet::only(self.fastest(paths)?);
-            self.budget.spend(size).then_some(one)?
-        };
+        let mut affordable = PathSet::only(self.fastest(paths)?);
+        if !self.budget.spend(size) {
+            return None;
+        }
+        for path in paths.without(affordable) {
+            let is_affordable = if self.is_silent(path) {
+                self.budget.spend_spare(size)
+            } else {
+                self.budget.spend(size)
+            };
+            if is_affordable {
+                affordable = affordable.with(path);
+            }
+        }
         self.statistics.repairs += u64::from(affordable.len());
         self.statistics.repair_bytes += u64::from(size * affordable.len());
         Some(affordable)

@@ -263,6 +263,21 @@ fn an_outage_of_all_paths_is_survived() {
     assert!((1.8..2.3).contains(&late), "{late} s");
 }
 
+/// A flow of few packets over long paths: what an outage takes twice, its later packets lack.
+#[test]
+fn an_outage_of_a_long_path_is_repaired_to_its_end() {
+    let dead = |_: &mut Stream, now: Time| is_dead(now, 5);
+    for seed in 1..=3 {
+        let paths = alloc::vec![TestPath::new(100, dead), TestPath::new(100, never)];
+        let mut network = Network::new(policy(400, 10), paths, seed);
+        network.interval = MS * 20;
+        network.stream(30);
+        let statistics = network.statistics();
+        let given_up = statistics.unaffordable + statistics.given_up;
+        assert_eq!((network.lost().count(), given_up), (0, 0), "{statistics:?}");
+    }
+}
+
 /// Lost and late reports cost repairs, which the budget bounds, but no packets.
 #[test]
 fn lost_reports_lose_no_packets() {
