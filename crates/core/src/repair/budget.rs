@@ -7,13 +7,17 @@ use crate::time::{Duration, Time};
 const SPAN: Duration = Duration::from_secs(4);
 /// The most that is kept for repairs, as a share of the bytes that are sent.
 const MAX_KEPT: Share = Share::from_millionths(50_000);
+/// A new budget is as if this many bytes had been sent before, so that the first seconds of a stream
+/// can be repaired, too; the budget holds at least as much.
+const HEAD_START: u64 = 1 << 20;
 /// The parts of the span.
 const PARTS: usize = 8;
 
 /// A token bucket over bytes: each byte of a first transmission adds a share of a byte.
 ///
-/// Unused bytes remain for a span of 4 s, so that a short outage of a path can be repaired at once.
-/// From any start on, the bytes spent never exceed the share of the bytes earned.
+/// Unused bytes remain for a span of 4 s, so that a short outage of a path can be repaired at once;
+/// those of 1 MiB remain in any case. The bytes spent never exceed the share of the bytes sent and
+/// of these.
 #[derive(Clone, Debug)]
 pub struct Budget {
     share: Share,
@@ -33,7 +37,7 @@ impl Budget {
     pub const fn new(share: Share) -> Self {
         Self {
             share,
-            tokens: 0,
+            tokens: HEAD_START * share.millionths() as u64,
             copy_tokens: 0,
             earned: [0; PARTS],
             part: 0,
@@ -93,7 +97,8 @@ impl Budget {
     }
 
     fn capacity(&self) -> u64 {
-        self.earned.iter().sum()
+        let earned = self.earned.iter().sum::<u64>();
+        earned.max(HEAD_START * u64::from(self.share.millionths()))
     }
 
     /// Forgets what was earned before the span.
@@ -125,25 +130,40 @@ mod tests {
 
     #[test]
     fn a_share_of_what_is_sent_can_be_spent_within_the_span() {
+        const START: u64 = HEAD_START / 10;
         let mut budget = Budget::new(Share::from_millionths(100_000));
-        assert!(!budget.spend(1), "nothing was sent");
+        assert_eq!(budget.unspent(), START);
+        assert!(budget.spend(100_000) && budget.spend(4_857) && !budget.spend(1));
         for n in 0..10 {
             budget.earn(at(n), 1000);
         }
         assert_eq!(budget.unspent(), 1000);
         assert!(!budget.spend(1001) && budget.spend(1000) && !budget.spend(1));
-        for n in 0..100 {
+        for n in 0..2000 {
             budget.earn(at(100 + n), 1000);
         }
-        assert!(budget.spend_on_copy(1000), "the capacity is 11 000 bytes");
-        assert!(!budget.spend_on_copy(9000));
-        // The capacity is what the last 4 s earned.
+        assert!(budget.spend_on_copy(99_000), "half of 201 000 bytes");
+        assert!(!budget.spend_on_copy(3_000), "less than half remains");
+        // The capacity is what the last 4 s earned, or the head start.
         budget.earn(at(9000), 1000);
-        assert_eq!(budget.unspent(), 100);
+        assert_eq!(budget.unspent(), 101_100);
+        for n in 0..3000 {
+            budget.earn(at(20_000 + n), 1000);
+        }
+        assert_eq!(budget.unspent(), 300_000);
+        budget.earn(at(90_000), 1000);
+        assert_eq!(budget.unspent(), START);
+    }
+
+    #[test]
+    fn a_budget_of_nothing_has_no_head_start() {
+        let mut budget = Budget::new(Share::default());
+        budget.earn(at(1), 1_000_000);
+        assert!(!budget.spend(1));
     }
 
     proptest! {
-        /// From any step on, no more is spent than a share of what was sent, and what was unspent.
+        /// No more is spent than a share of what was sent and of the head start.
         #[test]
         fn the_share_is_never_exceeded(
             share in 0..=1_000_000_u32,
@@ -161,7 +181,8 @@ mod tests {
                 } else if step == 2 && budget.spend_on_copy(len) {
                     copied += u64::from(len);
                 }
-                prop_assert!((spent + copied) * 1_000_000 <= sent * u64::from(share));
+                let allowed = (sent + HEAD_START) * u64::from(share);
+                prop_assert!((spent + copied) * 1_000_000 <= allowed);
                 let kept = (u64::from(share) / 4).min(50_000);
                 prop_assert!(copied * 1_000_000 <= sent * (u64::from(share) - kept));
             }
