@@ -6,15 +6,19 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Context;
+use polypath_batch::replica_seeds;
 use polypath_core::rng::Seed;
+use polypath_lab::media::{MediaCarrier, run_media as run_media_in_lab};
 use polypath_lab::{LabError, LabOptions, Progress};
+use polypath_scenario::{MediaScenario, Scenario};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag::register_conditional_shutdown;
 
 use crate::failure::{Failure, INTERRUPTED};
+use crate::media;
 use crate::outcome;
 use crate::progress;
-use crate::scenario;
+use crate::scenario::{self, LabExperiment};
 
 /// Arguments of `polypath lab`.
 #[derive(Debug, clap::Args)]
@@ -33,7 +37,40 @@ pub(crate) struct Args {
 
 /// Runs the scenario and prints the report.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
-    let scenario = args.scenario.read_transfers()?;
+    match args.scenario.read_for_lab()? {
+        LabExperiment::Transfers(scenario) => run_transfers(&scenario, args),
+        LabExperiment::Media(scenario) => run_media(&scenario, args),
+    }
+}
+
+fn run_media(scenario: &MediaScenario, args: &Args) -> Result<(), Failure> {
+    for (option, is_given) in [
+        ("--clip", args.clip.is_some()),
+        ("--keep", args.keep.is_some()),
+    ] {
+        if is_given {
+            return Err(Failure::input(format!(
+                "{option} is for files with transfers, and this one has a media stream: omit it"
+            )));
+        }
+    }
+    let out = args.scenario.out(&scenario.name, "lab")?;
+    polypath_lab::enter_user_namespace().map_err(|refusal| Failure::Machine(refusal.into()))?;
+    let finished = exit_on_signals_after_the_lab().context("installing signal handlers")?;
+    let mut bar = progress::Indicator::long(u64::from(scenario.media.runs));
+    let seeds = replica_seeds(scenario.seed, scenario.media.runs);
+    let policies = scenario.media.policies.iter().cloned();
+    let carriers: Vec<MediaCarrier> = policies.map(MediaCarrier::Policy).collect();
+    let runs = run_media_in_lab(scenario, &carriers, &seeds, |done| {
+        bar.advance("runs of all policies", done as u64);
+    });
+    finished.store(true, Ordering::Relaxed);
+    bar.finish();
+    let runs = runs.map_err(failure_of).inspect_err(|_| out.discard())?;
+    media::report_lab(scenario, &seeds, &runs, &out, args.scenario.format)
+}
+
+fn run_transfers(scenario: &Scenario, args: &Args) -> Result<(), Failure> {
     let out = args.scenario.out(&scenario.name, "lab")?;
     if let Some(clip) = &args.clip {
         check_transfer_file(clip).inspect_err(|_| out.discard())?;
@@ -56,7 +93,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let finished = exit_on_signals_after_the_lab().context("installing signal handlers")?;
     let mut bar = progress::Indicator::long(u64::from(scenario.transfer.count));
     let seed = Seed(scenario.seed);
-    let experiment = polypath_lab::run(&scenario, seed, &options, &mut |now| show(&mut bar, now));
+    let experiment = polypath_lab::run(scenario, seed, &options, &mut |now| show(&mut bar, now));
     finished.store(true, Ordering::Relaxed);
     bar.finish();
     let experiment = experiment.map_err(|error| {

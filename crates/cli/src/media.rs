@@ -1,8 +1,10 @@
-//! `polypath sim` of a media stream: every policy in every run, on several threads.
+//! `polypath sim` and `polypath lab` of a media stream: every policy in every run.
 
 use anyhow::Context;
 use polypath_batch::run_media_runs;
-use polypath_report::media::{FILES, MediaFigures, MediaRecord, json, render, write};
+use polypath_lab::media::MediaLabRuns;
+use polypath_report::Mode;
+use polypath_report::media::{CarrierName, FILES, MediaFigures, MediaRecord, json, render, write};
 use polypath_scenario::MediaScenario;
 
 use crate::failure::Failure;
@@ -12,7 +14,8 @@ use crate::scenario::{Format, OutputFolder};
 use crate::stale_outputs;
 use crate::watch::Interrupts;
 
-/// Runs the stream by all policies and prints the report; fails if no packet arrived.
+/// Runs the stream by all policies in virtual time, on several threads, and prints the report; fails
+/// if no packet arrived.
 pub(crate) fn run(
     scenario: &MediaScenario,
     jobs: Option<u16>,
@@ -29,19 +32,48 @@ pub(crate) fn run(
     bar.finish();
     let runs = runs.map_err(Failure::run)?;
     let record = MediaRecord {
+        mode: Mode::Sim,
         scenario,
         seeds: &runs.seeds,
-        policies: &runs.policies,
+        carriers: &carriers(scenario),
+        outcomes: &runs.policies,
+    };
+    report(record, out, format)
+}
+
+/// Prints the report of a stream in the lab; fails if no packet arrived, or a run was late.
+pub(crate) fn report_lab(
+    scenario: &MediaScenario,
+    seeds: &[u64],
+    runs: &MediaLabRuns,
+    out: &OutputFolder,
+    format: Format,
+) -> Result<(), Failure> {
+    let record = MediaRecord {
+        mode: Mode::Lab,
+        scenario,
+        seeds,
+        carriers: &carriers(scenario),
+        outcomes: &runs.outcomes,
     };
     report(record, out, format)?;
-    let mut outcomes = runs.policies.iter().flatten();
-    if outcomes.all(|outcome| outcome.delivered == 0) {
-        return Err(Failure::run("no packet arrived: check the paths"));
+    for (seed, conditions) in seeds.iter().zip(&runs.conditions) {
+        if !conditions.is_valid() {
+            return Err(Failure::run(format!(
+                "the run of seed {seed} shows nothing: the emulated links were late by {} at the 99th percentile, \
+                 and at most {} are allowed; end other programs, run as root, or lower `media.rate`",
+                conditions.lateness, conditions.bound
+            )));
+        }
     }
     Ok(())
 }
 
-/// Writes and prints the report; fails if it could not be written.
+fn carriers(scenario: &MediaScenario) -> Vec<CarrierName> {
+    scenario.media.policies.iter().map(Into::into).collect()
+}
+
+/// Writes and prints the report; fails if it could not be written, or no packet arrived.
 fn report(record: MediaRecord<'_>, out: &OutputFolder, format: Format) -> Result<(), Failure> {
     let figures = MediaFigures::of(record);
     let path = out.path();
@@ -59,5 +91,10 @@ fn report(record: MediaRecord<'_>, out: &OutputFolder, format: Format) -> Result
         }
     }
     print(&text)?;
-    written.map_err(Failure::from)
+    written?;
+    let mut outcomes = record.outcomes.iter().flatten();
+    if outcomes.all(|outcome| outcome.delivered == 0) {
+        return Err(Failure::run("no packet arrived: check the paths"));
+    }
+    Ok(())
 }

@@ -9,7 +9,7 @@ use clap::ValueEnum;
 use polypath_core::time::Duration;
 use polypath_document::{FileKind, Override, PUBLIC_MODE, WrongKind, create_draft, file, grid};
 use polypath_report::legend;
-use polypath_scenario::{Experiment, Scenario};
+use polypath_scenario::{Experiment, MediaScenario, Scenario};
 
 use crate::failure::Failure;
 use crate::number::whole;
@@ -33,6 +33,14 @@ pub(crate) struct Args {
     /// The output format; JSON is identical to report.json, or to sweep.json of a sweep.
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,
+}
+
+/// A file that the lab can run.
+pub(crate) enum LabExperiment {
+    /// Transfers over paths.
+    Transfers(Box<Scenario>),
+    /// A media stream over paths.
+    Media(Box<MediaScenario>),
 }
 
 /// A parsed and validated scenario file.
@@ -197,8 +205,8 @@ impl Args {
         Ok(content)
     }
 
-    /// Reads and validates a file with transfers over paths.
-    pub(crate) fn read_transfers(&self) -> Result<Scenario, Failure> {
+    /// Reads and validates a file with transfers or a media stream over paths.
+    pub(crate) fn read_for_lab(&self) -> Result<LabExperiment, Failure> {
         let read = self.read(None)?;
         if read.is_sweep() {
             let file = self.scenario.display();
@@ -207,18 +215,15 @@ impl Args {
                 "{file} has a sweep, but the lab runs a single experiment: {remedy}"
             )));
         }
-        let experiment = read.points.into_iter().next().map(|point| point.experiment);
-        let found = experiment
-            .as_ref()
-            .map_or(FileKind::Network, Experiment::kind);
-        if let Some(Experiment::Transfers(scenario)) = experiment {
-            return Ok(*scenario);
+        match read.points.into_iter().next().map(|point| point.experiment) {
+            Some(Experiment::Transfers(scenario)) => Ok(LabExperiment::Transfers(scenario)),
+            Some(Experiment::Media(scenario)) => Ok(LabExperiment::Media(scenario)),
+            Some(Experiment::Network(_)) | None => Err(Failure::input(WrongKind {
+                file: self.scenario.display().to_string(),
+                found: FileKind::Network,
+                wanted: vec![FileKind::Transfers, FileKind::Media],
+            })),
         }
-        Err(Failure::input(WrongKind {
-            file: self.scenario.display().to_string(),
-            found,
-            wanted: vec![FileKind::Transfers],
-        }))
     }
 
     /// Creates the folder for the report before the run, so that a long run does not fail at its

@@ -44,6 +44,14 @@ pub enum LabError {
         /// The cause.
         source: io::Error,
     },
+    /// A policy or another transport could not carry its stream.
+    #[error("{carrier}")]
+    Carrier {
+        /// Its name.
+        carrier: String,
+        /// The cause.
+        source: io::Error,
+    },
     /// A transfer could not be started.
     #[error("cannot transfer")]
     Transfer(#[source] io::Error),
@@ -73,6 +81,12 @@ impl LabError {
             io::ErrorKind::Interrupted => Self::Interrupted,
             _ => Self::Programs { scheme, source },
         }
+    }
+
+    /// The error of a carrier's programs or stream.
+    pub(crate) fn of_carrier(carrier: &str, source: io::Error) -> Self {
+        let carrier = carrier.to_owned();
+        Self::Carrier { carrier, source }
     }
 }
 

@@ -26,8 +26,6 @@
 mod candidate;
 mod error;
 mod measurement;
-mod mptcp;
-mod node_pair;
 mod parameters;
 mod schedule;
 mod table;
@@ -38,15 +36,17 @@ use polypath_live::clock::Clock;
 use polypath_scenario::Scenario;
 use serde::Serialize;
 
+use crate::LabError;
 use crate::emulation::{Emulation, EmulationResult};
 use crate::interrupt::Interrupt;
+use crate::mptcp;
 use crate::network::Network;
 use crate::preflight;
 use candidate::{Candidate, CandidateKind};
 pub use error::FailoverError;
 pub use measurement::{Distribution, Measurement, Sample};
 pub use parameters::{LATE, SELECTION_WINDOW};
-use parameters::{RATE, SETTLE_POLL, SETTLE_TIMEOUT};
+use parameters::{MPTCP_CONGESTION_CONTROL, RATE, SETTLE_POLL, SETTLE_TIMEOUT};
 use schedule::{Schedule, SilencePeriod};
 pub use table::render;
 
@@ -102,7 +102,7 @@ pub fn run(
     mut progress: impl FnMut(Progress),
 ) -> Result<Outcome, FailoverError> {
     preflight().map_err(crate::LabError::from)?;
-    mptcp::preflight()?;
+    mptcp::preflight(MPTCP_CONGESTION_CONTROL).map_err(LabError::from)?;
     let interrupt = Interrupt::watch()?;
     let clock = Clock::starting_now();
     let scenario = scenario(options.rtt)?;

@@ -15,7 +15,8 @@ use polypath_core::units::Rate;
 use polypath_link::Counters;
 use polypath_live::clock::Clock;
 use polypath_live::drive::Lateness;
-use polypath_scenario::Scenario;
+use polypath_live::stats::Volume;
+use polypath_scenario::{LoadedPaths, Path};
 use polypath_sim::world::{BackgroundBytes, LinkName, LinkReport};
 use polypath_sim::{PortInput, World, WorldOutput, network};
 
@@ -43,6 +44,8 @@ pub struct Snapshot {
     pub at: Time,
     /// Bytes that background traffic has delivered.
     pub background: BackgroundBytes,
+    /// The packets that entered at the ports of each side: the server's, then the client's.
+    pub sent: [Volume; 2],
     /// The links of the paths, one entry per direction.
     pub links: Vec<LinkTotals>,
 }
@@ -63,6 +66,8 @@ pub struct LinkTotals {
 pub struct BoundaryCounters {
     /// Packets that entered the network.
     pub entered: u64,
+    /// Those that the server's side sent, then those of the client's.
+    pub sent: [Volume; 2],
     /// Packets that left it.
     pub left: u64,
     /// Packets dropped on simulated links.
@@ -74,16 +79,19 @@ pub struct BoundaryCounters {
 }
 
 impl Network {
-    /// Creates the network of `scenario`, not started, and its endpoints.
+    /// Creates the network of the paths of a file, not started, and its endpoints.
     ///
-    /// Fails if the scenario does not describe a valid network, or the system refuses a namespace
-    /// or device.
-    pub fn open(scenario: &Scenario, seed: Seed) -> Result<(Self, Endpoints), LabError> {
-        let world = network::build(scenario, seed)?;
-        let paths = u8::try_from(scenario.paths.len()).unwrap_or(u8::MAX);
+    /// Fails if the paths make no valid network, or the system refuses a namespace or device.
+    pub fn open<'a>(
+        paths: impl Into<LoadedPaths<'a>>,
+        seed: Seed,
+    ) -> Result<(Self, Endpoints), LabError> {
+        let loaded = paths.into();
+        let world = network::build(loaded, seed)?;
+        let slack = slack(loaded.paths);
+        let paths = u8::try_from(loaded.paths.len()).unwrap_or(u8::MAX);
         let (endpoints, devices) = Endpoints::open(paths)?;
         let counters = BoundaryCounters::default();
-        let slack = slack(scenario);
         let network = Self {
             world,
             devices,
@@ -129,6 +137,7 @@ impl Network {
         Ok(Snapshot {
             at: now,
             background: self.world.background(),
+            sent: self.counters.sent,
             links: links
                 .map(|link| LinkTotals {
                     name: link.name.clone(),
@@ -202,6 +211,7 @@ impl Network {
             let payload = Bytes::copy_from_slice(&buffer[..len]);
             let port = *port;
             self.counters.entered += 1;
+            self.counters.sent[port.side as usize].add(len);
             if self.silence.covers(port.path) {
                 self.counters.silenced += 1;
                 continue;
@@ -247,11 +257,8 @@ fn emit(
 
 /// The time by which an inner event may be delayed without delaying a packet: half the minimum
 /// delay of an outer link; the other half covers the driver's own lateness.
-fn slack(scenario: &Scenario) -> Duration {
-    let outer = scenario
-        .paths
-        .iter()
-        .flat_map(|p| [p.links.first(), p.links.last()]);
+fn slack(paths: &[Path]) -> Duration {
+    let outer = paths.iter().flat_map(|p| [p.links.first(), p.links.last()]);
     let least = outer.flatten().map(|link| link.delay).min();
     least.unwrap_or_default().scale(1, 2).min(MAX_SLACK)
 }

@@ -4,11 +4,8 @@ use std::fs;
 use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::thread::sleep;
+use std::process::Command;
 
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
 use polypath_core::endpoint::ProbingConfig;
 use polypath_core::frame::PathId;
 use polypath_core::policy::PolicyConfig;
@@ -21,10 +18,7 @@ use crate::addressing::{
     NODE_PORT, OVERLAY_DEVICE, overlay_addresses, path_address, path_device, side_name,
 };
 use crate::namespace::Namespace;
-
-/// The number and interval of checks whether a terminated node has exited: 3 s in all.
-const ATTEMPTS: u32 = 150;
-const INTERVAL: std::time::Duration = std::time::Duration::from_millis(20);
+use crate::process::Process;
 
 /// The configuration that both nodes of a scheme share.
 #[derive(Clone, Copy, Debug)]
@@ -49,7 +43,7 @@ pub(crate) struct NodeFiles {
 /// A running node, killed on drop.
 #[derive(Debug)]
 pub(crate) struct NodeProcess {
-    child: Child,
+    process: Process,
     files: NodeFiles,
 }
 
@@ -116,59 +110,30 @@ impl NodeProcess {
         files: NodeFiles,
         origin_ns: u64,
     ) -> io::Result<Self> {
-        let log = fs::File::create(files.log())?;
         let mut command = Command::new(binary);
         command.arg("node").arg(files.configuration());
         command.arg("--events").arg(files.events());
         command.arg("--stats").arg(files.stats());
         command.arg("--origin-ns").arg(origin_ns.to_string());
-        command
-            .stdin(Stdio::null())
-            .stdout(log.try_clone()?)
-            .stderr(log);
-        let child = namespace.spawn(&mut command)?;
-        Ok(Self { child, files })
+        let name = format!("the {}'s node", side_name(files.side));
+        let process = Process::start(namespace, name, &mut command, files.log())?;
+        Ok(Self { process, files })
     }
 
-    /// Fails with the node's log if it has exited.
+    /// Fails with the end of the node's log if it has exited.
     pub(crate) fn check(&mut self) -> io::Result<()> {
-        match self.child.try_wait()? {
-            None => Ok(()),
-            Some(status) => Err(self.exited(&status.to_string())),
-        }
+        self.process.check()
     }
 
     /// Sends SIGTERM to the node; fails if it has already exited.
     pub(crate) fn terminate(&mut self) -> io::Result<()> {
-        self.check()?;
-        let pid = i32::try_from(self.child.id()).map_err(io::Error::other)?;
-        Ok(kill(Pid::from_raw(pid), Signal::SIGTERM)?)
+        self.process.terminate()
     }
 
     /// Waits for the exit of the terminated node and returns its files, which are then complete.
-    pub(crate) fn finish(mut self) -> io::Result<NodeFiles> {
-        for _ in 0..ATTEMPTS {
-            match self.child.try_wait()? {
-                Some(status) if status.success() => return Ok(self.files.clone()),
-                Some(status) => return Err(self.exited(&status.to_string())),
-                None => sleep(INTERVAL),
-            }
-        }
-        Err(self.exited("it does not exit"))
-    }
-
-    fn exited(&self, cause: &str) -> io::Error {
-        let log = fs::read_to_string(self.files.log()).unwrap_or_default();
-        let side = side_name(self.files.side);
-        io::Error::other(format!("the {side}'s node: {cause}: {}", log.trim()))
-    }
-}
-
-impl Drop for NodeProcess {
-    fn drop(&mut self) {
-        // Fails only if the process is gone.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+    pub(crate) fn finish(self) -> io::Result<NodeFiles> {
+        self.process.finish()?;
+        Ok(self.files)
     }
 }
 

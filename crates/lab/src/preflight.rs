@@ -37,6 +37,14 @@ pub enum PreflightError {
          (chmod 0666 {TUN}, once, as root); in a container it must be passed in (docker run --device {TUN})"
     )]
     Tun(io::Error),
+    /// The kernel's Multipath TCP cannot be used; the text names the remedy.
+    #[error("{0}")]
+    Mptcp(String),
+    /// SRT's program for live streams is not installed; Debian's package has no bonding.
+    #[error(
+        "`srt-test-live` with bonding was not found in PATH: scripts/srt.sh builds it and prints its path"
+    )]
+    Srt,
 }
 
 /// The capabilities of this machine that a lab can do without.
@@ -52,11 +60,7 @@ pub struct LabCapabilities {
 /// It tries a namespace and the TUN driver, and looks for `ip`, `ss`, the HTTP server and the HTTP
 /// client.
 pub fn preflight() -> Result<LabCapabilities, PreflightError> {
-    let missing = program::ALL.into_iter().filter(|p| p.find().is_none());
-    let missing: Vec<Program> = missing.collect();
-    if !missing.is_empty() {
-        return Err(PreflightError::missing_programs(&missing));
-    }
+    require(&program::ALL)?;
     let namespace = Namespace::new().map_err(PreflightError::Namespace)?;
     namespace
         .run(|| OpenOptions::new().read(true).write(true).open(TUN))
@@ -67,17 +71,25 @@ pub fn preflight() -> Result<LabCapabilities, PreflightError> {
     })
 }
 
+/// Fails with all of these programs that are not installed.
+pub(crate) fn require(programs: &[Program]) -> Result<(), PreflightError> {
+    let missing = programs.iter().filter(|program| program.find().is_none());
+    let missing: Vec<Program> = missing.copied().collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    Err(PreflightError::missing_programs(&missing))
+}
+
 /// Whether tests of the lab can run here; they also need `ping`.
 ///
 /// Writes the missing prerequisite to standard error directly, since the test harness captures the
 /// output of a passing test.
 #[must_use]
 pub fn can_test() -> bool {
-    let ping = match program::PING.find() {
-        Some(_) => Ok(()),
-        None => Err(PreflightError::missing_programs(&[program::PING])),
-    };
-    let missing = ping.and_then(|()| preflight().map(|_| ())).err();
+    let missing = require(&[program::PING])
+        .and_then(|()| preflight().map(|_| ()))
+        .err();
     if let Some(missing) = &missing {
         // A failed write to standard error has no one to report it to.
         let _ = writeln!(io::stderr(), "skipped: {missing}");

@@ -19,6 +19,12 @@ pub(crate) const HTTP_SERVER: Program = Program::new("lighttpd", "lighttpd");
 /// The HTTP client.
 pub(crate) const HTTP_CLIENT: Program = Program::new("curl", "curl");
 
+/// SRT's program for live streams, of which no Debian package has one with bonding.
+pub(crate) const SRT: Program = Program::new("srt-test-live", "");
+/// The programs of librist.
+pub(crate) const RIST_SENDER: Program = Program::new("ristsender", "rist-tools");
+pub(crate) const RIST_RECEIVER: Program = Program::new("ristreceiver", "rist-tools");
+
 /// iputils' `ping`, which tests use.
 pub(crate) const PING: Program = Program::new("ping", "iputils-ping");
 

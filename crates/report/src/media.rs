@@ -8,6 +8,7 @@ mod csv;
 mod figures;
 mod json;
 mod page;
+mod prediction;
 mod table;
 
 use std::io;
@@ -18,19 +19,43 @@ use polypath_sim::MediaOutcome;
 
 pub use figures::{MediaFigures, PolicyFigures, WireFigures};
 pub use json::{VERSION, render as json};
+pub use prediction::{Prediction, predictions, render_predictions};
 pub use table::render;
 
+use crate::record::Mode;
 use crate::write::replace_file;
 
 /// A media stream and its results.
 #[derive(Clone, Copy, Debug)]
 pub struct MediaRecord<'a> {
+    /// Simulated or in the lab.
+    pub mode: Mode,
     /// The scenario that was run.
     pub scenario: &'a MediaScenario,
     /// The seed of each run.
     pub seeds: &'a [u64],
-    /// The outcomes of each policy, in the order of the scenario, in the order of the seeds.
-    pub policies: &'a [Vec<MediaOutcome>],
+    /// The policies, and in the lab other programs, that carried the stream.
+    pub carriers: &'a [CarrierName],
+    /// The outcomes of each of these, in the order of the seeds.
+    pub outcomes: &'a [Vec<MediaOutcome>],
+}
+
+/// The name of what carried a stream.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CarrierName {
+    /// Unique in the report.
+    pub name: String,
+    /// The kind of the policy, or the program.
+    pub kind: String,
+}
+
+impl From<&MediaPolicy> for CarrierName {
+    fn from(policy: &MediaPolicy) -> Self {
+        Self {
+            name: policy.name().to_owned(),
+            kind: policy.config().name().to_owned(),
+        }
+    }
 }
 
 /// The names of the files of a report.
@@ -63,11 +88,10 @@ pub fn write(dir: &Path, record: MediaRecord<'_>, figures: &MediaFigures) -> io:
     Ok(())
 }
 
-/// Each policy's name with its outcomes.
+/// The name of each carrier with its outcomes.
 fn named(record: MediaRecord<'_>) -> impl Iterator<Item = (&str, &[MediaOutcome])> {
-    let names = record.scenario.media.policies.iter();
-    let outcomes = record.policies.iter().map(Vec::as_slice);
-    names.map(MediaPolicy::name).zip(outcomes)
+    let names = record.carriers.iter().map(|carrier| carrier.name.as_str());
+    names.zip(record.outcomes.iter().map(Vec::as_slice))
 }
 
 #[cfg(test)]

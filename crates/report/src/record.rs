@@ -279,12 +279,20 @@ impl fmt::Display for Content {
     }
 }
 
+impl Mode {
+    /// The name in reports and on the command line.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Sim => "sim",
+            Self::Lab => "lab",
+        }
+    }
+}
+
 impl fmt::Display for Mode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Mode::Sim => "sim",
-            Mode::Lab => "lab",
-        })
+        f.pad(self.name())
     }
 }
 

@@ -119,31 +119,12 @@ impl Recorder {
         }
     }
 
-    /// Records the events that a node wrote as lines of JSON, preceded by the stream's version
-    /// (`{"version":1}`); empty lines are skipped.
+    /// Records the events that a node wrote ([`read_events`]).
     ///
     /// # Errors
     /// The first line that cannot be read; the lines before it are recorded.
     pub fn record_lines(&mut self, end: Side, lines: impl BufRead) -> Result<(), ReadEventsError> {
-        for (index, text) in lines.lines().enumerate() {
-            let line = index + 1;
-            let text = text.map_err(|source| ReadEventsError::Io { line, source })?;
-            if text.trim().is_empty() {
-                continue;
-            }
-            if line == 1
-                && let Ok(StreamHeader { version }) = serde_json::from_str(&text)
-            {
-                if version == VERSION {
-                    continue;
-                }
-                return Err(ReadEventsError::Version { line, version });
-            }
-            let stamped = serde_json::from_str(&text)
-                .map_err(|source| ReadEventsError::NotAnEvent { line, source })?;
-            self.record(end, &stamped);
-        }
-        Ok(())
+        read_events(lines, |stamped| self.record(end, stamped))
     }
 
     /// The record of all events so far.
@@ -192,6 +173,36 @@ impl Recorder {
             Side::Client => &mut path.backward,
         })
     }
+}
+
+/// Reads the events that a node wrote as lines of JSON, preceded by the stream's version
+/// (`{"version":1}`); empty lines are skipped.
+///
+/// # Errors
+/// The first line that cannot be read, after the events of the lines before it.
+pub fn read_events(
+    lines: impl BufRead,
+    mut on_event: impl FnMut(&Stamped),
+) -> Result<(), ReadEventsError> {
+    for (index, text) in lines.lines().enumerate() {
+        let line = index + 1;
+        let text = text.map_err(|source| ReadEventsError::Io { line, source })?;
+        if text.trim().is_empty() {
+            continue;
+        }
+        if line == 1
+            && let Ok(StreamHeader { version }) = serde_json::from_str(&text)
+        {
+            if version == VERSION {
+                continue;
+            }
+            return Err(ReadEventsError::Version { line, version });
+        }
+        let stamped = serde_json::from_str(&text)
+            .map_err(|source| ReadEventsError::NotAnEvent { line, source })?;
+        on_event(&stamped);
+    }
+    Ok(())
 }
 
 /// Delays in microseconds up to an hour, to three digits.

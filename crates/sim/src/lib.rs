@@ -66,7 +66,9 @@ pub use concurrent_downloads::{
 };
 pub use error::RunError;
 pub use flow::{BackgroundBytes, Delays, FlowCounters, SpanFiles};
-pub use media::{DelayQuantiles, MediaOutcome, WireCount, WireUse, run_media};
+pub use media::{
+    DelayQuantiles, Delivery, MediaOutcome, WireCount, WireKind, WireUse, media_start, run_media,
+};
 pub use observer::{Observer, SimEvent};
 pub use percentiles::DelayPercentiles;
 pub use run::{

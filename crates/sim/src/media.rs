@@ -20,7 +20,7 @@ use crate::host_pairs::{HostPairs, Listener};
 use crate::network::build;
 use crate::observer::SimEvent;
 use hosts::{Schedule, Sink, Source};
-pub use outcome::{DelayQuantiles, MediaOutcome, WireCount, WireUse};
+pub use outcome::{DelayQuantiles, Delivery, MediaOutcome, WireCount, WireKind, WireUse};
 
 /// The time after the longest deadline for which later deliveries count, as late packets with their
 /// delays.
@@ -42,7 +42,7 @@ pub fn run_media(
     seed: Seed,
 ) -> Result<MediaOutcome, RunError> {
     let media = &scenario.media;
-    let start = begin(scenario, seed);
+    let start = media_start(scenario, seed);
     let schedule = Schedule::new(media, start);
     let endpoint = EndpointConfig {
         seed: seed.child("overlay"),
@@ -70,8 +70,9 @@ pub fn run_media(
     Ok(MediaOutcome::new(media, start, deliveries, listener.wire))
 }
 
-/// The time of the first packet.
-fn begin(scenario: &MediaScenario, seed: Seed) -> Time {
+/// The time of the first packet of the run with this seed.
+#[must_use]
+pub fn media_start(scenario: &MediaScenario, seed: Seed) -> Time {
     let spread = scenario.media.start_spread.as_secs_f64();
     let late = seed.stream("media/start").uniform() * spread;
     Time::ZERO + scenario.media.warm_up + Duration::from_secs_f64(late)
@@ -92,7 +93,7 @@ impl Listener<Sink> for WireListener {
         } = event
             && (self.start..=self.end).contains(&now)
         {
-            self.wire.add(*side, *kind, *len);
+            self.wire.add(*side, WireKind::Frame(*kind), *len);
         }
     }
 

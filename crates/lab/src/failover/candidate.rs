@@ -5,21 +5,24 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
+use polypath_core::endpoint::ProbingConfig;
 use polypath_core::frame::PathId;
 use polypath_core::policy::PolicyConfig;
 use polypath_core::repair::RepairConfig;
 use polypath_core::time::{Duration, Time};
 use polypath_live::clock::Clock;
+use polypath_live::config::LivenessSetting;
 use polypath_live::priority;
 use polypath_live::stats::Stats;
 use polypath_sim::Side;
 
-use super::mptcp::Mptcp;
-use super::node_pair::NodePair;
-use super::parameters::PRIORITY;
+use super::parameters::{LINKS, MPTCP_CONGESTION_CONTROL, PATHS, PRIORITY, READ_TIMEOUT};
 use crate::endpoints::Endpoints;
 use crate::flow::{self, Arrival, LEN};
+use crate::mptcp::{Mptcp, MptcpConfig};
 use crate::network::Snapshot;
+use crate::node_pair::{NodePair, NodePairConfig, open_sockets};
+use crate::node_process::OverlayConfig;
 use crate::silence::Silence;
 
 /// The time after the last message during which the receiver still waits.
@@ -111,16 +114,19 @@ impl Candidate {
     ) -> io::Result<Self> {
         let (carrier, flow) = match kind {
             CandidateKind::SinglePath | CandidateKind::InTime => {
-                let policy = kind.policy(rtt);
-                let (nodes, sockets) = NodePair::start(&endpoints, policy)?;
-                let [sender, receiver] = sockets;
+                let nodes = start_nodes(&endpoints, kind.policy(rtt))?;
+                let [sender, receiver] = open_sockets(&endpoints, READ_TIMEOUT)?;
                 let write = move |message: &[u8; LEN]| sender.send(message).map(drop);
                 let read = move |buffer: &mut [u8]| receiver.recv(buffer);
                 (Carrier::Nodes(nodes), Flow::start(clock, write, read))
             }
             CandidateKind::Mptcp | CandidateKind::QuickMptcp => {
-                let quick = kind == CandidateKind::QuickMptcp;
-                let (mptcp, [mut sender, mut receiver]) = Mptcp::start(&endpoints, quick)?;
+                let config = MptcpConfig {
+                    paths: PATHS,
+                    congestion_control: MPTCP_CONGESTION_CONTROL,
+                    quick: kind == CandidateKind::QuickMptcp,
+                };
+                let (mptcp, [mut sender, mut receiver]) = Mptcp::start(&endpoints, config)?;
                 let write = move |message: &[u8; LEN]| io::Write::write_all(&mut sender, message);
                 let read = move |buffer: &mut [u8]| io::Read::read(&mut receiver, buffer);
                 (Carrier::Mptcp(mptcp), Flow::start(clock, write, read))
@@ -144,8 +150,8 @@ impl Candidate {
     pub(super) fn unsettled(&mut self) -> io::Result<Option<String>> {
         self.flow.check()?;
         match &self.carrier {
-            Carrier::Nodes(nodes) => nodes.unsettled(),
-            Carrier::Mptcp(_) => Mptcp::unsettled(&self.endpoints),
+            Carrier::Nodes(nodes) => nodes.unsettled(LINKS),
+            Carrier::Mptcp(mptcp) => mptcp.unsettled(&self.endpoints),
         }
     }
 
@@ -176,7 +182,7 @@ impl Candidate {
     pub(super) fn finish(self) -> io::Result<CandidateResult> {
         let flow = self.flow.finish()?;
         let nodes = match self.carrier {
-            Carrier::Nodes(nodes) => Some(nodes.finish()?),
+            Carrier::Nodes(nodes) => Some(nodes.finish()?.stats),
             Carrier::Mptcp(mptcp) => {
                 mptcp.finish();
                 None
@@ -189,6 +195,22 @@ impl Candidate {
             nodes,
         })
     }
+}
+
+fn start_nodes(endpoints: &Endpoints, policy: PolicyConfig) -> io::Result<NodePair> {
+    let overlay = OverlayConfig {
+        paths: &["one", "two"].map(String::from),
+        policy,
+        probing: ProbingConfig::default(),
+        liveness: LivenessSetting::default(),
+    };
+    let config = NodePairConfig {
+        overlay,
+        with_events: false,
+        origin_ns: None,
+        priority: PRIORITY,
+    };
+    NodePair::start(endpoints, &config)
 }
 
 /// The bytes that entered the link of `path` towards one side.

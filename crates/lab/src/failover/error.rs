@@ -10,9 +10,6 @@ pub enum FailoverError {
     /// An error of the lab.
     #[error(transparent)]
     Lab(#[from] LabError),
-    /// MPTCP is not available.
-    #[error("{0}")]
-    Mptcp(String),
     /// No link can have this round-trip time.
     #[error("round-trip time: {0}")]
     Rtt(String),
@@ -36,7 +33,7 @@ impl FailoverError {
     /// Whether this machine lacks a prerequisite.
     #[must_use]
     pub fn is_missing_prerequisite(&self) -> bool {
-        matches!(self, Self::Mptcp(_) | Self::Lab(LabError::Preflight(_)))
+        matches!(self, Self::Lab(LabError::Preflight(_)))
     }
 }
 

@@ -222,6 +222,7 @@ mod tests {
         let totals = Snapshot {
             at: at(2000),
             background: polypath_sim::world::BackgroundBytes::default(),
+            sent: Default::default(),
             links: Vec::new(),
         };
         finished.measure(&[span(405, 800), span(1205, 1600)], &totals)

@@ -5,7 +5,11 @@ use std::time::Duration as StdDuration;
 use polypath_core::time::Duration;
 
 /// The number of links between the endpoints of a candidate.
-pub(super) const LINKS: usize = 2;
+pub(super) const LINKS: usize = PATHS as usize;
+/// The same, in the type of a path's number.
+pub(super) const PATHS: u8 = 2;
+/// The congestion control of MPTCP.
+pub(super) const MPTCP_CONGESTION_CONTROL: &str = "cubic";
 /// The rate of each link.
 pub(super) const RATE: &str = "100 Mbit/s";
 /// The observation time before a silence in which the link with most of the flow is found: 25

@@ -5,6 +5,7 @@ use polypath_sim::Side;
 
 use super::*;
 use crate::can_test;
+use polypath_scenario::Scenario;
 
 /// A network with one path of two links of 5 ms each; none, with the reason, if no lab can run.
 pub(crate) fn open() -> Option<(Network, Endpoints)> {

@@ -2,9 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use polypath_core::frame::FrameKind;
 use polypath_core::time::Duration;
-use polypath_sim::{DelayQuantiles, MediaOutcome, Side, WireCount};
+use polypath_sim::{DelayQuantiles, MediaOutcome, Side, WireCount, WireKind};
 
 use super::{MediaRecord, named};
 use crate::difference::Difference;
@@ -37,17 +36,17 @@ pub struct PolicyFigures {
     pub reordered: Option<Estimate>,
     /// Bytes on the wire in both directions over bytes of payload.
     pub wire_ratio: Option<Estimate>,
-    /// The parts of it, by the side that sent the frames and their kind.
+    /// The parts of it, by the side that sent the packets and their kind.
     pub wire: Vec<WireFigures>,
 }
 
-/// The frames of one kind that one side sent in all runs.
+/// The packets of one kind that one side sent in all runs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WireFigures {
     /// The side that sent them.
     pub sender: Side,
     /// Their kind.
-    pub kind: FrameKind,
+    pub kind: WireKind,
     /// Their number and bytes in all runs.
     pub total: WireCount,
     /// Their bytes over bytes of payload.
@@ -58,7 +57,7 @@ impl MediaFigures {
     /// The figures of a record.
     #[must_use]
     pub fn of(record: MediaRecord<'_>) -> Self {
-        let first = record.policies.first().map_or(&[][..], Vec::as_slice);
+        let first = record.outcomes.first().map_or(&[][..], Vec::as_slice);
         let policies = named(record).zip(0..);
         let figures = |((name, outcomes), position): ((&str, &[MediaOutcome]), usize)| {
             let deadlines = record.scenario.media.deadlines.len();
@@ -68,7 +67,8 @@ impl MediaFigures {
                     .map(|n| estimate(outcomes, |of| late(of, n)))
                     .collect(),
                 late_differences: (0..compared)
-                    .map(|n| difference(outcomes, first, n))
+                    .map(|n| difference_of(outcomes, first, |of| late(of, n)))
+                    .map(|mean| mean.map(Difference::exact))
                     .collect(),
                 ..PolicyFigures::of(name, outcomes)
             }
@@ -104,14 +104,14 @@ impl PolicyFigures {
     }
 }
 
-/// The frames of every kind that occurs, those of the server first.
+/// The packets of every kind that occurs, those of the server first.
 fn wire(outcomes: &[MediaOutcome]) -> Vec<WireFigures> {
     let sides = [Side::Server, Side::Client].into_iter();
     let of_side = |sender: Side| {
         let kinds = outcomes
             .iter()
             .flat_map(move |of| of.wire.of(sender).keys());
-        let kinds: BTreeSet<FrameKind> = kinds.copied().collect();
+        let kinds: BTreeSet<WireKind> = kinds.copied().collect();
         kinds.into_iter().map(move |kind| {
             let count =
                 |of: &MediaOutcome| of.wire.of(sender).get(&kind).copied().unwrap_or_default();
@@ -135,7 +135,7 @@ fn wire(outcomes: &[MediaOutcome]) -> Vec<WireFigures> {
 }
 
 /// The mean over the runs that have a value.
-fn estimate(
+pub(super) fn estimate(
     outcomes: &[MediaOutcome],
     value: impl Fn(&MediaOutcome) -> Option<f64>,
 ) -> Option<Estimate> {
@@ -143,19 +143,24 @@ fn estimate(
     Estimate::of(&values)
 }
 
+/// The mean of a value minus that of the other outcome of the same run, over the runs in which both
+/// have it.
+pub(super) fn difference_of(
+    outcomes: &[MediaOutcome],
+    others: &[MediaOutcome],
+    value: impl Fn(&MediaOutcome) -> Option<f64>,
+) -> Option<Estimate> {
+    let pairs = outcomes.iter().zip(others);
+    let differences = pairs.filter_map(|(of, other)| Some(value(of)? - value(other)?));
+    let values: Vec<f64> = differences.collect();
+    Estimate::of(&values)
+}
+
 /// The share of packets that were not delivered within the deadline at position `n`.
-fn late(outcome: &MediaOutcome, n: usize) -> Option<f64> {
+pub(super) fn late(outcome: &MediaOutcome, n: usize) -> Option<f64> {
     share(*outcome.late.get(n)?, outcome.sent)
 }
 
-/// The share of late packets at a deadline minus the one of `first`, paired by run.
-fn difference(outcomes: &[MediaOutcome], first: &[MediaOutcome], n: usize) -> Option<Difference> {
-    let pairs = outcomes.iter().zip(first);
-    let differences = pairs.filter_map(|(of, baseline)| Some(late(of, n)? - late(baseline, n)?));
-    let values: Vec<f64> = differences.collect();
-    Estimate::of(&values).map(Difference::exact)
-}
-
-fn share(part: u64, whole: u64) -> Option<f64> {
+pub(super) fn share(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| part as f64 / whole as f64)
 }

@@ -45,7 +45,7 @@ struct Stream {
 #[derive(Serialize)]
 struct Policy<'a> {
     name: &'a str,
-    kind: &'static str,
+    kind: &'a str,
     late: Vec<Late>,
     lost: Spread,
     delay_s: Delays,
@@ -99,12 +99,12 @@ struct Run {
 pub fn render(record: MediaRecord<'_>, figures: &MediaFigures) -> serde_json::Result<String> {
     let scenario = record.scenario;
     let media = &scenario.media;
-    let policies = named(record).zip(&figures.policies).zip(&media.policies);
+    let policies = named(record).zip(&figures.policies).zip(record.carriers);
     let report = Report {
         version: VERSION,
         name: &scenario.name,
         title: &scenario.title,
-        mode: "sim",
+        mode: record.mode.name(),
         seeds: record.seeds,
         stream: Stream {
             rate_bits_s: media.rate.0,
@@ -115,9 +115,9 @@ pub fn render(record: MediaRecord<'_>, figures: &MediaFigures) -> serde_json::Re
         },
         deadlines_s: media.deadlines.iter().copied().map(seconds).collect(),
         policies: policies
-            .map(|(((_, outcomes), figures), policy)| Policy {
+            .map(|(((_, outcomes), figures), carrier)| Policy {
                 runs: runs(record.seeds, outcomes),
-                ..of_policy(figures, policy.config().name(), &media.deadlines)
+                ..of_policy(figures, &carrier.kind, &media.deadlines)
             })
             .collect(),
         conclusion: conclusion(record, figures),
@@ -132,11 +132,7 @@ pub fn render(record: MediaRecord<'_>, figures: &MediaFigures) -> serde_json::Re
 }
 
 /// The figures of a policy, without its runs.
-fn of_policy<'a>(
-    figures: &'a PolicyFigures,
-    kind: &'static str,
-    deadlines: &[Duration],
-) -> Policy<'a> {
+fn of_policy<'a>(figures: &'a PolicyFigures, kind: &'a str, deadlines: &[Duration]) -> Policy<'a> {
     let [p50, p99, p999] = figures.delay.map(spread);
     let late = |(n, deadline): (usize, &Duration)| {
         let difference = figures.late_differences.get(n).copied().flatten();

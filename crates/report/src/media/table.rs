@@ -2,9 +2,8 @@
 
 use std::fmt::Write as _;
 
-use polypath_core::frame::FrameKind;
 use polypath_core::time::Duration;
-use polypath_sim::Side;
+use polypath_sim::{Side, WireKind};
 
 use super::MediaRecord;
 use super::conclusion::conclusion;
@@ -65,8 +64,9 @@ pub(super) fn basis(record: MediaRecord<'_>) -> String {
         1 => format!("one run of each policy, seed {seed}"),
         runs => format!("n = {runs} runs of each policy from seed {seed}"),
     };
+    let mode = record.mode.name();
     let (rate, packet, duration) = (media.rate, media.packet, media.duration);
-    format!("sim, {runs}:\n{rate} in packets of {packet} for {duration}")
+    format!("{mode}, {runs}:\n{rate} in packets of {packet} for {duration}")
 }
 
 /// Whether a difference in a table has the mark of no difference.
@@ -201,8 +201,11 @@ pub(super) const fn direction(sender: Side) -> &'static str {
     }
 }
 
-/// The name of a kind of frame, as event streams have it.
-pub(super) fn kind_name(kind: FrameKind) -> String {
+/// The name of a kind of packets: that of frames as event streams have it.
+pub(super) fn kind_name(kind: WireKind) -> String {
+    let WireKind::Frame(kind) = kind else {
+        return "other".to_owned();
+    };
     let value = serde_json::to_value(kind).unwrap_or_default();
     value.as_str().unwrap_or_default().to_owned()
 }

@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use polypath_core::frame::FrameKind;
 use polypath_core::time::Duration;
-use polypath_sim::{DelayQuantiles, WireCount, WireUse};
+use polypath_sim::{DelayQuantiles, WireCount, WireKind, WireUse};
 
 use super::*;
 use crate::fixture::HOSTILE;
@@ -42,14 +42,14 @@ fn outcome(late: [u64; 3], copies: u64) -> MediaOutcome {
         reordered: 2,
         payload: 1_316_000,
         wire: WireUse {
-            forward: [(FrameKind::Data, data)].into(),
-            backward: [(FrameKind::HeartbeatReply, replies)].into(),
+            forward: [(WireKind::Frame(FrameKind::Data), data)].into(),
+            backward: [(WireKind::Frame(FrameKind::HeartbeatReply), replies)].into(),
         },
     }
 }
 
 /// Three runs of single-path and duplicate-all.
-fn outcomes() -> Vec<Vec<MediaOutcome>> {
+pub(super) fn outcomes() -> Vec<Vec<MediaOutcome>> {
     vec![
         [[40, 20, 10], [44, 22, 12], [48, 24, 14]]
             .map(|late| outcome(late, 1))
@@ -60,12 +60,18 @@ fn outcomes() -> Vec<Vec<MediaOutcome>> {
     ]
 }
 
-fn with_record<T>(title: &str, read: impl FnOnce(MediaRecord<'_>, &MediaFigures) -> T) -> T {
-    let (scenario, policies) = (scenario(title), outcomes());
+pub(super) fn with_record<T>(
+    title: &str,
+    read: impl FnOnce(MediaRecord<'_>, &MediaFigures) -> T,
+) -> T {
+    let (scenario, outcomes) = (scenario(title), outcomes());
+    let carriers: Vec<_> = scenario.media.policies.iter().map(Into::into).collect();
     let record = MediaRecord {
+        mode: Mode::Sim,
         scenario: &scenario,
         seeds: &[1, 2, 3],
-        policies: &policies,
+        carriers: &carriers,
+        outcomes: &outcomes,
     };
     read(record, &MediaFigures::of(record))
 }
@@ -188,11 +194,14 @@ fn a_stream_that_never_arrives_still_makes_a_report() {
         },
         ..outcome([1000; 3], 1)
     };
-    let policies = vec![vec![nothing.clone()], vec![nothing]];
+    let outcomes = vec![vec![nothing.clone()], vec![nothing]];
+    let carriers: Vec<_> = scenario.media.policies.iter().map(Into::into).collect();
     let record = MediaRecord {
+        mode: Mode::Sim,
         scenario: &scenario,
         seeds: &[1],
-        policies: &policies,
+        carriers: &carriers,
+        outcomes: &outcomes,
     };
     let figures = MediaFigures::of(record);
     assert!(render(record, &figures).contains("No packet arrived"));

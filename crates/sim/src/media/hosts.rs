@@ -3,9 +3,10 @@
 use polypath_core::frame::Payload;
 use polypath_core::machine::{Deadline, Machine};
 use polypath_core::packet::{IpVersion, Kind, PacketMeta};
-use polypath_core::time::{Duration, Time};
+use polypath_core::time::Time;
 use polypath_scenario::Media;
 
+use super::outcome::Delivery;
 use crate::host::Application;
 
 /// The protocol number of UDP.
@@ -126,17 +127,6 @@ pub(crate) struct Sink {
     schedule: Schedule,
     /// All deliveries, in order.
     deliveries: Vec<Delivery>,
-}
-
-/// The delivery of a packet to the application.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Delivery {
-    /// The number of the packet.
-    pub(crate) number: u64,
-    /// The time.
-    pub(crate) at: Time,
-    /// The time since the packet was sent.
-    pub(crate) delay: Duration,
 }
 
 impl Sink {

@@ -6,7 +6,6 @@ use polypath_core::frame::FrameKind;
 use polypath_core::time::{Duration, Time};
 use polypath_scenario::Media;
 
-use super::hosts::Delivery;
 use crate::world::Side;
 
 /// The outcome of a media stream under one policy in one run.
@@ -28,7 +27,7 @@ pub struct MediaOutcome {
     pub reordered: u64,
     /// The payload of all sent packets, in bytes.
     pub payload: u64,
-    /// The frames that both endpoints sent.
+    /// The packets that both endpoints sent.
     pub wire: WireUse,
 }
 
@@ -43,7 +42,27 @@ pub struct DelayQuantiles {
     pub p999: Duration,
 }
 
-/// Frames of one kind.
+/// A kind of packets on the wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum WireKind {
+    /// A frame of the overlay.
+    Frame(FrameKind),
+    /// Packets without frames: handshakes, and those of other protocols.
+    Other,
+}
+
+/// The delivery of a packet to the application.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Delivery {
+    /// The number of the packet, from 0.
+    pub number: u64,
+    /// The time.
+    pub at: Time,
+    /// The time since the packet was sent.
+    pub delay: Duration,
+}
+
+/// Packets of one kind on the wire.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WireCount {
     /// Their number.
@@ -52,37 +71,49 @@ pub struct WireCount {
     pub bytes: u64,
 }
 
-/// The frames that each side sent, by their kind.
+/// The packets that each side sent, by their kind.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WireUse {
     /// Those of the server, towards the client.
-    pub forward: BTreeMap<FrameKind, WireCount>,
+    pub forward: BTreeMap<WireKind, WireCount>,
     /// Those of the client, towards the server.
-    pub backward: BTreeMap<FrameKind, WireCount>,
+    pub backward: BTreeMap<WireKind, WireCount>,
 }
 
 impl WireUse {
-    /// The frames that a side sent.
+    /// The packets that a side sent.
     #[must_use]
-    pub const fn of(&self, sender: Side) -> &BTreeMap<FrameKind, WireCount> {
+    pub const fn of(&self, sender: Side) -> &BTreeMap<WireKind, WireCount> {
         match sender {
             Side::Server => &self.forward,
             Side::Client => &self.backward,
         }
     }
 
-    /// Counts a frame of `len` bytes that `sender` sent.
-    pub(super) fn add(&mut self, sender: Side, kind: FrameKind, len: u32) {
+    /// Counts a packet of `len` bytes that `sender` sent.
+    pub fn add(&mut self, sender: Side, kind: WireKind, len: u32) {
+        let packet = WireCount {
+            frames: 1,
+            bytes: len.into(),
+        };
+        self.add_all(sender, kind, packet);
+    }
+
+    /// Counts packets of one kind that `sender` sent.
+    pub fn add_all(&mut self, sender: Side, kind: WireKind, packets: WireCount) {
+        if packets.frames == 0 {
+            return;
+        }
         let kinds = match sender {
             Side::Server => &mut self.forward,
             Side::Client => &mut self.backward,
         };
         let count = kinds.entry(kind).or_default();
-        count.frames += 1;
-        count.bytes += u64::from(len);
+        count.frames += packets.frames;
+        count.bytes += packets.bytes;
     }
 
-    /// The bytes of all frames of both sides.
+    /// The bytes of all packets of both sides.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         let all = self.forward.values().chain(self.backward.values());
@@ -91,8 +122,10 @@ impl WireUse {
 }
 
 impl MediaOutcome {
-    /// The outcome of a stream that began at `start`, from its deliveries in order.
-    pub(super) fn new(media: &Media, start: Time, deliveries: &[Delivery], wire: WireUse) -> Self {
+    /// The outcome of a stream that began at `start`, from its deliveries in order, each packet's
+    /// first.
+    #[must_use]
+    pub fn new(media: &Media, start: Time, deliveries: &[Delivery], wire: WireUse) -> Self {
         let sent = media.packets();
         let delivered = deliveries.len() as u64;
         let late = |deadline: &Duration| {

@@ -39,7 +39,10 @@ fn an_ideal_path_adds_its_delay_and_the_headers_alone() {
         frames: 9499,
         bytes,
     };
-    assert_eq!(outcome.wire.forward, [(FrameKind::Data, data)].into());
+    assert_eq!(
+        outcome.wire.forward,
+        [(WireKind::Frame(FrameKind::Data), data)].into()
+    );
     assert_eq!(outcome.wire.backward, [].into());
     // 20 ms and 1404 B at 20 Mbit/s.
     let delay = outcome.delay.unwrap();
@@ -54,8 +57,8 @@ fn an_ideal_path_adds_its_delay_and_the_headers_alone() {
 fn monitored_paths_cost_heartbeats_in_both_directions() {
     let outcome = run(&scenario("", ""), SINGLE, 1);
     for direction in [&outcome.wire.forward, &outcome.wire.backward] {
-        let heartbeats = direction[&FrameKind::Heartbeat];
-        let replies = direction[&FrameKind::HeartbeatReply];
+        let heartbeats = direction[&WireKind::Frame(FrameKind::Heartbeat)];
+        let replies = direction[&WireKind::Frame(FrameKind::HeartbeatReply)];
         assert!(heartbeats.frames > 50 && replies.frames > 50, "{outcome:?}");
     }
     let share = outcome.wire.bytes() as f64 / outcome.payload as f64;
@@ -180,7 +183,7 @@ fn the_seed_decides_alone_and_the_start_spreads() {
         run(&scenario, SINGLE, 3).late,
         run(&scenario, SINGLE, 4).late
     );
-    let starts = |scenario: &MediaScenario| [1, 2, 3].map(|seed| begin(scenario, Seed(seed)));
+    let starts = |scenario: &MediaScenario| [1, 2, 3].map(|seed| media_start(scenario, Seed(seed)));
     let second = Time::ZERO + Duration::from_secs(1);
     assert_eq!(starts(&scenario), [second; 3]);
     scenario.media.start_spread = Duration::from_secs(10);

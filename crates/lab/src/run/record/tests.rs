@@ -32,6 +32,7 @@ fn totals(at: u64, background: u64, [access, inner]: [u64; 2]) -> Snapshot {
             tcp: background,
             udp: 0,
         },
+        sent: Default::default(),
         links: vec![link(false, access), link(true, inner)],
     }
 }

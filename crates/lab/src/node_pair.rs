@@ -1,41 +1,56 @@
-//! Two nodes that send on one path at a time.
+//! Two nodes on threads of this process, with their files.
 
 use std::fs;
 use std::io;
-use std::net::UdpSocket;
+use std::net::{SocketAddr, UdpSocket};
+use std::time::Duration;
 
-use polypath_core::endpoint::ProbingConfig;
 use polypath_core::liveness::PathState;
-use polypath_core::policy::PolicyConfig;
-use polypath_live::config::LivenessSetting;
 use polypath_live::keys;
 use polypath_live::node::Options;
 use polypath_live::stats::Stats;
-use polypath_sim::Side;
 use tempfile::TempDir;
 
-use super::parameters::{LINKS, PRIORITY, READ_TIMEOUT};
 use crate::addressing::{SIDES, overlay_addresses, side_name};
 use crate::endpoints::Endpoints;
-use crate::node_process::{self, NodeFiles};
+use crate::node_process::{NodeFiles, OverlayConfig};
 use crate::node_thread::NodeThread;
+use crate::udp;
 
 const PORT: u16 = 6000;
 const MEMORY: &str = "/dev/shm";
 
+/// The configuration of two nodes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct NodePairConfig<'a> {
+    /// The part that both have in common.
+    pub(crate) overlay: OverlayConfig<'a>,
+    /// Whether they write their events.
+    pub(crate) with_events: bool,
+    /// Their time zero on `CLOCK_MONOTONIC`, in nanoseconds; their own start if absent.
+    pub(crate) origin_ns: Option<u64>,
+    /// Their real-time priority, if the system allows one.
+    pub(crate) priority: u8,
+}
+
 /// Two running nodes with their files.
-pub(super) struct NodePair {
+pub(crate) struct NodePair {
     nodes: [NodeThread; 2],
     files: [NodeFiles; 2],
+    directory: TempDir,
+}
+
+/// The files and statistics of two nodes that have ended: of the server's side, then the client's.
+pub(crate) struct FinishedPair {
+    pub(crate) stats: [Stats; 2],
+    pub(crate) files: [NodeFiles; 2],
+    // The files exist as long as this.
     _directory: TempDir,
 }
 
 impl NodePair {
-    /// Starts the nodes and opens the sockets of sender and receiver.
-    pub(super) fn start(
-        endpoints: &Endpoints,
-        policy: PolicyConfig,
-    ) -> io::Result<(Self, [UdpSocket; 2])> {
+    /// Starts the nodes.
+    pub(crate) fn start(endpoints: &Endpoints, config: &NodePairConfig<'_>) -> io::Result<Self> {
         let directory = scratch()?;
         let files = SIDES.map(|side| NodeFiles::new(directory.path(), side));
         let mut public = Vec::new();
@@ -43,41 +58,31 @@ impl NodePair {
             let key = keys::generate(&files.key()).map_err(io::Error::other)?;
             public.push(key.to_string());
         }
-        let names = ["one", "two"].map(String::from);
-        let overlay = node_process::OverlayConfig {
-            paths: &names,
-            policy,
-            probing: ProbingConfig::default(),
-            liveness: LivenessSetting::default(),
-        };
         let start = |at: usize| {
-            files[at].configure(overlay, &public[1 - at])?;
+            files[at].configure(config.overlay, &public[1 - at])?;
             let options = Options {
                 stats: Some(files[at].stats()),
+                events: config.with_events.then(|| files[at].events()),
+                origin_ns: config.origin_ns,
                 ..Options::default()
             };
             let (namespace, file) = (endpoints.at(SIDES[at]), files[at].configuration());
-            NodeThread::start_realtime(namespace, &file, &options, PRIORITY)
+            NodeThread::start_realtime(namespace, &file, &options, config.priority)
         };
         let nodes = [start(0)?, start(1)?];
-        let sockets = [
-            open(endpoints, Side::Server, Side::Client)?,
-            open(endpoints, Side::Client, Side::Server)?,
-        ];
-        let overlay = Self {
+        Ok(Self {
             nodes,
             files,
-            _directory: directory,
-        };
-        Ok((overlay, sockets))
+            directory,
+        })
     }
 
-    /// The reason why the nodes have not settled, if any: a node with fewer than two usable paths.
-    pub(super) fn unsettled(&self) -> io::Result<Option<String>> {
+    /// The reason why the nodes have not settled, if any: a node that cannot use `wanted` paths.
+    pub(crate) fn unsettled(&self, wanted: usize) -> io::Result<Option<String>> {
         for (files, side) in self.files.iter().zip(SIDES) {
             let states = states(files)?;
             let usable = |state: &&String| is_usable(state);
-            if states.iter().filter(usable).count() < LINKS {
+            if states.iter().filter(usable).count() < wanted {
                 let side = side_name(side);
                 return Ok(Some(format!(
                     "the paths of the {side}'s node are {states:?}"
@@ -87,10 +92,14 @@ impl NodePair {
         Ok(None)
     }
 
-    /// Ends the nodes and returns their statistics.
-    pub(super) fn finish(self) -> io::Result<[Stats; 2]> {
+    /// Ends the nodes and returns their statistics and files.
+    pub(crate) fn finish(self) -> io::Result<FinishedPair> {
         let [server, client] = self.nodes;
-        Ok([server.finish()?, client.finish()?])
+        Ok(FinishedPair {
+            stats: [server.finish()?, client.finish()?],
+            files: self.files,
+            _directory: self.directory,
+        })
     }
 }
 
@@ -118,13 +127,11 @@ fn is_usable(state: &str) -> bool {
         .any(|usable| serde_json::json!(usable) == state)
 }
 
-fn open(endpoints: &Endpoints, from: Side, to: Side) -> io::Result<UdpSocket> {
-    let address = |side| (overlay_addresses(side)[0].addr(), PORT);
-    let socket = endpoints.at(from).run(|| {
-        let socket = UdpSocket::bind(address(from))?;
-        socket.connect(address(to))?;
-        Ok(socket)
-    })?;
-    socket.set_read_timeout(Some(READ_TIMEOUT))?;
-    Ok(socket)
+/// Two connected sockets over the nodes: at the server's side, then at the client's.
+pub(crate) fn open_sockets(
+    endpoints: &Endpoints,
+    read_timeout: Duration,
+) -> io::Result<[UdpSocket; 2]> {
+    let address = |side| SocketAddr::new(overlay_addresses(side)[0].addr(), PORT);
+    udp::connected_pair(endpoints, address, read_timeout)
 }

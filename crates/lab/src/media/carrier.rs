@@ -1,0 +1,226 @@
+//! The carriers of a stream in the lab: two nodes, or a transport that they are compared with.
+
+use std::io;
+use std::net::SocketAddr;
+
+use polypath_core::frame::PathId;
+use polypath_core::policy::PolicyConfig;
+use polypath_core::time::Time;
+use polypath_live::clock::Clock;
+use polypath_scenario::{MediaPolicy, MediaScenario};
+use polypath_sim::{Delivery, Side};
+use socket2::{Domain, Protocol, Socket, Type};
+
+use super::PRIORITY;
+use super::ends::{Entrance, Exit};
+use super::peer::{MediaPeer, TCP_CONGESTION_CONTROL};
+use super::programs::{Commands, Programs};
+use super::stream::{READ_TIMEOUT, Schedule, Stream};
+use crate::addressing::path_address;
+use crate::endpoints::Endpoints;
+use crate::mptcp::{Mptcp, MptcpConfig};
+use crate::node_pair::{FinishedPair, NodePair, NodePairConfig, open_sockets};
+use crate::node_process::OverlayConfig;
+use crate::{tcp, udp};
+
+/// The port of UDP and of TCP.
+const PORT: u16 = 6000;
+
+/// A carrier of a stream.
+#[derive(Clone, Debug, PartialEq)]
+pub enum MediaCarrier {
+    /// Two nodes with a policy.
+    Policy(MediaPolicy),
+    /// A transport that they are compared with.
+    Peer(MediaPeer),
+}
+
+impl MediaCarrier {
+    /// Its name in reports.
+    #[must_use]
+    pub fn name(&self) -> String {
+        match self {
+            Self::Policy(policy) => policy.name().to_owned(),
+            Self::Peer(peer) => peer.name(),
+        }
+    }
+
+    /// The kind of the policy, or the name of the transport.
+    #[must_use]
+    pub fn kind(&self) -> String {
+        match self {
+            Self::Policy(policy) => policy.config().name().to_owned(),
+            Self::Peer(peer) => peer.name(),
+        }
+    }
+}
+
+/// A running carrier with its stream.
+pub(super) struct RunningCarrier {
+    pub(super) name: String,
+    transport: Transport,
+    stream: Stream,
+}
+
+/// The deliveries of a stream, and the nodes that carried it, if it was carried by nodes.
+pub(super) struct FinishedCarrier {
+    pub(super) deliveries: Vec<Delivery>,
+    pub(super) nodes: Option<FinishedPair>,
+}
+
+enum Transport {
+    Nodes(NodePair),
+    /// The kernel's, on one path.
+    Kernel,
+    Mptcp(Mptcp),
+    Programs(Programs),
+}
+
+impl RunningCarrier {
+    /// Starts it between the endpoints of a network; its stream begins at `start`.
+    pub(super) fn start(
+        scenario: &MediaScenario,
+        carrier: &MediaCarrier,
+        endpoints: &Endpoints,
+        clock: Clock,
+        start: Time,
+    ) -> io::Result<Self> {
+        let schedule = Schedule::new(&scenario.media, start);
+        let payload = schedule.payload_len();
+        let (transport, entrance, exit) = match carrier {
+            MediaCarrier::Policy(policy) => {
+                start_nodes(scenario, policy.config(), endpoints, clock)?
+            }
+            MediaCarrier::Peer(peer) => {
+                let paths = u8::try_from(scenario.paths.len()).unwrap_or(u8::MAX);
+                start_peer(*peer, paths, endpoints, payload)?
+            }
+        };
+        Ok(Self {
+            name: carrier.name(),
+            transport,
+            stream: Stream::start(schedule, clock, entrance, exit),
+        })
+    }
+
+    /// The reason why it cannot use `wanted` paths yet, if any; fails if a program has exited.
+    ///
+    /// Those without a way to find out are given the time until the stream begins.
+    pub(super) fn unsettled(
+        &mut self,
+        wanted: usize,
+        endpoints: &Endpoints,
+    ) -> io::Result<Option<String>> {
+        match &mut self.transport {
+            Transport::Nodes(nodes) => nodes.unsettled(wanted),
+            Transport::Mptcp(mptcp) if wanted > 1 => mptcp.unsettled(endpoints),
+            Transport::Mptcp(_) | Transport::Kernel => Ok(None),
+            Transport::Programs(programs) => programs.check().map(|()| None),
+        }
+    }
+
+    /// Ends it; fails if it failed during the stream.
+    pub(super) fn finish(self) -> io::Result<FinishedCarrier> {
+        let deliveries = self.stream.finish()?;
+        let nodes = match self.transport {
+            Transport::Nodes(nodes) => Some(nodes.finish()?),
+            Transport::Kernel => None,
+            Transport::Mptcp(mptcp) => {
+                mptcp.finish();
+                None
+            }
+            Transport::Programs(mut programs) => {
+                programs.check()?;
+                if deliveries.is_empty() {
+                    return Err(programs.useless());
+                }
+                None
+            }
+        };
+        Ok(FinishedCarrier { deliveries, nodes })
+    }
+}
+
+fn start_nodes(
+    scenario: &MediaScenario,
+    policy: PolicyConfig,
+    endpoints: &Endpoints,
+    clock: Clock,
+) -> io::Result<(Transport, Entrance, Exit)> {
+    let names = scenario.paths.iter().map(|path| path.name.clone());
+    let names: Vec<String> = names.collect();
+    let overlay = OverlayConfig {
+        paths: &names,
+        policy,
+        probing: scenario.probing,
+        liveness: scenario.liveness,
+    };
+    let config = NodePairConfig {
+        overlay,
+        with_events: true,
+        origin_ns: Some(clock.origin_ns()),
+        priority: PRIORITY,
+    };
+    let nodes = NodePair::start(endpoints, &config)?;
+    let [from, to] = open_sockets(endpoints, READ_TIMEOUT)?;
+    Ok((
+        Transport::Nodes(nodes),
+        Entrance::Datagrams(from),
+        Exit::Datagrams(to),
+    ))
+}
+
+fn start_peer(
+    peer: MediaPeer,
+    paths: u8,
+    endpoints: &Endpoints,
+    payload: usize,
+) -> io::Result<(Transport, Entrance, Exit)> {
+    let commands = match peer {
+        MediaPeer::Udp => {
+            let [from, to] = udp::connected_pair(endpoints, on_first_path, READ_TIMEOUT)?;
+            let ends = (Entrance::Datagrams(from), Exit::Datagrams(to));
+            return Ok((Transport::Kernel, ends.0, ends.1));
+        }
+        MediaPeer::Tcp => {
+            let to = on_first_path(Side::Client);
+            let (_listener, sockets) = tcp::connect(endpoints, [to, to], tcp_socket)?;
+            return of_stream(Transport::Kernel, sockets, payload);
+        }
+        MediaPeer::Mptcp(congestion_control) => {
+            let config = MptcpConfig {
+                paths,
+                congestion_control,
+                quick: false,
+            };
+            let (mptcp, sockets) = Mptcp::start(endpoints, config)?;
+            return of_stream(Transport::Mptcp(mptcp), sockets, payload);
+        }
+        MediaPeer::SrtSingle => Commands::srt_single(120),
+        MediaPeer::SrtBackup => Commands::srt_bond("backup", 120, paths),
+        MediaPeer::SrtBroadcast => Commands::srt_bond("broadcast", 70, paths),
+        MediaPeer::RistShared => Commands::rist(5, 160, paths),
+        MediaPeer::RistDuplicated => Commands::rist(0, 160, paths),
+    };
+    let (programs, entrance, exit) = Programs::start(endpoints, commands)?;
+    Ok((Transport::Programs(programs), entrance, exit))
+}
+
+fn of_stream(
+    transport: Transport,
+    [from, to]: [Socket; 2],
+    payload: usize,
+) -> io::Result<(Transport, Entrance, Exit)> {
+    let exit = Exit::of_stream(to, payload);
+    Ok((transport, Entrance::of_stream(from)?, exit))
+}
+
+fn on_first_path(side: Side) -> SocketAddr {
+    SocketAddr::new(path_address(PathId(0), side).addr(), PORT)
+}
+
+fn tcp_socket() -> io::Result<Socket> {
+    let socket = Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::TCP))?;
+    socket.set_tcp_congestion(TCP_CONGESTION_CONTROL.as_bytes())?;
+    Ok(socket)
+}

@@ -1,0 +1,133 @@
+use std::io::Write as _;
+
+use super::*;
+use crate::can_test;
+use polypath_core::frame::FrameKind;
+use polypath_sim::{Side, WireKind};
+
+/// Two paths of 5 and 10 ms; nothing is lost.
+const SCENARIO: &str = r#"
+schema = 1
+name = "two-paths"
+[media]
+rate = "1 Mbit/s"
+packet = "1316 B"
+duration = "2 s"
+deadlines = ["100 ms"]
+policies = [{ kind = "duplicate-all" }, { kind = "in-time" }]
+[[path]]
+name = "path1"
+link = [{ rate = "20 Mbit/s", delay = "5 ms", queue = "100 packets" }]
+[[path]]
+name = "path2"
+link = [{ rate = "20 Mbit/s", delay = "10 ms", queue = "100 packets" }]
+"#;
+
+#[test]
+fn a_stream_arrives_by_every_policy_after_the_delay_of_the_links() {
+    if !can_test() {
+        return;
+    }
+    let scenario = MediaScenario::parse(SCENARIO, "two-paths.toml", &[]).unwrap();
+    let runs = run_media(&scenario, &policies(&scenario), &[1], |_| {}).unwrap();
+    let [duplicated, in_time] = &runs.outcomes[..] else {
+        panic!("{runs:?}");
+    };
+    for outcome in [&duplicated[0], &in_time[0]] {
+        assert_eq!(outcome.sent, 190);
+        assert_eq!(outcome.delivered, 190, "{outcome:?}");
+        let delay = outcome.delay.unwrap();
+        assert!(delay.p50 >= Duration::from_millis(5), "{outcome:?}");
+    }
+    assert_eq!(frames(&duplicated[0], FrameKind::Data), 380);
+    assert_eq!(frames(&in_time[0], FrameKind::Data), 190);
+    assert!(frames(&in_time[0], FrameKind::Copy) < 20);
+}
+
+/// The frames of a kind that the server sent.
+fn frames(outcome: &MediaOutcome, kind: FrameKind) -> u64 {
+    let sent = outcome.wire.of(Side::Server);
+    sent.get(&WireKind::Frame(kind)).map_or(0, |of| of.frames)
+}
+
+fn policies(scenario: &MediaScenario) -> Vec<MediaCarrier> {
+    let policies = scenario.media.policies.iter().cloned();
+    policies.map(MediaCarrier::Policy).collect()
+}
+
+#[test]
+fn kernel_transports_carry_the_stream_over_the_paths_that_they_use() {
+    let peers = [MediaPeer::Udp, MediaPeer::Tcp, MediaPeer::Mptcp("cubic")];
+    if !can_test() || is_unavailable(&peers) {
+        return;
+    }
+    let scenario = MediaScenario::parse(SCENARIO, "two-paths.toml", &[]).unwrap();
+    let carriers = peers.map(MediaCarrier::Peer);
+    let runs = run_media(&scenario, &carriers, &[1], |_| {}).unwrap();
+    for outcomes in &runs.outcomes {
+        let outcome = &outcomes[0];
+        assert_eq!(outcome.delivered, 190, "{outcome:?}");
+        assert_eq!(outcome.late, [0], "{outcome:?}");
+        let wire = outcome.wire.of(Side::Server)[&WireKind::Other];
+        // Headers of 28 to 72 bytes a packet.
+        assert!(wire.bytes > outcome.payload, "{outcome:?}");
+        assert!(wire.bytes < outcome.payload * 11 / 10, "{outcome:?}");
+    }
+}
+
+#[test]
+fn programs_carry_the_stream_over_both_paths() {
+    let peers = [MediaPeer::SrtBroadcast, MediaPeer::RistDuplicated];
+    let peers = peers.into_iter().filter(|peer| !is_unavailable(&[*peer]));
+    let carriers: Vec<MediaCarrier> = peers.map(MediaCarrier::Peer).collect();
+    if !can_test() || carriers.is_empty() {
+        return;
+    }
+    let scenario = MediaScenario::parse(SCENARIO, "two-paths.toml", &[]).unwrap();
+    let runs = run_media(&scenario, &carriers, &[1], |_| {}).unwrap();
+    for outcomes in &runs.outcomes {
+        let outcome = &outcomes[0];
+        assert_eq!(outcome.delivered, 190, "{outcome:?}");
+        assert!(outcome.wire.bytes() > outcome.payload * 2, "{outcome:?}");
+    }
+}
+
+/// Whether this machine lacks one of the peers; prints the reason.
+fn is_unavailable(peers: &[MediaPeer]) -> bool {
+    let missing = peers.iter().find_map(|peer| peer.preflight().err());
+    if let Some(missing) = &missing {
+        let _ = writeln!(std::io::stderr(), "skipped: {missing}");
+    }
+    missing.is_some()
+}
+
+fn conditions(lateness: u64) -> MediaConditions {
+    MediaConditions {
+        lateness: Duration::from_millis(lateness),
+        bound: Duration::from_millis(1),
+        groups: 1,
+    }
+}
+
+#[test]
+fn carriers_are_run_in_smaller_groups_while_the_networks_are_late() {
+    let carriers = [MediaPeer::Udp; 5].map(MediaCarrier::Peer);
+    let groups = std::cell::RefCell::new(Vec::new());
+    let run = |group: &[MediaCarrier]| {
+        groups.borrow_mut().push(group.len());
+        // Two networks at a time are not late.
+        let late = if group.len() > 2 { 2 } else { 0 };
+        Ok((vec![(); group.len()], conditions(late)))
+    };
+    let mut size = carriers.len();
+    let (outcomes, found) = run_in_groups(&carriers, &mut size, run).unwrap();
+    assert_eq!(outcomes.len(), 5);
+    assert_eq!(groups.take(), [5, 3, 2, 2, 1]);
+    let found = found.unwrap();
+    assert_eq!((found.groups, found.is_valid()), (3, true));
+    // The next run begins with that size; one that is late alone does not count.
+    let late = |group: &[MediaCarrier]| Ok((vec![(); group.len()], conditions(2)));
+    let (outcomes, found) = run_in_groups(&carriers, &mut size, late).unwrap();
+    assert_eq!((outcomes.len(), found.unwrap().groups), (5, 5));
+    assert!(!found.unwrap().is_valid());
+}

@@ -1,0 +1,48 @@
+//! UDP sockets in the namespaces of a lab.
+
+use std::io;
+use std::net::{SocketAddr, UdpSocket};
+use std::time::Duration;
+
+use polypath_sim::Side;
+
+use crate::addressing::SIDES;
+use crate::endpoints::Endpoints;
+use crate::namespace::Namespace;
+
+/// Two sockets that are connected to each other: at the server's side, then at the client's.
+///
+/// `address` is that of a side. Fails if the system refuses a socket.
+pub(crate) fn connected_pair(
+    endpoints: &Endpoints,
+    address: impl Fn(Side) -> SocketAddr + Sync,
+    read_timeout: Duration,
+) -> io::Result<[UdpSocket; 2]> {
+    let [server, client] = SIDES.map(|side| {
+        let socket = open(
+            endpoints.at(side),
+            address(side),
+            Some(address(side.other())),
+        )?;
+        socket.set_read_timeout(Some(read_timeout))?;
+        Ok::<_, io::Error>(socket)
+    });
+    Ok([server?, client?])
+}
+
+/// A socket in `namespace` with this address, connected to `remote` if there is one.
+///
+/// Fails if the system refuses it.
+pub(crate) fn open(
+    namespace: &Namespace,
+    local: SocketAddr,
+    remote: Option<SocketAddr>,
+) -> io::Result<UdpSocket> {
+    namespace.run(|| {
+        let socket = UdpSocket::bind(local)?;
+        if let Some(remote) = remote {
+            socket.connect(remote)?;
+        }
+        Ok(socket)
+    })
+}
