@@ -10,6 +10,10 @@ REPRODUCTION ?= out/reproduce-check
 SEEDS ?= 12000
 SEED ?=
 COUNT ?= 200
+# The files of `make media-race`, the runs of each, and the duration of their streams.
+MEDIA ?= $(patsubst %,scenarios/media-%.toml,random fades outages congestion)
+RUNS ?= 2
+DURATION ?= 30 s
 FORMAT ?=
 # Seconds of fuzzing for each target.
 FUZZ ?= 60
@@ -29,7 +33,7 @@ SBOM ?= out/polypath.cdx.json
 # The last revision before the mends of what `make attack` shows.
 BEFORE_MENDS = ee456c2
 
-.PHONY: demo help test check reproduce bench race tunnel-race failover attack soak faults models fuzz fuzz-build miri deb deploy-check reproducible sbom instructions golden protocol structure setup build fmt clippy doc wasm licences dependencies advisories clean
+.PHONY: demo help test check reproduce bench race media-race tunnel-race failover attack soak faults models fuzz fuzz-build miri deb deploy-check reproducible sbom instructions golden protocol structure setup build fmt clippy doc wasm licences dependencies advisories clean
 
 demo: setup ## carry a media file over two bad paths by four schemes, and report the gain
 	cargo build --profile demo --bin polypath
@@ -39,8 +43,8 @@ help: ## these lines
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' Makefile | expand -t 16
 
 test: setup ## all tests; those that lack privileges skip and print the reason
-	@scripts/setup.sh tshark:tshark \
-		|| echo "setup: continuing without tshark: tests that read captures with it skip" >&2
+	@scripts/setup.sh tshark:tshark ristsender:rist-tools \
+		|| echo "setup: continuing without tshark or rist-tools: tests that use them skip" >&2
 	@scripts/test.sh
 
 check: setup ## what CI runs: linters, docs, tests, guides, package, fuzzing, reproduction, ten minutes of soak
@@ -61,6 +65,12 @@ race: setup ## speed of the simulator against ns-2 (from Debian)
 	@scripts/setup.sh ns:ns2 bc:bc /usr/bin/time:time
 	$(RELEASE) build --release --quiet -p polypath-sim --example race
 	@scripts/race.sh "$(BUILT)/release/examples/race"
+
+media-race: setup ## media over emulated links by polypath, SRT, RIST, MPTCP, TCP and UDP, RUNS times for each file of MEDIA (10 min)
+	@scripts/setup.sh ristsender:rist-tools
+	@$(RELEASE) build --release --quiet -p polypath-lab --example media_race
+	@PATH="$$(dirname "$$(scripts/srt.sh)"):$$PATH" "$(BUILT)/release/examples/media_race" \
+		--seeds $(RUNS) --duration "$(DURATION)" $(if $(FORMAT),--format $(FORMAT)) $(MEDIA)
 
 tunnel-race: setup build ## throughput of the tunnel against wireguard-go (from Debian) and the revision BASE, alternating (10 min)
 	@scripts/setup.sh wireguard-go:wireguard-go

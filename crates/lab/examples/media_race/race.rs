@@ -1,0 +1,211 @@
+//! The race of one file: runs in the lab, the same runs in the simulator, and the report.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use polypath_batch::{replica_seeds, run_media_runs};
+use polypath_core::time::Duration;
+use polypath_lab::LabError;
+use polypath_lab::media::{MediaCarrier, MediaConditions, MediaPeer, run_media, with_start_up};
+use polypath_report::Mode;
+use polypath_report::media::{
+    CarrierName, MediaFigures, MediaRecord, json, predictions, render, render_predictions, write,
+};
+use polypath_scenario::{MediaPolicy, MediaScenario};
+use polypath_sim::{MediaOutcome, RunError};
+
+use crate::Args;
+use crate::bounds::{self, Bound, RELAXED, TIGHT};
+
+/// The policies of the race, in addition to those of a file.
+const SETTINGS: [(&str, &str); 2] = [
+    (
+        RELAXED,
+        r#"{ kind = "in-time", deadline = "200 ms", redundancy = 0.1 }"#,
+    ),
+    (
+        TIGHT,
+        r#"{ kind = "in-time", deadline = "100 ms", redundancy = 0.2 }"#,
+    ),
+];
+
+/// An error of a race.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum RaceError {
+    /// A file or an option of the command line is wrong.
+    #[error("{0}")]
+    Input(String),
+    /// The lab failed.
+    #[error(transparent)]
+    Lab(#[from] LabError),
+    /// The simulator failed.
+    #[error("simulating the same runs")]
+    Simulate(#[source] RunError),
+    /// The report could not be written.
+    #[error("writing the report")]
+    Write(#[source] io::Error),
+}
+
+/// The race of one file.
+pub(crate) struct Race {
+    scenario: MediaScenario,
+    carriers: Vec<MediaCarrier>,
+    seeds: Vec<u64>,
+}
+
+/// The result of a race, for a person and for a program.
+pub(crate) struct RaceResult {
+    pub(crate) text: String,
+    pub(crate) json: serde_json::Value,
+    bounds: Vec<Bound>,
+    conditions: Vec<MediaConditions>,
+}
+
+impl RaceResult {
+    /// Whether all runs count and all bounds hold.
+    pub(crate) fn is_good(&self) -> bool {
+        self.conditions.iter().all(MediaConditions::is_valid)
+            && self.bounds.iter().all(Bound::holds)
+    }
+}
+
+impl Race {
+    /// Reads a file, and selects its carriers.
+    pub(crate) fn read(file: &Path, args: &Args) -> Result<Self, RaceError> {
+        let name = file.display().to_string();
+        let input =
+            |problem: &dyn std::fmt::Display| RaceError::Input(format!("{name}: {problem}"));
+        let text = fs::read_to_string(file).map_err(|error| input(&error))?;
+        let mut sets = vec![format!("media.runs={}", args.seeds)];
+        sets.extend(args.duration.map(|span| format!("media.duration={span}")));
+        let sets = sets.iter().map(|set| set.parse());
+        let sets = sets.collect::<Result<Vec<_>, _>>().map_err(|e| input(&e))?;
+        let parsed = MediaScenario::parse(&text, &name, &sets);
+        let scenario = parsed.map_err(|errors| RaceError::Input(errors.to_string()))?;
+        let mut scenario = with_start_up(&scenario);
+        add_settings(&mut scenario.media.policies);
+        let is_chosen = |name: &str| {
+            args.only.is_empty() || args.only.iter().any(|part| name.contains(part.as_str()))
+        };
+        scenario
+            .media
+            .policies
+            .retain(|policy| is_chosen(policy.name()));
+        let policies = scenario.media.policies.iter().cloned();
+        let peers = MediaPeer::ALL.into_iter().map(MediaCarrier::Peer);
+        let carriers = policies.map(MediaCarrier::Policy).chain(peers);
+        let carriers: Vec<_> = carriers.filter(|of| is_chosen(&of.name())).collect();
+        if carriers.is_empty() {
+            return Err(RaceError::Input(format!(
+                "--only {}: nothing has such a name",
+                args.only.join(",")
+            )));
+        }
+        Ok(Self {
+            seeds: replica_seeds(scenario.seed, scenario.media.runs),
+            scenario,
+            carriers,
+        })
+    }
+
+    /// Runs it, and writes its report.
+    pub(crate) fn run(&self, args: &Args, log: impl Fn(&str)) -> Result<RaceResult, RaceError> {
+        let name = &self.scenario.name;
+        let total = self.seeds.len();
+        let lab = run_media(&self.scenario, &self.carriers, &self.seeds, |done| {
+            log(&format!("{name}: {done} of {total} runs"));
+        })?;
+        let simulated =
+            run_media_runs(&self.scenario, None, &mut |_| {}).map_err(RaceError::Simulate)?;
+        let names: Vec<CarrierName> = self.carriers.iter().map(carrier_name).collect();
+        let record = self.record(Mode::Lab, &names, &lab.outcomes);
+        let policies: Vec<CarrierName> = self
+            .scenario
+            .media
+            .policies
+            .iter()
+            .map(Into::into)
+            .collect();
+        let simulated = self.record(Mode::Sim, &policies, &simulated.policies);
+        let figures = MediaFigures::of(record);
+        let out = args.out.join(name);
+        write(&out, record, &figures).map_err(RaceError::Write)?;
+        let predicted = predictions(record, simulated);
+        let bounds = bounds::check(name, &figures);
+        let mut text = render(record, &figures);
+        let _ = write!(
+            text,
+            "\nIn the lab and in the simulator, with the same seeds\n\n{}\n",
+            render_predictions(&predicted)
+        );
+        for line in
+            conditions(&self.seeds, &lab.conditions).chain(bounds.iter().map(Bound::sentence))
+        {
+            let _ = writeln!(text, "{line}");
+        }
+        let _ = writeln!(text, "report: {}\n", out.join("report.html").display());
+        let report = json(record, &figures).and_then(|text| serde_json::from_str(&text));
+        let report: serde_json::Value = report.map_err(|e| RaceError::Write(e.into()))?;
+        let json = serde_json::json!({
+            "report": report,
+            "predictions": predicted,
+            "bounds": bounds,
+            "valid": lab.conditions.iter().all(MediaConditions::is_valid),
+        });
+        Ok(RaceResult {
+            text,
+            json,
+            bounds,
+            conditions: lab.conditions,
+        })
+    }
+
+    fn record<'a>(
+        &'a self,
+        mode: Mode,
+        carriers: &'a [CarrierName],
+        outcomes: &'a [Vec<MediaOutcome>],
+    ) -> MediaRecord<'a> {
+        MediaRecord {
+            mode,
+            scenario: &self.scenario,
+            seeds: &self.seeds,
+            carriers,
+            outcomes,
+        }
+    }
+}
+
+/// Adds the settings of the race, in place of the file's policies of the same name.
+fn add_settings(policies: &mut Vec<MediaPolicy>) {
+    policies.retain(|policy| SETTINGS.iter().all(|(name, _)| *name != policy.name()));
+    for (name, policy) in SETTINGS {
+        let named = format!("name = \"{name}\"\npolicy = {policy}\n");
+        policies.push(toml::from_str(&named).expect("the settings are valid"));
+    }
+}
+
+fn carrier_name(carrier: &MediaCarrier) -> CarrierName {
+    CarrierName {
+        name: carrier.name(),
+        kind: carrier.kind(),
+    }
+}
+
+/// A sentence on the conditions of each run.
+fn conditions<'a>(
+    seeds: &'a [u64],
+    conditions: &'a [MediaConditions],
+) -> impl Iterator<Item = String> + 'a {
+    seeds.iter().zip(conditions).map(|(seed, of)| {
+        let verdict = if of.is_valid() { "valid" } else { "LATE, shows nothing" };
+        let (lateness, bound): (Duration, Duration) = (of.lateness, of.bound);
+        let groups = of.groups;
+        format!(
+            "run of seed {seed}: {groups} group(s) at a time, emulator late by {lateness} at the 99th \
+             percentile, at most {bound}: {verdict}"
+        )
+    })
+}
