@@ -69,7 +69,7 @@ race: setup ## speed of the simulator against ns-2 (from Debian)
 media-race: setup ## media over emulated links by polypath, SRT, RIST, MPTCP, TCP and UDP, RUNS times for each file of MEDIA (10 min)
 	@scripts/setup.sh ristsender:rist-tools
 	@$(RELEASE) build --release --quiet -p polypath-lab --example media_race
-	@PATH="$$(dirname "$$(scripts/srt.sh)"):$$PATH" "$(BUILT)/release/examples/media_race" \
+	@srt=$$(scripts/srt.sh) && PATH="$$(dirname "$$srt"):$$PATH" "$(BUILT)/release/examples/media_race" \
 		--seeds $(RUNS) --duration "$(DURATION)" $(if $(FORMAT),--format $(FORMAT)) $(MEDIA)
 
 tunnel-race: setup build ## throughput of the tunnel against wireguard-go (from Debian) and the revision BASE, alternating (10 min)

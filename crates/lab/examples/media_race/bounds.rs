@@ -1,12 +1,13 @@
 //! The bounds on the policies for media in time, fixed before the first race.
 
+use polypath_core::time::Duration;
 use polypath_report::media::{MediaFigures, PolicyFigures};
 use serde::Serialize;
 
-/// The name of the setting with a deadline of 200 ms and a redundancy of a tenth.
+/// The name of the setting with the second deadline of the file and a redundancy of a tenth.
 pub(crate) const RELAXED: &str = "in-time";
-/// The name of the setting with a deadline of 100 ms and a redundancy of a fifth.
-pub(crate) const TIGHT: &str = "in-time-100";
+/// The name of the setting with the first deadline of the file and a redundancy of a fifth.
+pub(crate) const TIGHT: &str = "in-time-tight";
 /// The transport that bounds the policies in scenarios without bounds of their own.
 const BROADCAST: &str = "srt-broadcast";
 
@@ -14,19 +15,19 @@ const BROADCAST: &str = "srt-broadcast";
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct Bound {
     policy: &'static str,
-    figure: &'static str,
+    figure: String,
     found: f64,
     most: f64,
 }
 
-/// The bounds of a scenario.
+/// The bounds of a scenario with deadlines of 100 and 200 ms.
 struct Limits {
     name: &'static str,
-    /// Bytes on the wire over payload, deadline of 200 ms.
+    /// Bytes on the wire over payload, setting of 200 ms.
     wire: f64,
-    /// Late or lost at 100 ms, in percent of the packets, deadline of 100 ms.
+    /// Late or lost at 100 ms, in percent of the packets, setting of 100 ms.
     late: f64,
-    /// The 99.9th percentile of the delay, in milliseconds, deadline of 100 ms.
+    /// The 99.9th percentile of the delay, in milliseconds, setting of 100 ms.
     p999: f64,
 }
 
@@ -65,71 +66,63 @@ impl Bound {
     }
 }
 
-/// The bounds of a scenario, on the means over the runs. Those of a scenario that has none: no more
-/// late packets than SRT's broadcast bonding, and a quarter of its extra bytes.
-pub(crate) fn check(scenario: &str, figures: &MediaFigures) -> Vec<Bound> {
+/// The bounds of a scenario with these deadlines, on the means over the runs. Those of a scenario that
+/// has none: no more late packets than SRT's broadcast bonding, and a quarter of its extra bytes.
+pub(crate) fn check(scenario: &str, deadlines: &[Duration], figures: &MediaFigures) -> Vec<Bound> {
     let find = |name: &str| figures.policies.iter().find(|policy| policy.name == name);
     let limits = SCENARIOS.iter().find(|limits| limits.name == scenario);
-    match (limits, find(BROADCAST)) {
-        (Some(limits), _) => [find(RELAXED).map(|of| relaxed(limits, of))]
-            .into_iter()
-            .chain([find(TIGHT).map(|of| tight(limits, of))])
-            .flatten()
-            .flatten()
-            .collect(),
-        (None, Some(broadcast)) => find(RELAXED).map_or_else(Vec::new, |of| beside(of, broadcast)),
-        (None, None) => Vec::new(),
+    let mut bounds = Vec::new();
+    if let (Some(limits), Some(of)) = (limits, find(RELAXED)) {
+        bounds.extend(relaxed(limits, of));
     }
+    if let (Some(limits), Some(of)) = (limits, find(TIGHT)) {
+        bounds.extend(tight(limits, of));
+    }
+    if let (None, Some(of), Some(broadcast)) = (limits, find(RELAXED), find(BROADCAST)) {
+        bounds.extend(beside(of, broadcast, deadlines));
+    }
+    bounds
 }
 
-fn relaxed(limits: &Limits, of: &PolicyFigures) -> Vec<Bound> {
-    vec![
+fn relaxed(limits: &Limits, of: &PolicyFigures) -> [Bound; 2] {
+    [
         bound(RELAXED, "late or lost at 200 ms, %", late(of, 1), 0.02),
         bound(RELAXED, "wire over payload", wire(of), limits.wire),
     ]
 }
 
-fn tight(limits: &Limits, of: &PolicyFigures) -> Vec<Bound> {
+fn tight(limits: &Limits, of: &PolicyFigures) -> [Bound; 4] {
     let ms = |seconds: Option<f64>| seconds.map_or(f64::INFINITY, |seconds| seconds * 1e3);
-    let (p999, gap) = (
-        of.delay[2].map(|of| of.mean),
-        of.longest_gap.map(|of| of.mean),
-    );
-    vec![
+    let p999 = ms(of.delay[2].map(|of| of.mean));
+    let gap = ms(of.longest_gap.map(|of| of.mean));
+    [
         bound(TIGHT, "late or lost at 100 ms, %", late(of, 0), limits.late),
         bound(
             TIGHT,
             "99.9th percentile of the delay, ms",
-            ms(p999),
+            p999,
             limits.p999,
         ),
         bound(TIGHT, "wire over payload", wire(of), 1.25),
-        bound(TIGHT, "longest gap, ms", ms(gap), 90.0),
+        bound(TIGHT, "longest gap, ms", gap, 90.0),
     ]
 }
 
-fn beside(of: &PolicyFigures, broadcast: &PolicyFigures) -> Vec<Bound> {
+fn beside(of: &PolicyFigures, broadcast: &PolicyFigures, deadlines: &[Duration]) -> [Bound; 2] {
+    let deadline = deadlines.get(1).copied().unwrap_or_default();
+    let figure = format!("late or lost at {deadline}, %");
     let extra = |of| wire(of) - 1.0;
-    vec![
-        bound(
-            RELAXED,
-            "late or lost at 200 ms, %",
-            late(of, 1),
-            late(broadcast, 1),
-        ),
-        bound(
-            RELAXED,
-            "extra bytes over payload",
-            extra(of),
-            extra(broadcast) / 4.0,
-        ),
+    let most = extra(broadcast) / 4.0;
+    [
+        bound(RELAXED, figure, late(of, 1), late(broadcast, 1)),
+        bound(RELAXED, "extra bytes over payload", extra(of), most),
     ]
 }
 
-const fn bound(policy: &'static str, figure: &'static str, found: f64, most: f64) -> Bound {
+fn bound(policy: &'static str, figure: impl Into<String>, found: f64, most: f64) -> Bound {
     Bound {
         policy,
-        figure,
+        figure: figure.into(),
         found,
         most,
     }

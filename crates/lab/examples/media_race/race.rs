@@ -6,6 +6,8 @@ use std::io;
 use std::path::Path;
 
 use polypath_batch::{replica_seeds, run_media_runs};
+use polypath_core::policy::PolicyConfig;
+use polypath_core::repair::{RepairConfig, Share};
 use polypath_core::time::Duration;
 use polypath_lab::LabError;
 use polypath_lab::media::{MediaCarrier, MediaConditions, MediaPeer, run_media, with_start_up};
@@ -13,23 +15,11 @@ use polypath_report::Mode;
 use polypath_report::media::{
     CarrierName, MediaFigures, MediaRecord, json, predictions, render, render_predictions, write,
 };
-use polypath_scenario::{MediaPolicy, MediaScenario};
+use polypath_scenario::{Media, MediaPolicy, MediaScenario, NamedPolicy};
 use polypath_sim::{MediaOutcome, RunError};
 
 use crate::Args;
 use crate::bounds::{self, Bound, RELAXED, TIGHT};
-
-/// The policies of the race, in addition to those of a file.
-const SETTINGS: [(&str, &str); 2] = [
-    (
-        RELAXED,
-        r#"{ kind = "in-time", deadline = "200 ms", redundancy = 0.1 }"#,
-    ),
-    (
-        TIGHT,
-        r#"{ kind = "in-time", deadline = "100 ms", redundancy = 0.2 }"#,
-    ),
-];
 
 /// An error of a race.
 #[derive(Debug, thiserror::Error)]
@@ -85,7 +75,11 @@ impl Race {
         let parsed = MediaScenario::parse(&text, &name, &sets);
         let scenario = parsed.map_err(|errors| RaceError::Input(errors.to_string()))?;
         let mut scenario = with_start_up(&scenario);
-        add_settings(&mut scenario.media.policies);
+        if !add_settings(&mut scenario.media) {
+            return Err(input(
+                &"media.deadlines: the race needs two, for its settings of in-time",
+            ));
+        }
         let is_chosen = |name: &str| {
             args.only.is_empty() || args.only.iter().any(|part| name.contains(part.as_str()))
         };
@@ -133,7 +127,7 @@ impl Race {
         let out = args.out.join(name);
         write(&out, record, &figures).map_err(RaceError::Write)?;
         let predicted = predictions(record, simulated);
-        let bounds = bounds::check(name, &figures);
+        let bounds = bounds::check(name, &self.scenario.media.deadlines, &figures);
         let mut text = render(record, &figures);
         let _ = write!(
             text,
@@ -178,13 +172,25 @@ impl Race {
     }
 }
 
-/// Adds the settings of the race, in place of the file's policies of the same name.
-fn add_settings(policies: &mut Vec<MediaPolicy>) {
-    policies.retain(|policy| SETTINGS.iter().all(|(name, _)| *name != policy.name()));
-    for (name, policy) in SETTINGS {
-        let named = format!("name = \"{name}\"\npolicy = {policy}\n");
-        policies.push(toml::from_str(&named).expect("the settings are valid"));
+/// Adds the settings of the race, in place of the file's policies of the same name; returns whether
+/// the file has the deadlines for them.
+fn add_settings(media: &mut Media) -> bool {
+    let &[tight, relaxed, ..] = &media.deadlines[..] else {
+        return false;
+    };
+    for (name, deadline, redundancy) in [(RELAXED, relaxed, 100_000), (TIGHT, tight, 200_000)] {
+        let policy = PolicyConfig::InTime(RepairConfig {
+            deadline,
+            redundancy: Share::from_millionths(redundancy),
+            ..RepairConfig::default()
+        });
+        media.policies.retain(|policy| policy.name() != name);
+        media.policies.push(MediaPolicy::Named(NamedPolicy {
+            name: name.to_owned(),
+            policy,
+        }));
     }
+    true
 }
 
 fn carrier_name(carrier: &MediaCarrier) -> CarrierName {
