@@ -10,7 +10,7 @@ use common::{polypath, printed};
 /// The commands that read a file, each with the kinds that it reads.
 const COMMANDS: [(&[&str], &[&str]); 8] = [
     (&["sim"], &["transfers.toml", "media.toml", "network.toml"]),
-    (&["lab"], &["transfers.toml"]),
+    (&["lab"], &["transfers.toml", "media.toml"]),
     (&["node"], &["node.toml"]),
     (&["relay"], &["relay.toml"]),
     (&["replay"], &["a.recording"]),

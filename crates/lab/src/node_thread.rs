@@ -9,6 +9,7 @@ use polypath_live::drive::StopHandle;
 use polypath_live::node::{Node, NodeError, Options};
 use polypath_live::priority;
 use polypath_live::stats::Stats;
+use tracing::subscriber::NoSubscriber;
 
 use crate::namespace::Namespace;
 
@@ -45,12 +46,12 @@ impl NodeThread {
         prepare: impl FnOnce() + Send + 'static,
     ) -> io::Result<Self> {
         let config = NodeConfig::load(config).map_err(io::Error::other)?;
-        let open = || Node::open(&config, options).map_err(io::Error::other);
+        let open = || silently(|| Node::open(&config, options)).map_err(io::Error::other);
         let mut node = namespace.run(open)?;
         let stop = node.stop_handle();
         let work = move || {
             prepare();
-            node.run()
+            silently(|| node.run())
         };
         let thread = Some(std::thread::spawn(work));
         Ok(Self { stop, thread })
@@ -69,6 +70,12 @@ impl NodeThread {
         self.stop.stop();
         self.thread.take().map(JoinHandle::join)
     }
+}
+
+/// Runs `work` without a log: that of a measured node would hide the output of the program that
+/// measures it, and its failures are returned.
+fn silently<T>(work: impl FnOnce() -> T) -> T {
+    tracing::subscriber::with_default(NoSubscriber::new(), work)
 }
 
 impl Drop for NodeThread {
