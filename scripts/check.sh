@@ -58,7 +58,7 @@ finish() { # TARGET
 
 # Installed before any part runs in the background: only one apt-get can run at a time.
 scripts/setup.sh c++:g++ nft:nftables python3:python3 || exit 1
-scripts/setup.sh tshark:tshark valgrind:valgrind
+scripts/setup.sh tshark:tshark valgrind:valgrind ristsender:rist-tools
 step fmt build || exit 1
 if [ "$(id -u)" -ne 0 ] || [ ! -e /dev/net/tun ]; then
   echo "soak: skipped: needs root and /dev/net/tun"
