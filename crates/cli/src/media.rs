@@ -60,7 +60,7 @@ pub(crate) fn report_lab(
     for (seed, conditions) in seeds.iter().zip(&runs.conditions) {
         if !conditions.is_valid() {
             return Err(Failure::run(format!(
-                "the run of seed {seed} shows nothing: the emulated links were late by {} at the 99th percentile, \
+                "the run of seed {seed} does not count: the emulated links were late by {} at the 99th percentile, \
                  and at most {} are allowed; end other programs, run as root, or lower `media.rate`",
                 conditions.lateness, conditions.bound
             )));

@@ -5,6 +5,7 @@
 use std::io;
 use std::path::PathBuf;
 
+use polypath_core::time::Duration;
 use polypath_live::tun::TunError;
 use polypath_report::recorder::ReadEventsError;
 use polypath_scenario::Scheme;
@@ -44,6 +45,11 @@ pub enum LabError {
         /// The cause.
         source: io::Error,
     },
+    /// The carriers of a media stream were not started before it began.
+    #[error(
+        "the nodes and programs took longer to start than the warm-up of {0}: raise media.warm_up"
+    )]
+    StartUp(Duration),
     /// A policy or another transport could not carry its stream.
     #[error("{carrier}")]
     Carrier {

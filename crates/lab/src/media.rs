@@ -61,7 +61,7 @@ pub struct MediaConditions {
     /// The lateness of the networks: the 99th percentile, of packets or of wakes, whichever is
     /// larger; the largest of the groups.
     pub lateness: Duration,
-    /// Its bound, beyond which the run shows nothing.
+    /// Its bound, beyond which the run does not count; the smallest of the groups.
     pub bound: Duration,
     /// The number of groups in which the carriers were run; with one, all carriers met the same load
     /// of the machine.
@@ -87,7 +87,7 @@ impl MediaConditions {
     fn with(self, other: Self) -> Self {
         Self {
             lateness: self.lateness.max(other.lateness),
-            bound: self.bound.max(other.bound),
+            bound: self.bound.min(other.bound),
             groups: self.groups + other.groups,
         }
     }
@@ -154,9 +154,10 @@ fn run_in_groups<T>(
     let mut conditions: Option<MediaConditions> = None;
     while outcomes.len() < carriers.len() {
         let rest = &carriers[outcomes.len()..];
-        let (group, of_group) = run(&rest[..rest.len().min(*size)])?;
-        if !of_group.is_valid() && *size > 1 {
-            *size = size.div_ceil(2);
+        let carried = rest.len().min(*size);
+        let (group, of_group) = run(&rest[..carried])?;
+        if !of_group.is_valid() && carried > 1 {
+            *size = carried.div_ceil(2);
             continue;
         }
         outcomes.extend(group);
@@ -194,6 +195,9 @@ impl<'a> GroupRun<'a> {
         };
         let carriers = carriers.iter().zip(&endpoints).map(start_carrier);
         let carriers = carriers.collect::<Result<Vec<_>, _>>()?;
+        if clock.now() >= start {
+            return Err(LabError::StartUp(scenario.media.warm_up));
+        }
         Ok(Self {
             scenario,
             start,
@@ -227,7 +231,8 @@ impl<'a> GroupRun<'a> {
         for (carrier, totals) in self.carriers.into_iter().zip(before.iter().zip(&after)) {
             let name = carrier.name.clone();
             let failed = |source| LabError::of_carrier(&name, source);
-            let finished = carrier.finish().map_err(failed)?;
+            let mut finished = carrier.finish().map_err(failed)?;
+            finished.deliveries.retain(|of| of.at <= end + DRAIN);
             let wire = wire::of(finished.nodes.as_ref(), self.start..end, totals)?;
             outcomes.push(MediaOutcome::new(
                 media,

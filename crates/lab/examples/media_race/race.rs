@@ -142,11 +142,13 @@ impl Race {
         let _ = writeln!(text, "report: {}\n", out.join("report.html").display());
         let report = json(record, &figures).and_then(|text| serde_json::from_str(&text));
         let report: serde_json::Value = report.map_err(|e| RaceError::Write(e.into()))?;
+        let pairs = self.seeds.iter().zip(&lab.conditions);
+        let all_conditions: Vec<_> = pairs.map(|(seed, of)| condition(*seed, of)).collect();
         let json = serde_json::json!({
             "report": report,
             "predictions": predicted,
             "bounds": bounds,
-            "valid": lab.conditions.iter().all(MediaConditions::is_valid),
+            "conditions": all_conditions,
         });
         Ok(RaceResult {
             text,
@@ -200,13 +202,24 @@ fn carrier_name(carrier: &MediaCarrier) -> CarrierName {
     }
 }
 
+/// The conditions of a run, for a program.
+fn condition(seed: u64, of: &MediaConditions) -> serde_json::Value {
+    serde_json::json!({
+        "seed": seed,
+        "groups": of.groups,
+        "lateness_p99_s": of.lateness.as_secs_f64(),
+        "lateness_bound_s": of.bound.as_secs_f64(),
+        "valid": of.is_valid(),
+    })
+}
+
 /// A sentence on the conditions of each run.
 fn conditions<'a>(
     seeds: &'a [u64],
     conditions: &'a [MediaConditions],
 ) -> impl Iterator<Item = String> + 'a {
     seeds.iter().zip(conditions).map(|(seed, of)| {
-        let verdict = if of.is_valid() { "valid" } else { "LATE, shows nothing" };
+        let verdict = if of.is_valid() { "valid" } else { "LATE, does not count" };
         let (lateness, bound): (Duration, Duration) = (of.lateness, of.bound);
         let groups = of.groups;
         format!(

@@ -72,6 +72,13 @@ pub(super) struct Stream {
     sink: JoinHandle<io::Result<Vec<Arrival>>>,
 }
 
+/// The packets that a sink expects: their number, and the length of their payloads in bytes.
+#[derive(Clone, Copy, Debug)]
+struct Wanted {
+    packets: u64,
+    len: usize,
+}
+
 /// A flag that is set at the end of its life.
 struct SetOnDrop(Arc<AtomicBool>);
 
@@ -92,8 +99,11 @@ impl Stream {
     pub(super) fn start(schedule: Schedule, clock: Clock, from: Entrance, to: Exit) -> Self {
         let over = Arc::new(AtomicBool::new(false));
         let is_over = over.clone();
-        let packets = schedule.media.packets();
-        let sink = thread::spawn(move || receive(to, clock, packets, &is_over));
+        let wanted = Wanted {
+            packets: schedule.media.packets(),
+            len: schedule.payload_len(),
+        };
+        let sink = thread::spawn(move || receive(to, clock, wanted, &is_over));
         let is_over = over.clone();
         let source = thread::spawn(move || send(from, clock, &schedule, &is_over));
         let over = SetOnDrop(over);
@@ -123,14 +133,14 @@ fn join<T>(thread: JoinHandle<io::Result<T>>) -> io::Result<T> {
         .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
-/// Sends the packets at their times; returns when each was sent.
+/// Sends the packets at their times; returns these times.
 fn send(
     mut entrance: Entrance,
     clock: Clock,
     schedule: &Schedule,
     is_over: &AtomicBool,
 ) -> io::Result<Vec<Time>> {
-    // Without a priority the load of the machine delays the stream; the report says so.
+    // Without a priority the load of the machine delays the stream.
     let _ = priority::realtime(PRIORITY);
     let mut sent = Vec::new();
     for (number, at) in (0..).zip(schedule.times()) {
@@ -139,7 +149,8 @@ fn send(
         if is_over.load(Ordering::Relaxed) {
             break;
         }
-        sent.push(clock.now());
+        // As in the simulator, a late source does not shorten the delay.
+        sent.push(at);
         entrance.send(&payload)?;
     }
     while !is_over.load(Ordering::Relaxed) {
@@ -153,12 +164,12 @@ fn send(
 fn receive(
     mut exit: Exit,
     clock: Clock,
-    packets: u64,
+    wanted: Wanted,
     is_over: &AtomicBool,
 ) -> io::Result<Vec<Arrival>> {
     let _ = priority::realtime(PRIORITY);
     let mut buffer = vec![0; 1 << 16];
-    let mut has_arrived = vec![false; usize::try_from(packets).unwrap_or(0)];
+    let mut has_arrived = vec![false; usize::try_from(wanted.packets).unwrap_or(0)];
     let mut arrivals = Vec::new();
     loop {
         let len = match exit.receive(&mut buffer) {
@@ -169,7 +180,9 @@ fn receive(
             Err(e) => return Err(e),
         };
         let at = clock.now();
-        if let Some(number) = number_in(&buffer[..len])
+        // One that was cut off did not arrive.
+        if len == wanted.len
+            && let Some(number) = number_in(&buffer[..len])
             && let Some(known) = usize::try_from(number)
                 .ok()
                 .and_then(|index| has_arrived.get_mut(index))
@@ -235,7 +248,8 @@ link = [{ rate = "20 Mbit/s", delay = "5 ms", queue = "100 packets" }]
         to.set_read_timeout(Some(timeout)).unwrap();
         let clock = Clock::starting_now();
         let schedule = Schedule::new(&media(), clock.now());
-        for other in [schedule.payload(2), schedule.payload(19), vec![7; 40]] {
+        let cut = schedule.payload(3)[..188].to_vec();
+        for other in [schedule.payload(2), schedule.payload(19), cut, vec![7; 40]] {
             from.send(&other).unwrap();
         }
         let packets = media().packets();

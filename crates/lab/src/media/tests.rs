@@ -125,6 +125,17 @@ fn carriers_are_run_in_smaller_groups_while_the_networks_are_late() {
     assert_eq!(groups.take(), [5, 3, 2, 2, 1]);
     let found = found.unwrap();
     assert_eq!((found.groups, found.is_valid()), (3, true));
+    // A small rest is halved itself, and a rest of one is not repeated.
+    let rest = |group: &[MediaCarrier]| {
+        groups.borrow_mut().push(group.len());
+        Ok((
+            vec![(); group.len()],
+            conditions(2 * u64::from(group.len() != 2)),
+        ))
+    };
+    let mut from_ten = 10;
+    run_in_groups(&carriers[..3], &mut from_ten, rest).unwrap();
+    assert_eq!((groups.take(), from_ten), (vec![3, 2, 1], 2));
     // The next run begins with that size; one that is late alone does not count.
     let late = |group: &[MediaCarrier]| Ok((vec![(); group.len()], conditions(2)));
     let (outcomes, found) = run_in_groups(&carriers, &mut size, late).unwrap();
