@@ -3,10 +3,14 @@
 //! `cargo run --release -p polypath-lab --example failover -- [--count N] [--seed S] [--rtt MS]
 //! [--format json]`, as root.
 
+#[path = "common/errors.rs"]
+mod errors;
+
 use std::io::Write;
 use std::process::ExitCode;
 
 use clap::{Parser, ValueEnum};
+use errors::error_chain;
 use polypath_core::rng::Seed;
 use polypath_core::time::Duration;
 use polypath_lab::enter_user_namespace;
@@ -126,11 +130,4 @@ fn exceeded(args: &Args, outcome: &Outcome) -> Vec<String> {
 
 fn log(message: &str) {
     let _ = writeln!(std::io::stderr(), "failover: {message}");
-}
-
-fn error_chain(error: &dyn std::error::Error) -> String {
-    let causes = std::iter::successors(error.source(), |cause| cause.source());
-    causes.fold(error.to_string(), |message, cause| {
-        format!("{message}: {cause}")
-    })
 }

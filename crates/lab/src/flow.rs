@@ -67,7 +67,7 @@ pub fn receive(
             Ok(0) => return Ok(arrivals),
             Ok(len) => filled += len,
             Err(e) if is_timeout(&e) && over() => return Ok(arrivals),
-            Err(e) if is_timeout(&e) || e.kind() == io::ErrorKind::Interrupted => {}
+            Err(e) if is_timeout(&e) => {}
             Err(e) => return Err(e),
         }
         if filled == LEN {
@@ -91,16 +91,18 @@ pub fn outage(arrivals: &[Arrival], from: Time, until: Time) -> Option<Duration>
     Some(Duration(longest.0.saturating_sub(INTERVAL.0)))
 }
 
+/// The timeout of reads, after which a thread checks whether the run is over.
+pub(crate) const READ_TIMEOUT: std::time::Duration = std::time::Duration::from_millis(100);
+
 /// Blocks the thread for `span`.
 pub fn pause(span: Duration) {
     sleep(std::time::Duration::from_nanos(span.as_nanos()));
 }
 
-fn is_timeout(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut
-    )
+/// Whether nothing arrived or was accepted in time, or a signal interrupted the wait.
+pub(crate) fn is_timeout(error: &io::Error) -> bool {
+    use io::ErrorKind::{Interrupted, TimedOut, WouldBlock};
+    matches!(error.kind(), Interrupted | TimedOut | WouldBlock)
 }
 
 #[cfg(test)]

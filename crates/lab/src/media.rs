@@ -22,7 +22,7 @@ use polypath_core::rng::Seed;
 use polypath_core::time::{Duration, Time};
 use polypath_live::clock::Clock;
 use polypath_scenario::MediaScenario;
-use polypath_sim::{MediaOutcome, media_start};
+use polypath_sim::{MEDIA_DRAIN, MediaOutcome, media_start};
 
 use crate::LabError;
 use crate::emulation::{Emulation, EmulationResult};
@@ -36,8 +36,6 @@ pub use peer::MediaPeer;
 
 /// The time before the first packet in which the carriers start, at least.
 pub const START_UP: Duration = Duration::from_secs(5);
-/// The time after the longest deadline for which later deliveries count, as in the simulator.
-const DRAIN: Duration = Duration::from_secs(2);
 /// The interval at which the carriers are asked whether they use all paths.
 const POLL: Duration = Duration::from_millis(50);
 /// The real-time priority of the nodes and of the stream, below that of the networks.
@@ -226,13 +224,13 @@ impl<'a> GroupRun<'a> {
         self.emulation
             .stop_counting()
             .map_err(LabError::Emulation)?;
-        interrupt.sleep_until(self.clock, end + DRAIN)?;
+        interrupt.sleep_until(self.clock, end + MEDIA_DRAIN)?;
         let mut outcomes = Vec::new();
         for (carrier, totals) in self.carriers.into_iter().zip(before.iter().zip(&after)) {
             let name = carrier.name.clone();
             let failed = |source| LabError::of_carrier(&name, source);
             let mut finished = carrier.finish().map_err(failed)?;
-            finished.deliveries.retain(|of| of.at <= end + DRAIN);
+            finished.deliveries.retain(|of| of.at <= end + MEDIA_DRAIN);
             let wire = wire::of(finished.nodes.as_ref(), self.start..end, totals)?;
             outcomes.push(MediaOutcome::new(
                 media,

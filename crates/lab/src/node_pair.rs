@@ -3,7 +3,6 @@
 use std::fs;
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
-use std::time::Duration;
 
 use polypath_core::liveness::PathState;
 use polypath_live::keys;
@@ -128,10 +127,7 @@ fn is_usable(state: &str) -> bool {
 }
 
 /// Two connected sockets over the nodes: at the server's side, then at the client's.
-pub(crate) fn open_sockets(
-    endpoints: &Endpoints,
-    read_timeout: Duration,
-) -> io::Result<[UdpSocket; 2]> {
+pub(crate) fn open_sockets(endpoints: &Endpoints) -> io::Result<[UdpSocket; 2]> {
     let address = |side| SocketAddr::new(overlay_addresses(side)[0].addr(), PORT);
-    udp::connected_pair(endpoints, address, read_timeout)
+    udp::connected_pair(endpoints, address)
 }

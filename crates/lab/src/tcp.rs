@@ -8,11 +8,10 @@ use polypath_sim::Side;
 use socket2::Socket;
 
 use crate::endpoints::Endpoints;
+use crate::flow::READ_TIMEOUT;
 
 /// The timeout of connecting and of accepting.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// The timeout of reads, after which a thread checks whether the run is over.
-const READ_TIMEOUT: Duration = Duration::from_millis(100);
 
 /// Connects two sockets that `open` makes; the client's listens at the first address, and the
 /// server's connects to the second.

@@ -2,21 +2,20 @@
 
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
-use std::time::Duration;
 
 use polypath_sim::Side;
 
 use crate::addressing::SIDES;
 use crate::endpoints::Endpoints;
+use crate::flow::READ_TIMEOUT;
 use crate::namespace::Namespace;
 
 /// Two sockets that are connected to each other: at the server's side, then at the client's.
 ///
-/// `address` is that of a side. Fails if the system refuses a socket.
+/// `address` is that of a side. Reads time out after 100 ms. Fails if the system refuses a socket.
 pub(crate) fn connected_pair(
     endpoints: &Endpoints,
     address: impl Fn(Side) -> SocketAddr + Sync,
-    read_timeout: Duration,
 ) -> io::Result<[UdpSocket; 2]> {
     let [server, client] = SIDES.map(|side| {
         let socket = open(
@@ -24,7 +23,7 @@ pub(crate) fn connected_pair(
             address(side),
             Some(address(side.other())),
         )?;
-        socket.set_read_timeout(Some(read_timeout))?;
+        socket.set_read_timeout(Some(READ_TIMEOUT))?;
         Ok::<_, io::Error>(socket)
     });
     Ok([server?, client?])

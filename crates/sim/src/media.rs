@@ -24,7 +24,7 @@ pub use outcome::{DelayQuantiles, Delivery, MediaOutcome, WireCount, WireKind, W
 
 /// The time after the longest deadline for which later deliveries count, as late packets with their
 /// delays.
-const DRAIN: Duration = Duration::from_secs(2);
+pub const MEDIA_DRAIN: Duration = Duration::from_secs(2);
 
 /// The time between two checks of the memory bound.
 const STEP: Duration = Duration::from_secs(1);
@@ -61,8 +61,8 @@ pub fn run_media(
         wire: WireUse::default(),
     };
     let mut now = Time::ZERO;
-    while now < end + DRAIN {
-        now = (now + STEP).min(end + DRAIN);
+    while now < end + MEDIA_DRAIN {
+        now = (now + STEP).min(end + MEDIA_DRAIN);
         pairs.run_until(now, &mut listener);
         pairs.fits_memory()?;
     }

@@ -4,6 +4,8 @@
 //! [--seeds N] [--duration TIME] [--out FOLDER] [--format json] FILE ...`, as root.
 
 mod bounds;
+#[path = "../common/errors.rs"]
+mod errors;
 mod race;
 
 use std::io::Write;
@@ -14,6 +16,7 @@ use clap::{Parser, ValueEnum};
 use polypath_core::time::Duration;
 use polypath_lab::{LabError, enter_user_namespace};
 
+use errors::error_chain;
 use race::{Race, RaceError};
 
 /// Races polypath's policies against other transports over the paths of each file.
@@ -102,11 +105,4 @@ fn print(text: &str) -> Result<(), RaceError> {
 fn log(message: &str) {
     // A failed write to standard error has no one to report it to.
     let _ = writeln!(std::io::stderr(), "media-race: {message}");
-}
-
-fn error_chain(error: &dyn std::error::Error) -> String {
-    let causes = std::iter::successors(error.source(), |cause| cause.source());
-    causes.fold(error.to_string(), |message, cause| {
-        format!("{message}: {cause}")
-    })
 }

@@ -16,7 +16,7 @@ use polypath_live::priority;
 use polypath_live::stats::Stats;
 use polypath_sim::Side;
 
-use super::parameters::{LINKS, MPTCP_CONGESTION_CONTROL, PATHS, PRIORITY, READ_TIMEOUT};
+use super::parameters::{LINKS, MPTCP_CONGESTION_CONTROL, PATHS, PRIORITY};
 use crate::endpoints::Endpoints;
 use crate::flow::{self, Arrival, LEN};
 use crate::mptcp::{Mptcp, MptcpConfig};
@@ -115,7 +115,7 @@ impl Candidate {
         let (carrier, flow) = match kind {
             CandidateKind::SinglePath | CandidateKind::InTime => {
                 let nodes = start_nodes(&endpoints, kind.policy(rtt))?;
-                let [sender, receiver] = open_sockets(&endpoints, READ_TIMEOUT)?;
+                let [sender, receiver] = open_sockets(&endpoints)?;
                 let write = move |message: &[u8; LEN]| sender.send(message).map(drop);
                 let read = move |buffer: &mut [u8]| receiver.recv(buffer);
                 (Carrier::Nodes(nodes), Flow::start(clock, write, read))

@@ -1,7 +1,5 @@
 //! The fixed parameters of the failover measurement.
 
-use std::time::Duration as StdDuration;
-
 use polypath_core::time::Duration;
 
 /// The number of links between the endpoints of a candidate.
@@ -21,8 +19,6 @@ pub const LATE: Duration = Duration::from_millis(50);
 pub(super) const SETTLE_TIMEOUT: Duration = Duration::from_secs(60);
 /// The interval at which candidates are polled for having settled.
 pub(super) const SETTLE_POLL: Duration = Duration::from_millis(50);
-/// The read timeout of sockets, after which a thread checks whether the run is over.
-pub(super) const READ_TIMEOUT: StdDuration = StdDuration::from_millis(100);
 /// The real-time priority of nodes and of the threads that send and receive, below that of the
 /// links' thread.
 ///

@@ -15,7 +15,7 @@ use super::PRIORITY;
 use super::ends::{Entrance, Exit};
 use super::peer::{MediaPeer, TCP_CONGESTION_CONTROL};
 use super::programs::{Commands, Programs};
-use super::stream::{READ_TIMEOUT, Schedule, Stream};
+use super::stream::{Schedule, Stream};
 use crate::addressing::path_address;
 use crate::endpoints::Endpoints;
 use crate::mptcp::{Mptcp, MptcpConfig};
@@ -162,7 +162,7 @@ fn start_nodes(
         priority: PRIORITY,
     };
     let nodes = NodePair::start(endpoints, &config)?;
-    let [from, to] = open_sockets(endpoints, READ_TIMEOUT)?;
+    let [from, to] = open_sockets(endpoints)?;
     Ok((
         Transport::Nodes(nodes),
         Entrance::Datagrams(from),
@@ -178,7 +178,7 @@ fn start_peer(
 ) -> io::Result<(Transport, Entrance, Exit)> {
     let commands = match peer {
         MediaPeer::Udp => {
-            let [from, to] = udp::connected_pair(endpoints, on_first_path, READ_TIMEOUT)?;
+            let [from, to] = udp::connected_pair(endpoints, on_first_path)?;
             let ends = (Entrance::Datagrams(from), Exit::Datagrams(to));
             return Ok((Transport::Kernel, ends.0, ends.1));
         }

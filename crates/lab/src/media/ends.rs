@@ -7,6 +7,8 @@ use std::net::UdpSocket;
 
 use socket2::Socket;
 
+use crate::flow::is_timeout;
+
 /// The place where payloads enter.
 pub(super) enum Entrance {
     /// A datagram for each.
@@ -126,12 +128,6 @@ fn is_lost(error: &io::Error) -> bool {
         error.kind(),
         io::ErrorKind::ConnectionRefused | io::ErrorKind::WouldBlock
     ) || error.raw_os_error() == Some(nix::libc::ENOBUFS)
-}
-
-/// Whether nothing arrived or was accepted in time.
-pub(super) fn is_timeout(error: &io::Error) -> bool {
-    use io::ErrorKind::{Interrupted, TimedOut, WouldBlock};
-    matches!(error.kind(), Interrupted | TimedOut | WouldBlock)
 }
 
 #[cfg(test)]

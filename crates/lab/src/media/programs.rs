@@ -12,9 +12,9 @@ use polypath_sim::Side;
 use tempfile::TempDir;
 
 use super::ends::{Entrance, Exit};
-use super::stream::READ_TIMEOUT;
 use crate::addressing::path_address;
 use crate::endpoints::Endpoints;
+use crate::flow::READ_TIMEOUT;
 use crate::process::Process;
 use crate::program::{RIST_RECEIVER, RIST_SENDER, SRT};
 use crate::udp;

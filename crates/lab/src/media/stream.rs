@@ -12,8 +12,8 @@ use polypath_scenario::Media;
 use polypath_sim::Delivery;
 
 use super::PRIORITY;
-use super::ends::{Entrance, Exit, is_timeout};
-use crate::flow::pause;
+use super::ends::{Entrance, Exit};
+use crate::flow::{is_timeout, pause};
 
 /// The bytes of a transport-stream packet (ISO/IEC 13818-1), of which programs for live media expect
 /// a payload to consist, and its first four: the null packet.
@@ -22,8 +22,6 @@ const TS_NULL: [u8; 4] = [0x47, 0x1f, 0xff, 0x10];
 /// The bytes of the number in a payload, behind the header of its first transport-stream packet.
 const NUMBER: std::ops::Range<usize> = TS_NULL.len()..TS_NULL.len() + size_of::<u64>();
 
-/// The time for which the sink waits for a packet before it looks whether the stream is over.
-pub(super) const READ_TIMEOUT: std::time::Duration = std::time::Duration::from_millis(100);
 /// The interval at which the source sends what waits, after its last packet.
 const FLUSH_INTERVAL: Duration = Duration::from_millis(2);
 
