@@ -12,6 +12,7 @@ use polypath_core::liveness::LivenessConfig;
 use polypath_core::machine::{Wake, step};
 use polypath_core::policy::PolicyConfig;
 use polypath_core::rng::Seed;
+use polypath_core::tariff::Tariffs;
 use polypath_core::time::{Duration, Time};
 use polypath_live::recording::{End, Line, RecordingHeader, SOFTWARE, VERSION};
 use polypath_session::record::{Entry, Shape};
@@ -30,12 +31,13 @@ fn recording() -> Vec<String> {
         probing: ProbingConfig::default(),
         detector: None,
         liveness: Some(LivenessConfig::default()),
+        tariffs: Tariffs::default(),
     };
     let header = RecordingHeader {
         recording: VERSION,
         software: SOFTWARE.to_owned(),
         started: 1,
-        endpoint: config,
+        endpoint: config.clone(),
     };
     let mut lines = vec![serde_json::to_string(&header).unwrap()];
     let mut endpoint: Endpoint<Shape> = Endpoint::new(&config).unwrap();

@@ -9,6 +9,7 @@ use polypath_core::packet::{Ecn, FlowId, IpVersion, Kind, PacketMeta};
 use polypath_core::policy::PolicyConfig;
 use polypath_core::repair::RepairConfig;
 use polypath_core::rng::Seed;
+use polypath_core::tariff::Tariffs;
 use polypath_core::time::{Duration, Time};
 
 #[derive(Clone, Copy)]
@@ -37,6 +38,7 @@ impl Pair {
             seed: Seed::default(),
             probing: ProbingConfig::default(),
             detector: None,
+            tariffs: Tariffs::default(),
             liveness: None,
         };
         let endpoint = || Endpoint::new(&config).expect("the configuration is valid");

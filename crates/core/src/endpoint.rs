@@ -245,7 +245,7 @@ impl<P: Payload> Machine for Endpoint<P> {
         if let Some(frame) = self.receiver.handle_timeout(now, out) {
             self.sender.broadcast(frame, out);
         }
-        if let Some(report) = self.receiver.report(now, self.sender.live()) {
+        if let Some(report) = self.receiver.report(now, self.sender.report_paths()) {
             self.sender.send_report(now, report, out);
         }
     }

@@ -26,6 +26,7 @@ pub mod policy;
 pub mod repair;
 pub mod rng;
 pub mod spacing;
+pub mod tariff;
 pub mod time;
 pub mod truncated;
 pub mod units;

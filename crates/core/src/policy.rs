@@ -352,6 +352,12 @@ impl PolicyConfig {
         self.named_path()
     }
 
+    /// Whether the policy keeps data off paths of higher costs ([`crate::tariff`]).
+    #[must_use]
+    pub const fn respects_costs(self) -> bool {
+        self.properties().respects_costs
+    }
+
     /// Whether nodes offer the policy.
     #[must_use]
     pub const fn is_available_in_nodes(self) -> bool {

@@ -19,8 +19,8 @@
 //! ([`Estimates`]).
 //!
 //! **Choice of paths.** A missing packet goes on the path that is expected to deliver it first and
-//! that has not lost it; from the second repair on, on two paths. A packet that no path would
-//! deliver in time is given up.
+//! that has not lost it; from the second repair on, on two paths. A first repair that can be repeated
+//! goes on a path of the lowest cost. A packet that no path would deliver in time is given up.
 
 mod budget;
 mod config;
@@ -39,7 +39,7 @@ pub use config::{RepairConfig, RepairError, Share};
 pub use estimates::{Estimates, PathEstimate};
 pub use rate::{Delivery, PathLimit, PathRateController};
 pub use report::{MAX_BITMAP, PATH_LEN, PathArrival, REPORT_LEN, Report, SendTime};
-pub(crate) use reporter::NumberedReport;
 pub use reporter::{MAX_TICKS, Reporter};
+pub(crate) use reporter::{NumberedReport, ReportPaths};
 pub use sender::{Kept, MARGIN, RISING_QUEUE, Repair, RepairOutput, SLACK};
 pub use statistics::RepairStatistics;

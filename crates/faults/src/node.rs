@@ -4,7 +4,8 @@
 use polypath_core::endpoint::{Adjustment, EndpointConfig, ProbingConfig};
 use polypath_core::frame::{Encapsulation, OVER_IPV4, PathId};
 use polypath_core::machine::{Machine, Wake, step};
-use polypath_core::rng::Seed;
+use polypath_core::rng::{Seed, Stream};
+use polypath_core::tariff::{Tariff, Tariffs};
 use polypath_core::time::{Duration, Time};
 use polypath_session::address::PeerAddress;
 use polypath_session::key::{PresharedKey, PrivateKey, PublicKey};
@@ -32,6 +33,8 @@ pub struct Node {
     /// Whether it is an impostor with another key.
     pub is_impostor: bool,
     mutant: Mutant,
+    /// The costs of its paths, at first and after each reload.
+    costs: Stream,
 }
 
 /// The parameters of a start.
@@ -91,7 +94,10 @@ impl Node {
         };
         let name = format!("faults/entropy/{}/{}", end.name(), start.number);
         let entropy = mutant.entropy(schedule.seed.stream(&name));
-        let endpoint = endpoint(schedule, &start, mutant);
+        let name_of_costs = format!("faults/costs/{}/{}", end.name(), start.number);
+        let mut costs = schedule.seed.stream(&name_of_costs);
+        let mut endpoint = endpoint(schedule, &start, mutant);
+        endpoint.tariffs = draw_tariffs(&mut costs, endpoint.paths);
         let tunnel = Tunnel::new(&endpoint, session.clone(), entropy);
         let mut tunnel = tunnel.expect("a schedule draws valid configurations");
         for path in schedule.relayed_paths() {
@@ -108,6 +114,7 @@ impl Node {
             peer,
             is_impostor: start.is_impostor,
             mutant,
+            costs,
         }
     }
 
@@ -165,6 +172,7 @@ impl Node {
     pub fn adjust(&mut self, settings: Settings) -> Input {
         self.endpoint.policy = settings.policy;
         self.endpoint.liveness = self.mutant.liveness(settings.liveness);
+        self.endpoint.tariffs = draw_tariffs(&mut self.costs, self.endpoint.paths);
         let adjustment = Adjustment::new(&self.endpoint);
         Input::Adjust(adjustment.expect("a schedule draws valid configurations"))
     }
@@ -222,7 +230,17 @@ fn endpoint(schedule: &Schedule, start: &Start, mutant: Mutant) -> EndpointConfi
         probing: ProbingConfig::default(),
         detector: None,
         liveness: mutant.liveness(start.settings.liveness),
+        tariffs: Tariffs::default(),
     }
+}
+
+/// Costs of as many paths: none in half of the cases.
+fn draw_tariffs(costs: &mut Stream, paths: u8) -> Tariffs {
+    let most = if costs.chance(0.5) { 3 } else { 1 };
+    let tariff = |_| Tariff {
+        cost: u8::try_from(costs.below(most)).unwrap_or(0),
+    };
+    (0..paths).map(tariff).collect()
 }
 
 /// The static key of a node, or of its impostor.

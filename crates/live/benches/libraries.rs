@@ -101,6 +101,7 @@ fn path_socket() -> Outcome<PathSocket> {
         remote: None,
         relay: None,
         interface: None,
+        tariff: polypath_core::tariff::Tariff::default(),
     })?)
 }
 

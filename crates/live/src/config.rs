@@ -11,6 +11,7 @@ use polypath_core::endpoint::{EndpointConfig, ProbingConfig};
 use polypath_core::frame::{Encapsulation, OVER_IPV4, OVER_IPV6};
 use polypath_core::policy::PolicyConfig;
 use polypath_core::rng::Seed;
+use polypath_core::tariff::Tariff;
 use polypath_document::file::{self, FileError};
 use polypath_document::{self as document, Document, Errors, FileKind, Problems};
 use polypath_session::key::PublicKey;
@@ -149,6 +150,9 @@ pub struct PathConfig {
     /// The interface that the path is bound to, regardless of the routing table.
     #[serde(default)]
     pub interface: Option<String>,
+    /// Its cost to this node, which it regards in what it sends: `{ cost = 1 }`.
+    #[serde(default)]
+    pub tariff: Tariff,
 }
 
 impl PathConfig {
@@ -181,6 +185,7 @@ impl PathConfig {
             remote: None,
             relay: None,
             interface: interface.map(str::to_owned),
+            tariff: Tariff::default(),
         }
     }
 }
@@ -284,6 +289,7 @@ impl NodeConfig {
             probing: self.probing,
             detector: None,
             liveness: self.liveness.config(),
+            tariffs: self.paths.iter().map(|path| path.tariff).collect(),
         }
     }
 

@@ -40,7 +40,7 @@ impl RecordingHeader {
             recording: VERSION,
             software: SOFTWARE.to_owned(),
             started: crate::clock::wall_ns(),
-            endpoint: *endpoint,
+            endpoint: endpoint.clone(),
         }
     }
 }

@@ -26,6 +26,7 @@ impl Scenario {
             probing: self.probing(),
             detector: None,
             liveness: self.overlay.liveness.filter(|_| scheme != Scheme::Tcp),
+            tariffs: self.paths.iter().map(|path| path.tariff).collect(),
         }
     }
 

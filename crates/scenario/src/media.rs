@@ -226,6 +226,7 @@ impl MediaScenario {
             probing: self.probing,
             detector: None,
             liveness: self.liveness.config(),
+            tariffs: self.paths.iter().map(|path| path.tariff).collect(),
         }
     }
 

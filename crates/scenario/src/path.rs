@@ -3,6 +3,7 @@
 //! The nodes of a path of `k` links are v0 (the server), v1 to v(k-1) (inner nodes) and vk (the
 //! client).
 
+use polypath_core::tariff::Tariff;
 use polypath_core::time::Duration;
 use polypath_core::units::Rate;
 use polypath_link::{
@@ -29,6 +30,9 @@ pub struct Path {
     /// their links are equal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub background_back: Option<String>,
+    /// Its cost to both endpoints, as in the file of a node.
+    #[serde(default, skip_serializing_if = "Tariff::is_free")]
+    pub tariff: Tariff,
     /// The links, in order from server to client.
     #[serde(rename = "link")]
     pub links: Vec<Link>,

@@ -11,6 +11,7 @@ use polypath_core::frame::{Encapsulation, OVER_IPV4};
 use polypath_core::machine::{Wake, step};
 use polypath_core::policy::PolicyConfig;
 use polypath_core::rng::Seed;
+use polypath_core::tariff::Tariffs;
 use polypath_core::time::Time;
 use polypath_session::address::Source;
 use polypath_session::tunnel::{Input, Output, Tunnel};
@@ -19,6 +20,7 @@ const PACKET_LEN: usize = 1400;
 
 fn tunnel(own: &str, peer: &str) -> Tunnel {
     let endpoint = EndpointConfig {
+        tariffs: Tariffs::default(),
         paths: 1,
         policy: PolicyConfig::single_path(0),
         encapsulation: Encapsulation::deployed(OVER_IPV4),

@@ -125,7 +125,7 @@ pub(crate) fn shape_of_wake(wake: &Wake<Input<Bytes>>) -> Wake<Input<Shape>> {
             mtu: *mtu,
             rerouted: *rerouted,
         },
-        Input::Adjust(to) => Input::Adjust(*to),
+        Input::Adjust(to) => Input::Adjust(to.clone()),
     })
 }
 

@@ -158,7 +158,7 @@ impl<S: Application, C: Application<Packet = S::Packet>> HostPairs<S, C> {
         let number = u32::try_from(self.pairs.len()).expect("fewer than 2^32 pairs");
         let of = |side: &str| EndpointConfig {
             seed: endpoint.seed.child(&format!("{number}/{side}")),
-            ..*endpoint
+            ..endpoint.clone()
         };
         self.pairs.push(Pair {
             server: Host::new(server, &of("server"))?,

@@ -5,11 +5,12 @@ use crate::frame::Encapsulation;
 use crate::liveness::{LivenessConfig, LivenessError};
 use crate::policy::{PathSet, PolicyConfig, PolicyError};
 use crate::rng::Seed;
+use crate::tariff::Tariffs;
 use crate::time::Duration;
 
 /// The configuration of an endpoint. Both endpoints of an overlay agree on all of it except the
 /// policy.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct EndpointConfig {
     /// The number of paths, 1 to [`PathSet::CAPACITY`].
@@ -34,6 +35,9 @@ pub struct EndpointConfig {
     /// The monitoring of paths, which avoids silent ones; `None` always uses every path, as in the
     /// papers.
     pub liveness: Option<LivenessConfig>,
+    /// The cost of each path.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub tariffs: Tariffs,
 }
 
 /// The comparison of paths (PPD paper, 3.3 and 5.2).
@@ -160,14 +164,16 @@ impl EndpointConfig {
     }
 }
 
-/// The settings that may change while an endpoint runs: policy, probing and liveness. They are
-/// checked.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// The settings that may change while an endpoint runs: policy, probing, liveness and tariffs. They
+/// are checked.
+#[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Adjustment {
     pub(crate) policy: PolicyConfig,
     pub(crate) probing: ProbingConfig,
     pub(crate) liveness: Option<LivenessConfig>,
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub(crate) tariffs: Tariffs,
 }
 
 impl Adjustment {
@@ -182,6 +188,7 @@ impl Adjustment {
             policy: config.policy,
             probing: config.probing,
             liveness: config.liveness,
+            tariffs: config.tariffs.clone(),
         })
     }
 }

@@ -25,8 +25,8 @@ use crate::estimate::DeltaT;
 use crate::event::{DropReason, Event};
 use crate::frame::{Body, Epoch, Frame, PathId, Payload};
 use crate::machine::Deadline;
-use crate::policy::{PathSet, PolicyConfig};
-use crate::repair::{NumberedReport, Reporter};
+use crate::policy::PolicyConfig;
+use crate::repair::{NumberedReport, ReportPaths, Reporter};
 use crate::time::Time;
 use crate::window::{SlidingWindow, Verdict};
 
@@ -52,7 +52,7 @@ impl Receiver {
     /// A receiver for a checked configuration.
     pub(super) fn new(config: &EndpointConfig) -> Self {
         Self {
-            config: *config,
+            config: config.clone(),
             seen: SlidingWindow::new(config.window),
             epoch: Epoch::default(),
             newest: 0,
@@ -117,11 +117,11 @@ impl Receiver {
         self.on_data(now, header, payload, out)
     }
 
-    /// The report that is due on some of the paths `live`, if any.
-    pub(super) fn report(&mut self, now: Time, live: PathSet) -> Option<NumberedReport> {
+    /// The report that is due on some of `paths`, if any.
+    pub(super) fn report(&mut self, now: Time, paths: ReportPaths) -> Option<NumberedReport> {
         let overhead = self.config.encapsulation.data;
         let reporter = self.reporter.as_mut()?;
-        reporter.handle_timeout(now, &self.seen, live, overhead)
+        reporter.handle_timeout(now, &self.seen, paths, overhead)
     }
 
     /// Handles a data frame: returns the packet of the first copy, drops the others.

@@ -14,6 +14,7 @@ use crate::packet::PacketMeta;
 use crate::pmtu::{Discovery, PathMtu, TooLong};
 use crate::policy::{Action, Feedback, PathSet, Paths, Plan, PolicyConfig};
 use crate::repair::{Kept, Repair};
+use crate::tariff::Tariffs;
 use crate::time::Time;
 use outgoing::Outgoing;
 use paced::{MAX_WAITING, Pacing};
@@ -39,6 +40,7 @@ pub(super) struct Sender<P> {
     all: PathSet,
     repair: Option<Repair<P>>,
     pacing: Pacing,
+    tariffs: Tariffs,
     peer_reports: bool,
 }
 
@@ -67,10 +69,11 @@ impl<P: Payload> Sender<P> {
                 .map(|liveness| Liveness::new(&liveness, config.paths)),
             sizes: Discovery::default(),
             all: PathSet::first(config.paths),
-            repair: config
-                .policy
-                .repair()
-                .map(|repair| Repair::new(repair, config.paths, config.encapsulation)),
+            repair: config.policy.repair().map(|repair| {
+                let tariffs = config.tariffs.clone();
+                Repair::new(repair, config.paths, config.encapsulation, tariffs)
+            }),
+            tariffs: config.tariffs.clone(),
             pacing: Pacing::new(config.paths),
             peer_reports: true,
         }
@@ -303,11 +306,12 @@ impl<P: Payload> Sender<P> {
     /// Applies another policy, probing or liveness configuration.
     #[cold]
     pub(super) fn adjust(&mut self, now: Time, to: &Adjustment, out: &mut impl FnMut(Output<P>)) {
-        let switched = self.policy.adjust(to.policy, to.probing.pair_interval);
+        let switched = self.policy.adjust(to);
         self.pair_len = to.probing.pair_len;
         if to.policy.repair().is_none() {
             self.send_all_waiting(now, out);
         }
+        self.tariffs.clone_from(&to.tariffs);
         self.adjust_repair(to.policy);
         match (&mut self.liveness, &to.liveness) {
             (Some(liveness), Some(config)) => liveness.adjust(now, config),

@@ -14,6 +14,7 @@ use crate::packet::{Ecn, FlowId, IpVersion, Kind, PacketMeta};
 use crate::policy::PolicyConfig;
 use crate::repair::RepairConfig;
 use crate::rng::Seed;
+use crate::tariff::{Tariff, Tariffs};
 use crate::time::Duration;
 
 mod adjust;
@@ -56,6 +57,7 @@ fn config(policy: PolicyConfig) -> EndpointConfig {
         probing: ProbingConfig::default(),
         detector: None,
         liveness: None,
+        tariffs: Tariffs::default(),
     }
 }
 

@@ -4,6 +4,7 @@ use super::PathSet;
 use crate::frame::{Epoch, PathId};
 use crate::packet::Kind;
 use crate::rng::Stream;
+use crate::tariff::Tariffs;
 use crate::time::Duration;
 
 /// The inputs from which every policy is built.
@@ -21,6 +22,8 @@ pub struct PolicyContext {
     /// Whether the policy receives [`Feedback::Acknowledged`](super::Feedback) for data; else only
     /// heartbeats measure round-trip times.
     pub acknowledges: bool,
+    /// The cost of each path.
+    pub tariffs: Tariffs,
     /// The random stream of the policy.
     pub stream: Stream,
 }
@@ -34,6 +37,10 @@ impl PolicyContext {
 
 /// The properties of a policy on which endpoints, nodes and checks depend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a property of its own"
+)]
 pub struct PolicyProperties {
     /// The name of the policy in files and statistics: the `kind` of its table.
     pub name: &'static str,
@@ -44,6 +51,8 @@ pub struct PolicyProperties {
     pub probes: bool,
     /// Whether data moves to another path by a decision of the policy.
     pub switches: bool,
+    /// Whether it keeps data off paths of higher costs ([`crate::tariff`]).
+    pub respects_costs: bool,
     /// Whether nodes offer it.
     pub available_in_nodes: bool,
 }

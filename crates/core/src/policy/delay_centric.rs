@@ -83,6 +83,7 @@ impl DelayCentric {
         copies: CopiedPackets::None,
         probes: false,
         switches: true,
+        respects_costs: false,
         available_in_nodes: false,
     };
 

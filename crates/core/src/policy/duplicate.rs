@@ -19,6 +19,7 @@ impl DuplicateAcks {
         copies: CopiedPackets::Control,
         probes: false,
         switches: false,
+        respects_costs: false,
         available_in_nodes: true,
     };
 
@@ -65,6 +66,7 @@ impl DuplicateAll {
         copies: CopiedPackets::All,
         probes: false,
         switches: false,
+        respects_costs: false,
         available_in_nodes: true,
     };
 }

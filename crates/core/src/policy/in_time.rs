@@ -21,11 +21,17 @@
 //! arrive first, after those that wait there, so that the segments of all paths arrive about in
 //! order. Where every path has a long queue, marks and drops signal congestion to TCP.
 //!
+//! **Costs.** A path suffices if it delivers within the deadline, without congestion, and loses less
+//! than half of what the budget can repair. Data is on a path of the lowest cost among those that
+//! suffice, and returns to a cheaper one after its hold, whatever that lost before. Media that the paths of this cost cannot
+//! carry goes on those of higher costs; TCP, which takes what it gets, does not.
+//!
 //! Paths without data are measured by heartbeats while data flows. A path that answers again may
 //! carry data before the hold of [`crate::liveness`] is over: this policy has holds of its own.
 
 use alloc::vec;
 use alloc::vec::Vec;
+use core::cmp::Ordering;
 
 use super::{
     Action, CopiedPackets, Feedback, PathPolicy, PathSet, Paths, Plan, PolicyContext,
@@ -36,6 +42,7 @@ use crate::hold::next_hold;
 use crate::machine::Deadline;
 use crate::packet::{Kind, PacketMeta};
 use crate::repair::{PathEstimate, RISING_QUEUE, RepairConfig};
+use crate::tariff::Tariffs;
 use crate::time::{Duration, Time};
 use load::Load;
 use signals::{CongestionSignals, Signal};
@@ -68,11 +75,16 @@ const MAX_DIFFERENCE: Duration = Duration::from_millis(80);
 const UNKNOWN: Duration = Duration::from_millis(500);
 /// The interval of heartbeats on paths without data.
 const PROBE_INTERVAL: Duration = Duration::from_millis(200);
+/// Paths of a higher cost than the active one have a heartbeat in one of this many intervals.
+const COSTLY_PROBES: u64 = 5;
 
 /// Sends each packet on the path with the earliest expected arrival.
 #[derive(Clone, Debug)]
 pub struct InTime {
     deadline: Duration,
+    /// The most losses of a path that suffices, in millionths.
+    max_loss: u32,
+    tariffs: Tariffs,
     active: PathId,
     epoch: Epoch,
     paths: Vec<View>,
@@ -82,6 +94,8 @@ pub struct InTime {
     better: Option<Candidate>,
     busy: bool,
     next_probes: Option<Time>,
+    /// The number of times that heartbeats were sent.
+    probes: u64,
     signals: CongestionSignals,
 }
 
@@ -94,6 +108,9 @@ struct View {
     queued_since: Option<Time>,
     hold: Duration,
     held_until: Time,
+    /// The losses with which it suffices all the same, in millionths: what it lost before data left it
+    /// does not keep data away from it for ever.
+    tolerated: u32,
     /// The number of its next heartbeat.
     heartbeat: u64,
     load: Load,
@@ -113,15 +130,20 @@ impl InTime {
         copies: CopiedPackets::None,
         probes: false,
         switches: true,
+        respects_costs: true,
         available_in_nodes: true,
     };
 
-    /// A policy that starts on the first path, or where the policy before it was.
+    /// A policy that starts on the first of the cheapest paths, or where the policy before it was.
     #[must_use]
     pub fn new(config: &RepairConfig, context: &PolicyContext) -> Self {
+        let paths = PathSet::first(context.paths);
+        let cheapest = context.tariffs.cheapest(paths).into_iter().next();
         Self {
             deadline: config.deadline,
-            active: context.start_on(0),
+            max_loss: config.redundancy.millionths() / 2,
+            tariffs: context.tariffs.clone(),
+            active: context.start_on(cheapest.unwrap_or_default().0),
             epoch: context.epoch,
             paths: vec![View::default(); usize::from(context.paths)],
             is_new: false,
@@ -129,6 +151,7 @@ impl InTime {
             better: None,
             busy: false,
             next_probes: None,
+            probes: 0,
             signals: CongestionSignals::default(),
         }
     }
@@ -144,8 +167,11 @@ impl InTime {
             return;
         }
         let current = self.view(self.active);
-        let others = paths.copies.without(PathSet::only(self.active));
+        let others = self
+            .affordable(now, paths.copies)
+            .without(PathSet::only(self.active));
         let Some(best) = self.best(now, others) else {
+            self.better = None;
             return;
         };
         if !is_usable {
@@ -174,18 +200,50 @@ impl InTime {
         let margin = current.estimate.map_or(Duration::ZERO, |estimate| {
             HYSTERESIS + estimate.one_way.scale(1, 8)
         });
-        let is_better = now >= target.held_until
-            && !target.is_silent
-            && target
-                .cost()
-                .is_some_and(|cost| current.cost().is_some_and(|active| cost + margin < active));
+        let is_faster = target
+            .cost()
+            .is_some_and(|cost| current.cost().is_some_and(|active| cost + margin < active));
+        let is_better = match self.tariffs.cost(best).cmp(&self.tariffs.cost(self.active)) {
+            Ordering::Equal => is_faster,
+            Ordering::Less => self.suffices(now, best),
+            Ordering::Greater => !self.suffices(now, self.active) && self.suffices(now, best),
+        };
+        let is_better = is_better && now >= target.held_until && !target.is_silent;
         let before = self.better.filter(|before| before.path == best);
         let since = before.map_or(now, |before| before.since);
         self.better = is_better.then_some(Candidate { path: best, since });
         let is_due = self.last_move.is_none_or(|last| now >= last + MIN_INTERVAL);
         if is_better && is_due && now >= since + DWELL {
+            if self.tariffs.cost(best) > self.tariffs.cost(self.active) {
+                self.hold_active(now);
+            }
             self.move_to(now, best, act);
         }
+    }
+
+    /// Those of `paths` that cost no more than the cheapest one that suffices; all if none does.
+    fn affordable(&self, now: Time, paths: PathSet) -> PathSet {
+        if self.tariffs.cheapest(paths) == paths {
+            return paths;
+        }
+        let suffice: PathSet = paths
+            .into_iter()
+            .filter(|path| now >= self.view(*path).held_until && self.suffices(now, *path))
+            .collect();
+        let least = self.tariffs.cheapest(suffice).into_iter().next();
+        least.map_or(paths, |path| {
+            self.tariffs.up_to(self.tariffs.cost(path), paths)
+        })
+    }
+
+    /// Whether `path` delivers packets in time, or nothing is known of it, and what it loses can be
+    /// repaired.
+    fn suffices(&self, now: Time, path: PathId) -> bool {
+        let view = self.view(path);
+        let max_loss = self.max_loss.max(view.tolerated);
+        let is_good =
+            |estimate: PathEstimate| estimate.one_way <= self.deadline && estimate.loss <= max_loss;
+        !view.is_silent && !view.is_congested(now) && view.estimate.is_none_or(is_good)
     }
 
     /// The best of `paths`; one that is held or silent only if all are.
@@ -208,13 +266,20 @@ impl InTime {
             let is_again = left.hold > Duration::ZERO && now < left.held_until + left.hold * 2;
             left.hold = next_hold(left.hold, !is_again, [HOLD, MAX_HOLD]);
             left.held_until = now + left.hold;
+            left.tolerated = u32::MAX;
         }
     }
 
     /// Sends a packet on `preferred`, or on the path with the earliest arrival if that carries more
-    /// than it can.
+    /// than it can: on one that costs more if all those that do not are full.
     fn send_now(&mut self, now: Time, size: u32, preferred: PathId, paths: PathSet) -> Plan {
-        let is_full = self.view(preferred).load.is_full(now, MAX_QUEUE);
+        let is_full = |path| self.view(path).load.is_full(now, MAX_QUEUE);
+        let cheap = self.tariffs.up_to(self.tariffs.cost(preferred), paths);
+        let (is_full, paths) = if cheap == paths || cheap.into_iter().all(is_full) {
+            (is_full(preferred), paths)
+        } else {
+            (is_full(preferred), cheap)
+        };
         let earliest = |path: &PathId| {
             let view = self.view(*path);
             (view.is_silent, view.arrival(now))
@@ -227,7 +292,8 @@ impl InTime {
 
     /// Lets a segment of TCP leave at the rate of the path on which it arrives first.
     fn queue(&mut self, now: Time, meta: &PacketMeta, preferred: PathId, paths: PathSet) -> Plan {
-        let paths = self.similar(paths);
+        let cheap = self.tariffs.up_to(self.tariffs.cost(preferred), paths);
+        let paths = self.similar(cheap);
         let arrival = |path: &PathId| {
             let is_other = u64::from(*path != preferred);
             self.view(*path).queued_arrival(now) + HYSTERESIS * is_other
@@ -282,8 +348,11 @@ impl InTime {
 
     /// Sends a heartbeat on each path without data, also on one that is not live: it may return.
     fn probe(&mut self, now: Time, act: &mut dyn FnMut(Action)) {
+        let cost = self.tariffs.cost(self.active);
+        let all = self.probes.is_multiple_of(COSTLY_PROBES);
+        self.probes += 1;
         for (path, view) in (0..).map(PathId).zip(&mut self.paths) {
-            if path != self.active {
+            if path != self.active && (all || self.tariffs.cost(path) <= cost) {
                 let id = view.heartbeat;
                 view.heartbeat += 1;
                 act(Action::Heartbeat { path, id });
@@ -375,6 +444,9 @@ impl PathPolicy for InTime {
         };
         if let Some(view) = self.paths.get_mut(path.index()) {
             view.update(now, estimate, is_silent);
+            if let Some(estimate) = estimate.filter(|_| path == self.active) {
+                view.tolerated = view.tolerated.min(estimate.loss);
+            }
             view.load.set_limit(now, limit);
             self.is_new = true;
         }

@@ -43,6 +43,7 @@ impl ProbeAndSwitch {
         copies: CopiedPackets::Control,
         probes: true,
         switches: true,
+        respects_costs: false,
         available_in_nodes: true,
     };
 

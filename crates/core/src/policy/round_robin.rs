@@ -143,6 +143,7 @@ impl RoundRobin {
         copies: CopiedPackets::None,
         probes: false,
         switches: false,
+        respects_costs: false,
         available_in_nodes: true,
     };
 

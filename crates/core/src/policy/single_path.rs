@@ -68,6 +68,7 @@ impl SinglePath {
         copies: CopiedPackets::None,
         probes: false,
         switches: false,
+        respects_costs: false,
         available_in_nodes: true,
     };
 

@@ -7,6 +7,7 @@ use super::*;
 use crate::frame::Epoch;
 use crate::packet::{Ecn, FlowId, IpVersion, PacketMeta};
 use crate::rng::Seed;
+use crate::tariff::Tariffs;
 use crate::time::{Duration, Time};
 
 /// One configuration of each policy.
@@ -36,6 +37,7 @@ fn context(paths: u8) -> PolicyContext {
         start: None,
         pair_interval: Duration::from_secs(1),
         epoch: Epoch::default(),
+        tariffs: Tariffs::default(),
         acknowledges: false,
         stream: Seed(1).stream("policy"),
     }

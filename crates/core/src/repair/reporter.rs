@@ -6,9 +6,9 @@
 //! interval is [`IDLE_INTERVAL`], and they end [`IDLE`] after the last packet.
 //!
 //! Reports are limited to 2 % of the bytes of the packets, or to 6000 bytes per second where that is
-//! more ([`Credit`]). Each goes on the next path in turn. One that shows a gap, or that a packet is
-//! overdue by the interval of those before it, at most [`OVERDUE`], goes on all paths if the limit
-//! permits it.
+//! more ([`Credit`]). Each goes on the next of the cheapest paths in turn. One that shows a gap goes
+//! on all of these if the limit permits it; one that shows that a packet is overdue by the interval of
+//! those before it, at most [`OVERDUE`], on all paths: the cheapest may have failed.
 
 use alloc::collections::VecDeque;
 use alloc::vec;
@@ -81,6 +81,15 @@ struct Arrivals {
 struct Tick {
     at: Time,
     end: u64,
+}
+
+/// The paths that can carry a report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ReportPaths {
+    /// All that can.
+    pub(crate) all: PathSet,
+    /// Those that do while packets arrive: the cheapest.
+    pub(crate) usual: PathSet,
 }
 
 /// A report with its number and the paths that carry it.
@@ -158,13 +167,13 @@ impl Reporter {
         self.due.map(|at| Deadline { at, why: "report" })
     }
 
-    /// Returns the report that is due, on some of the paths `live`. `seen` has the packets that have
+    /// Returns the report that is due, on some of `paths`. `seen` has the packets that have
     /// arrived; a report of a frame with `overhead` bytes of headers counts against the limit.
     pub(crate) fn handle_timeout(
         &mut self,
         now: Time,
         seen: &SlidingWindow,
-        live: PathSet,
+        paths: ReportPaths,
         overhead: u32,
     ) -> Option<NumberedReport> {
         if self.due.is_none_or(|due| due > now) {
@@ -175,22 +184,24 @@ impl Reporter {
         let pause = now.since(self.last_packet);
         let interval = self.packet_interval.value();
         let overdue = interval + interval.min(OVERDUE);
-        self.has_gap |= pause < BUSY && pause > overdue;
+        let is_overdue = pause < BUSY && pause > overdue;
+        self.has_gap |= is_overdue;
+        let wanted = if is_overdue { paths.all } else { paths.usual };
         let report = self.report(now, seen);
         let len = report.len() as u64 + u64::from(overhead);
-        let on_all = len * u64::from(live.len());
-        // A report without a gap leaves what one with a gap needs.
+        let on_wanted = len * u64::from(wanted.len());
+        // A report without a gap leaves what one on all paths needs.
+        let on_all = len * u64::from(paths.all.len());
         let needed = if self.has_gap { len } else { len + on_all };
         let available = self.credit.available();
         if available < needed {
             self.due = Some(now + self.credit.wait(needed).max(GAP_INTERVAL));
             return None;
         }
-        let is_for_all = self.has_gap && available >= on_all;
-        let paths = if is_for_all {
-            live
+        let paths = if self.has_gap && available >= on_wanted {
+            wanted
         } else {
-            self.next_path(live)
+            self.next_path(paths.usual)
         };
         self.credit.spend(len * u64::from(paths.len()));
         let number = self.number;
@@ -314,6 +325,7 @@ mod tests {
         seen: SlidingWindow,
         /// The time and length of each report with its paths.
         reports: Vec<(Time, NumberedReport)>,
+        usual: PathSet,
     }
 
     impl Receiver {
@@ -322,16 +334,19 @@ mod tests {
                 reporter: Reporter::new(Time::ZERO, 2, 0),
                 seen: SlidingWindow::new(4096),
                 reports: Vec::new(),
+                usual: PathSet::first(2),
             }
         }
 
         /// Makes all reports that are due until `until`.
         fn run(&mut self, until: Time) {
             while let Some(due) = self.reporter.deadline().filter(|due| due.at <= until) {
-                let live = PathSet::first(2);
+                let all = PathSet::first(2);
+                let usual = self.usual;
+                let paths = ReportPaths { all, usual };
                 let made = self
                     .reporter
-                    .handle_timeout(due.at, &self.seen, live, OVERHEAD);
+                    .handle_timeout(due.at, &self.seen, paths, OVERHEAD);
                 self.reports.extend(made.map(|report| (due.at, report)));
                 assert!(self.reporter.deadline().is_none_or(|next| next.at > due.at));
             }
@@ -351,6 +366,24 @@ mod tests {
             };
             self.reports.iter().map(bytes).sum()
         }
+    }
+
+    /// A costly path carries a report only while packets are overdue.
+    #[test]
+    fn a_costly_path_carries_the_reports_of_overdue_packets() {
+        let mut receiver = Receiver::new();
+        receiver.usual = PathSet::only(PathId(0));
+        for n in (0..200).filter(|n| n % 10 != 5) {
+            receiver.receive(at(n * 2), n);
+        }
+        let costly = |made: &NumberedReport| made.paths.contains(PathId(1));
+        assert!(receiver.reports.len() > 40);
+        assert!(!receiver.reports.iter().any(|(_, made)| costly(made)));
+        receiver.run(at(2000));
+        let on_costly = receiver.reports.iter().filter(|(_, made)| costly(made));
+        let times: Vec<_> = on_costly.map(|(time, _)| *time).collect();
+        let (first, last) = (times[0], times[times.len() - 1]);
+        assert!(first <= at(398 + 20) && last <= at(398 + 110), "{times:?}");
     }
 
     #[test]

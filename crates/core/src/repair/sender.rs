@@ -15,6 +15,7 @@ use crate::frame::{Encapsulation, Epoch, PathId, Payload};
 use crate::machine::Deadline;
 use crate::packet::PacketMeta;
 use crate::policy::PathSet;
+use crate::tariff::Tariffs;
 use crate::time::{Duration, Time};
 use crate::units::Bytes;
 
@@ -47,6 +48,7 @@ const MAX_KEPT: usize = 1 << 16;
 pub struct Repair<P> {
     config: RepairConfig,
     encapsulation: Encapsulation,
+    tariffs: Tariffs,
     budget: Budget,
     estimates: Estimates,
     rates: Vec<PathRate>,
@@ -109,12 +111,18 @@ pub enum RepairOutput<P> {
 }
 
 impl<P: Payload> Repair<P> {
-    /// Repairs over `paths` paths with a checked configuration.
+    /// Repairs over `paths` paths with a checked configuration; `tariffs` has their costs.
     #[must_use]
-    pub fn new(config: RepairConfig, paths: u8, encapsulation: Encapsulation) -> Self {
+    pub fn new(
+        config: RepairConfig,
+        paths: u8,
+        encapsulation: Encapsulation,
+        tariffs: Tariffs,
+    ) -> Self {
         let mut new = Self {
             config,
             encapsulation,
+            tariffs,
             budget: Budget::new(config.redundancy),
             estimates: Estimates::new(paths),
             rates: (0..paths).map(|path| PathRate::new(PathId(path))).collect(),
@@ -131,8 +139,9 @@ impl<P: Payload> Repair<P> {
     }
 
     /// Applies another checked configuration; packets that are kept retain their deadline.
-    pub fn adjust(&mut self, config: RepairConfig) {
+    pub fn adjust(&mut self, config: RepairConfig, tariffs: Tariffs) {
         self.config = config;
+        self.tariffs = tariffs;
         self.budget.set_share(config.redundancy);
         self.derive();
     }
@@ -384,7 +393,8 @@ impl<P: Payload> Repair<P> {
     }
 
     /// The paths of the next repair that would deliver it in time: one, or two if a repair was lost
-    /// or if there is no time for another; first those that have not lost it.
+    /// or if there is no time for another; first those that have not lost it. As long as there is
+    /// time for another, it goes on one of the cheapest paths.
     fn repair_paths(&self, now: Time, entry: &Entry<P>, usable: PathSet) -> PathSet {
         if entry.is_full() || entry.deadline <= now {
             return PathSet::EMPTY;
@@ -401,7 +411,12 @@ impl<P: Payload> Repair<P> {
         });
         let wanted = if entry.repairs == 0 && again { 1 } else { 2 };
         let mut chosen = PathSet::EMPTY;
-        for candidates in [usable.without(failed), usable] {
+        let first = if wanted == 1 {
+            self.cheapest(usable)
+        } else {
+            usable
+        };
+        for candidates in [first.without(failed), first, usable] {
             while chosen.len() < wanted
                 && let Some(path) = self.fastest(candidates.without(chosen))
             {
@@ -446,6 +461,12 @@ impl<P: Payload> Repair<P> {
                 len: packet.meta.size,
             });
         }
+    }
+
+    /// Those of `paths` that cost least among those that are not silent; none if all are.
+    fn cheapest(&self, paths: PathSet) -> PathSet {
+        let delivering = paths.into_iter().filter(|path| !self.is_silent(*path));
+        self.tariffs.cheapest(delivering.collect())
     }
 
     /// The path that is expected to deliver a frame first; a silent one only if all are.

@@ -159,6 +159,16 @@ fn check_policy(config: &NodeConfig, problems: &mut Problems) {
         let message = "`leave` needs heartbeats, and liveness detection is off";
         problems.report("policy.leave", message, "omit it, or `liveness = \"off\"`");
     }
+    let costs = config.paths.iter().map(|path| path.tariff.cost);
+    let costly = costs
+        .clone()
+        .position(|cost| Some(cost) != costs.clone().min());
+    if let Some(index) = costly.filter(|_| !policy.respects_costs()) {
+        let key = format!("path.{index}.tariff.cost");
+        let message = format!("the policy `{}` does not regard costs", policy.name());
+        let remedy = "omit the cost, or use policy = { kind = \"in-time\" }";
+        problems.report(&key, message, remedy);
+    }
     if let Err(error) = policy.check(config.paths.len()) {
         let message = format!("policy `{}`: {error}", policy.name());
         problems.report(&error.key("policy"), message, error.remedy());

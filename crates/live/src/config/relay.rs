@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
+use polypath_core::tariff::Tariff;
 use polypath_core::units::Rate;
 use polypath_document::file;
 use polypath_document::{self as document, Document, Errors, FileKind, Problems};
@@ -121,6 +122,7 @@ impl RelayedPath {
     #[must_use]
     pub fn socket(&self) -> PathConfig {
         PathConfig {
+            tariff: Tariff::default(),
             name: self.name.clone(),
             local: Some(self.local),
             remote: None,

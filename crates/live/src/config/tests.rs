@@ -447,3 +447,18 @@ fn conflicting_sockets_are_refused() {
         );
     }
 }
+
+#[test]
+fn invalid_tariffs_are_refused_with_their_line() {
+    let interface = "interface = \"p2\"";
+    for (tariff, part) in [
+        ("cost = 1", "does not regard costs"),
+        ("coast = 1", "`cost`"),
+    ] {
+        let message = error_of(interface, &format!("{interface}\ntariff = {{ {tariff} }}"));
+        assert!(
+            message.contains("a.toml:19:") && message.contains(part),
+            "{tariff}: {message}"
+        );
+    }
+}

@@ -12,6 +12,7 @@ use polypath_core::machine::Wake;
 use polypath_core::packet::Ecn;
 use polypath_core::policy::PolicyConfig;
 use polypath_core::rng::Seed;
+use polypath_core::tariff::Tariffs;
 use polypath_core::time::{Duration, Time};
 use polypath_session::record::Shape;
 
@@ -20,6 +21,7 @@ use crate::writer_thread::PATIENCE;
 
 fn header() -> RecordingHeader {
     RecordingHeader::new(&EndpointConfig {
+        tariffs: Tariffs::default(),
         paths: 2,
         policy: PolicyConfig::probe_and_switch(1),
         encapsulation: Encapsulation::deployed(28),

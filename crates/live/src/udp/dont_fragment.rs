@@ -71,6 +71,7 @@ mod tests {
     use super::*;
     use crate::clock::Clock;
     use crate::config::PathConfig;
+    use polypath_core::tariff::Tariff;
     use std::io::Write;
     use std::net::UdpSocket;
     use std::thread::sleep;
@@ -108,6 +109,7 @@ mod tests {
         let default = (libc::IP_PMTUDISC_WANT, false);
         for local in ["127.0.0.1:0", "[::1]:0"] {
             let path = PathConfig {
+                tariff: Tariff::default(),
                 name: "test".to_owned(),
                 local: Some(local.parse().unwrap()),
                 remote: None,

@@ -9,6 +9,7 @@ use polypath_core::liveness::LivenessConfig;
 use polypath_core::machine::{Machine, step};
 use polypath_core::policy::PolicyConfig;
 use polypath_core::rng::{Seed, Stream};
+use polypath_core::tariff::Tariffs;
 use polypath_core::time::Duration;
 use proptest::prelude::*;
 use serde_json::Value;
@@ -23,6 +24,7 @@ const LEN: Duration = Duration::from_secs(4);
 
 fn config(policy: PolicyConfig, liveness: bool) -> EndpointConfig {
     EndpointConfig {
+        tariffs: Tariffs::default(),
         paths: 2,
         policy,
         encapsulation: Encapsulation::deployed(OVER_IPV4),

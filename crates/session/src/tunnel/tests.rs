@@ -5,6 +5,7 @@ use polypath_core::frame::{Encapsulation, OVER_IPV4};
 use polypath_core::liveness::LivenessConfig;
 use polypath_core::policy::PolicyConfig;
 use polypath_core::rng::Seed;
+use polypath_core::tariff::Tariffs;
 use polypath_core::time::Duration;
 
 use crate::address::Source;
@@ -89,6 +90,7 @@ fn node_with(
     liveness: Option<LivenessConfig>,
 ) -> Node {
     let endpoint = EndpointConfig {
+        tariffs: Tariffs::default(),
         paths: 2,
         policy,
         encapsulation: Encapsulation::deployed(OVER_IPV4),

@@ -3,10 +3,11 @@
 use alloc::boxed::Box;
 use alloc::format;
 
-use super::super::config::EndpointConfig;
+use super::super::config::{Adjustment, EndpointConfig};
 use crate::frame::{Epoch, PathId};
 use crate::policy::{PathPolicy, PolicyConfig, PolicyContext};
-use crate::rng::Seed;
+use crate::rng::{Seed, Stream};
+use crate::tariff::Tariffs;
 use crate::time::Duration;
 
 /// A policy with its configuration.
@@ -18,6 +19,7 @@ pub(super) struct PolicyState {
     config: PolicyConfig,
     pair_interval: Duration,
     paths: u8,
+    tariffs: Tariffs,
     seed: Seed,
     /// The epoch in which the current policy started: its epochs continue those of the policy
     /// before it.
@@ -33,22 +35,26 @@ pub(super) struct PathSwitch {
 
 impl PolicyState {
     pub(super) fn new(config: &EndpointConfig) -> Self {
-        let start = Epoch::default();
-        let context = context(
-            config.paths,
-            None,
-            config.probing.pair_interval,
-            start,
-            config.seed,
-        );
+        let start_epoch = Epoch::default();
+        let context = PolicyContext {
+            paths: config.paths,
+            start: None,
+            pair_interval: config.probing.pair_interval,
+            epoch: start_epoch,
+            // An endpoint does not acknowledge data, so that only heartbeats measure its paths.
+            acknowledges: false,
+            tariffs: config.tariffs.clone(),
+            stream: stream(config.seed, start_epoch),
+        };
         Self {
             current: config.policy.build(context),
             switches: 0,
             config: config.policy,
             pair_interval: config.probing.pair_interval,
             paths: config.paths,
+            tariffs: config.tariffs.clone(),
             seed: config.seed,
-            start_epoch: start,
+            start_epoch,
         }
     }
 
@@ -64,15 +70,14 @@ impl PolicyState {
     ///
     /// A different policy opens an epoch, so that switch requests for the policy before it have no
     /// effect. It starts on the path that it names, or on the active one. The same policy with
-    /// another pair interval continues on its active path; without probes the pair interval has no
-    /// effect.
-    pub(super) fn adjust(
-        &mut self,
-        config: PolicyConfig,
-        pair_interval: Duration,
-    ) -> Option<PathSwitch> {
+    /// another pair interval or with other costs continues on its active path; without probes the
+    /// pair interval has no effect.
+    pub(super) fn adjust(&mut self, to: &Adjustment) -> Option<PathSwitch> {
+        let (config, pair_interval) = (to.policy, to.probing.pair_interval);
         let same = config.sends_like(self.config);
-        if same && (pair_interval == self.pair_interval || !config.probes()) {
+        let has_same_costs = to.tariffs.cost_like(&self.tariffs);
+        self.tariffs.clone_from(&to.tariffs);
+        if same && has_same_costs && (pair_interval == self.pair_interval || !config.probes()) {
             self.config = config;
             self.pair_interval = pair_interval;
             return None;
@@ -84,13 +89,15 @@ impl PolicyState {
         } else {
             self.epoch().next()
         };
-        let context = context(
-            self.paths,
+        let context = PolicyContext {
+            paths: self.paths,
             start,
             pair_interval,
-            self.start_epoch,
-            self.seed,
-        );
+            epoch: self.start_epoch,
+            acknowledges: false,
+            tariffs: to.tariffs.clone(),
+            stream: stream(self.seed, self.start_epoch),
+        };
         self.current = config.build(context);
         self.config = config;
         self.pair_interval = pair_interval;
@@ -99,20 +106,7 @@ impl PolicyState {
     }
 }
 
-/// An endpoint does not acknowledge data, so that only heartbeats measure its paths.
-fn context(
-    paths: u8,
-    start: Option<PathId>,
-    pair_interval: Duration,
-    epoch: Epoch,
-    seed: Seed,
-) -> PolicyContext {
-    PolicyContext {
-        paths,
-        start,
-        pair_interval,
-        epoch,
-        acknowledges: false,
-        stream: seed.stream(&format!("policy/{}", epoch.0)),
-    }
+/// The random stream of the policy that starts in this epoch.
+fn stream(seed: Seed, epoch: Epoch) -> Stream {
+    seed.stream(&format!("policy/{}", epoch.0))
 }

@@ -12,7 +12,7 @@ use crate::packet::PacketMeta;
 use crate::pmtu::Discovery;
 use crate::policy::{Feedback, PathSet, PolicyConfig};
 use crate::repair::{
-    Kept, NumberedReport, PathEstimate, Repair, RepairOutput, RepairStatistics, Report,
+    Kept, NumberedReport, PathEstimate, Repair, RepairOutput, RepairStatistics, Report, ReportPaths,
 };
 use crate::time::Time;
 
@@ -54,8 +54,12 @@ impl<P: Payload> Sender<P> {
     }
 
     /// The paths that may carry a report.
-    pub(in super::super) fn live(&self) -> PathSet {
-        self.outgoing.paths.copies
+    pub(in super::super) fn report_paths(&self) -> ReportPaths {
+        let all = self.outgoing.paths.copies;
+        ReportPaths {
+            all,
+            usual: self.tariffs.cheapest(all),
+        }
     }
 
     /// Notes that the peer has restarted: it reports from the beginning, by another clock.
@@ -70,9 +74,10 @@ impl<P: Payload> Sender<P> {
         let paths = u8::try_from(self.all.len()).unwrap_or(PathSet::CAPACITY);
         let encapsulation = self.outgoing.encapsulation;
         match (&mut self.repair, policy.repair()) {
-            (Some(repair), Some(config)) => repair.adjust(config),
+            (Some(repair), Some(config)) => repair.adjust(config, self.tariffs.clone()),
             (repair, config) => {
-                *repair = config.map(|config| Repair::new(config, paths, encapsulation));
+                *repair = config
+                    .map(|config| Repair::new(config, paths, encapsulation, self.tariffs.clone()));
             }
         }
     }

@@ -12,7 +12,10 @@ fn impossible_configurations_are_refused() {
     );
     let all = config(PolicyConfig::DuplicateAll {});
     for paths in [0, 65] {
-        let broken = EndpointConfig { paths, ..all };
+        let broken = EndpointConfig {
+            paths,
+            ..all.clone()
+        };
         assert_eq!(
             Endpoint::<Packet>::new(&broken).unwrap_err(),
             ConfigError::Paths(paths)
@@ -23,7 +26,10 @@ fn impossible_configurations_are_refused() {
             threshold,
             ..all.probing
         };
-        let broken = EndpointConfig { probing, ..all };
+        let broken = EndpointConfig {
+            probing,
+            ..all.clone()
+        };
         assert_eq!(
             Endpoint::<Packet>::new(&broken).unwrap_err(),
             ConfigError::Threshold

@@ -6,6 +6,7 @@ use super::*;
 use crate::repair::Share;
 use crate::rng::Stream;
 
+mod costs;
 mod network;
 mod spread;
 

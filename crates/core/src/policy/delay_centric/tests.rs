@@ -8,6 +8,7 @@ use super::*;
 use crate::frame::PathId;
 use crate::packet::{Ecn, FlowId, IpVersion, Kind, PacketMeta};
 use crate::rng::Seed;
+use crate::tariff::Tariffs;
 
 mod network;
 mod properties;
@@ -67,6 +68,7 @@ fn context(paths: u8, seed: u64) -> PolicyContext {
         start: None,
         pair_interval: Duration::from_secs(1),
         epoch: Epoch::default(),
+        tariffs: Tariffs::default(),
         acknowledges: true,
         stream: Seed(seed).stream("delay-centric"),
     }

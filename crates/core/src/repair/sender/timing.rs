@@ -12,8 +12,10 @@ use crate::time::{Duration, Time};
 pub(super) struct Derived {
     /// The time after which a transmission that no report covers is missing.
     timeout: Duration,
-    /// Whether congestion begins, or a repair would be late.
-    needs_copy: bool,
+    /// Whether congestion begins.
+    is_congested: bool,
+    /// Whether a repair would be late.
+    is_late: bool,
 }
 
 impl<P: Payload> Repair<P> {
@@ -28,21 +30,27 @@ impl<P: Payload> Repair<P> {
         let unknown = self.config.deadline.scale(1, UNKNOWN);
         let is_congested =
             |estimate: PathEstimate| estimate.queueing > RISING_QUEUE && estimate.is_rising;
-        let needs_copy = |estimate| is_congested(estimate) || !self.can_repair(path);
+        let estimate = self.estimates.path(path);
         Derived {
             timeout: feedback.map_or(unknown, |time| time + SLACK),
-            needs_copy: self.estimates.path(path).is_some_and(needs_copy),
+            is_congested: estimate.is_some_and(is_congested),
+            is_late: estimate.is_some() && !self.can_repair(path),
         }
     }
 
     /// The path of a copy of the next packet, whose only transmission would be on `path`: where a
-    /// repair would be late, where congestion begins and shortly after a burst of losses. The copy
-    /// is charged to the budget.
+    /// repair would be late, where congestion begins and shortly after a burst of losses. Only in the
+    /// last two cases it may cost more than `path`. The copy is charged to the budget.
     pub fn copy(&mut self, now: Time, path: PathId, usable: PathSet, len: u32) -> PathSet {
         if !self.needs_copy(now, path) {
             return PathSet::EMPTY;
         }
         let others = usable.without(PathSet::only(path));
+        let others = if self.is_at_risk(now, path) {
+            others
+        } else {
+            self.tariffs.up_to(self.tariffs.cost(path), others)
+        };
         let Some(other) = self.fastest(others) else {
             return PathSet::EMPTY;
         };
@@ -58,10 +66,16 @@ impl<P: Payload> Repair<P> {
     }
 
     fn needs_copy(&self, now: Time, path: PathId) -> bool {
+        let derived = self.derived.get(path.index());
+        derived.is_some_and(|derived| derived.is_late) || self.is_at_risk(now, path)
+    }
+
+    /// Whether there was a burst of losses on `path`, or congestion begins.
+    fn is_at_risk(&self, now: Time, path: PathId) -> bool {
         let misses = self.misses.get(path.index());
         let derived = self.derived.get(path.index());
         misses.is_some_and(|misses| now < misses.burst_end)
-            || derived.is_some_and(|derived| derived.needs_copy)
+            || derived.is_some_and(|derived| derived.is_congested)
     }
 
     /// Whether a loss on `path` can be detected and repaired before the deadline.

@@ -7,6 +7,7 @@ use polypath_core::frame::PathId;
 use polypath_core::frame::{Encapsulation, OVER_IPV4};
 use polypath_core::policy::PolicyConfig;
 use polypath_core::rng::Seed;
+use polypath_core::tariff::Tariffs;
 use polypath_core::time::Duration;
 use polypath_session::address::Source;
 use polypath_session::event::SessionEvent;
@@ -215,6 +216,7 @@ fn deadlines_before_a_packet_are_handled_first() {
 fn lonely() -> Tunnel {
     let key = |name| PrivateKey::generate(&mut Seed(1).stream(name)).unwrap();
     let endpoint = EndpointConfig {
+        tariffs: Tariffs::default(),
         paths: 2,
         policy: PolicyConfig::probe_and_switch(0),
         encapsulation: Encapsulation::deployed(OVER_IPV4),

@@ -1,6 +1,7 @@
 //! Tunnels whose configuration changes at run time.
 
 use polypath_core::endpoint::Adjustment;
+use polypath_core::tariff::Tariffs;
 
 use super::*;
 
@@ -18,6 +19,7 @@ fn the_session_continues_under_another_policy() {
     let established = nodes[0].tunnel.established_at();
     assert!(established.is_some());
     let to = EndpointConfig {
+        tariffs: Tariffs::default(),
         paths: 2,
         policy: PolicyConfig::single_path(1),
         encapsulation: Encapsulation::deployed(OVER_IPV4),

@@ -7,6 +7,7 @@ use polypath_core::packet::{Ecn, FlowId, IpVersion, Kind, PacketMeta};
 use polypath_core::policy::{
     Action, DelayCentric, Feedback, PathPolicy, PathSet, Paths, PolicyContext,
 };
+use polypath_core::tariff::Tariffs;
 use polypath_core::time::{Duration, Time};
 
 use polypath_scenario::network::Multihomed;
@@ -95,6 +96,7 @@ impl MultihomedSource {
             pair_interval: Duration::from_secs(1),
             epoch: Epoch::default(),
             acknowledges: true,
+            tariffs: Tariffs::default(),
             stream: setup.stream("policy"),
         });
         let packets = config.packets.unwrap_or(u64::MAX);

@@ -121,6 +121,10 @@ pub(super) struct Network {
     pub(super) arrived: Vec<Option<Time>>,
     /// Bytes on the wire, by kind.
     pub(super) bytes: BTreeMap<FrameKind, u64>,
+    /// Bytes on the wire in both directions, by path and second.
+    pub(super) path_bytes: BTreeMap<(PathId, u64), u64>,
+    /// The times at which the first endpoint moved data to another path.
+    pub(super) moves: Vec<Time>,
     /// The packets that the first endpoint dropped when they came.
     pub(super) dropped: Vec<usize>,
     /// The packets of the stream: their kind and interval.
@@ -135,7 +139,17 @@ pub(super) struct Network {
 
 impl Network {
     pub(super) fn new(policy: RepairConfig, paths: Vec<TestPath>, seed: u64) -> Self {
+        Self::with_tariffs(policy, paths, seed, &[])
+    }
+
+    pub(super) fn with_tariffs(
+        policy: RepairConfig,
+        paths: Vec<TestPath>,
+        seed: u64,
+        tariffs: &[Tariff],
+    ) -> Self {
         let config = EndpointConfig {
+            tariffs: tariffs.iter().copied().collect(),
             paths: u8::try_from(paths.len()).unwrap(),
             encapsulation: Encapsulation::deployed(OVER_IPV4),
             window: 4096,
@@ -157,6 +171,8 @@ impl Network {
             sent: Vec::new(),
             arrived: Vec::new(),
             bytes: BTreeMap::new(),
+            path_bytes: BTreeMap::new(),
+            moves: Vec::new(),
             dropped: Vec::new(),
             kind: Kind::Opaque,
             interval: INTERVAL,
@@ -182,13 +198,16 @@ impl Network {
                     assert_eq!(*arrived, None, "delivered twice");
                     *arrived = Some(now);
                 }
-                Output::Event(Event::FrameOut { kind, len, .. }) => {
+                Output::Event(Event::FrameOut { path, kind, len }) => {
                     *self.bytes.entry(kind).or_default() += u64::from(len);
+                    let second = now.0 / 1_000_000_000;
+                    *self.path_bytes.entry((path, second)).or_default() += u64::from(len);
                 }
                 Output::Event(Event::Dropped {
                     reason: DropReason::QueueFull,
                     ..
                 }) => self.dropped.push(self.sent.len() - 1),
+                Output::Event(Event::Switched { .. }) if end == 0 => self.moves.push(now),
                 Output::Event(_) | Output::Refused { .. } => {}
             }
         }
@@ -320,6 +339,18 @@ impl Network {
         let lost = all
             .filter(|(number, (_, arrived))| arrived.is_none() && !self.dropped.contains(number));
         lost.map(|(_, (sent, _))| *sent)
+    }
+
+    /// The share of `path` in the bytes on the wire of these seconds, in both directions.
+    pub(super) fn share(&self, path: PathId, seconds: core::ops::Range<u64>) -> f64 {
+        let sum = |of: fn(PathId, PathId) -> bool| {
+            let counted = self
+                .path_bytes
+                .iter()
+                .filter(|((on, second), _)| of(*on, path) && seconds.contains(second));
+            counted.map(|(_, bytes)| *bytes).sum::<u64>() as f64
+        };
+        sum(|on, path| on == path) / sum(|_, _| true)
     }
 
     /// Bytes on the wire over bytes of media.

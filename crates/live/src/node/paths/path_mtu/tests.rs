@@ -5,6 +5,7 @@ use crate::control::change::{PathChange, Rebinding, Remote};
 use crate::node::paths::silence_detector::SilenceDetector;
 use crate::udp::PathSocket;
 use polypath_core::policy::PolicyConfig;
+use polypath_core::tariff::Tariff;
 use polypath_core::time::Time;
 
 const FIRST: PathId = PathId(0);
@@ -14,6 +15,7 @@ const HEADERS: u16 = 28 + 32;
 /// A path over an interface of this MTU that has no address of its peer yet.
 fn paths(mtu: u32) -> Paths {
     let config = PathConfig {
+        tariff: Tariff::default(),
         name: "one".to_owned(),
         local: Some("127.0.0.1:0".parse().unwrap()),
         remote: None,
@@ -79,6 +81,7 @@ fn a_changed_route_is_notified_once() {
     assert_eq!(notification(&mut paths, true), (1440, true));
     assert_eq!(notification(&mut paths, true), (1440, false));
     let config = PathConfig {
+        tariff: Tariff::default(),
         name: "one".to_owned(),
         local: Some("127.0.0.1:0".parse().unwrap()),
         remote: None,

@@ -1,0 +1,129 @@
+//! Paths of different costs: a costly one carries what the free ones do not.
+
+use super::network::{Network, TestPath};
+use super::*;
+use crate::units::Rate;
+
+/// A free path and a costly one.
+const COSTS: [Tariff; 2] = [cost(0), cost(1)];
+
+const fn cost(cost: u8) -> Tariff {
+    Tariff { cost }
+}
+
+fn network(paths: [TestPath; 2], tariffs: &[Tariff], seed: u64) -> Network {
+    Network::with_tariffs(policy(200, 10), paths.into(), seed, tariffs)
+}
+
+/// The slower path is free: the faster one is hardly used, whatever the order of the paths.
+#[test]
+fn a_costly_path_is_idle_while_a_free_one_suffices() {
+    for (slow, costly) in [(0, SECOND), (1, FIRST)] {
+        let delays = [[60, 20], [20, 60]][slow];
+        let paths = delays.map(|delay| TestPath::new(delay, never));
+        let tariffs = [[cost(0), cost(1)], [cost(1), cost(0)]][slow];
+        let mut network = network(paths, &tariffs, 1);
+        network.stream(30);
+        let share = network.share(costly, 0..31);
+        std::println!("idle: {:.3} % of the bytes", share * 100.0);
+        assert!(share < 0.005, "{share}");
+        assert!(network.late(MS * 200) < 1e-6);
+    }
+}
+
+/// A free path also repairs what it loses, as long as there is time for another repair.
+#[test]
+fn losses_of_a_free_path_are_repaired_in_time_at_a_small_cost() {
+    for seed in 1..=3 {
+        let paths = [TestPath::new(20, random), TestPath::new(30, never)];
+        let mut network = network(paths, &COSTS, seed);
+        network.stream(60);
+        let (share, late) = (network.share(SECOND, 0..61), network.late(MS * 200));
+        std::println!(
+            "2 % losses: {:.3} % of the bytes, {:.3} % late",
+            share * 100.0,
+            late * 100.0
+        );
+        assert!(share < 0.02, "{share}");
+        assert!(late <= 0.000_2, "{late}");
+    }
+}
+
+/// A free path that fails is replaced at once, and used again when it is back.
+#[test]
+fn a_costly_path_takes_over_and_returns_the_data() {
+    let dead = |_: &mut Stream, now: Time| now >= at(10_000) && now < at(12_000);
+    for seed in 1..=3 {
+        let paths = [TestPath::new(20, dead), TestPath::new(30, never)];
+        let mut network = network(paths, &COSTS, seed);
+        network.stream(40);
+        assert!(
+            network.late(MS * 200) <= 0.000_2,
+            "{}",
+            network.late(MS * 200)
+        );
+        let [before, meanwhile, after] =
+            [2..10, 11..12, 20..40].map(|seconds| network.share(SECOND, seconds));
+        std::println!("an outage: {before:.4} before, {meanwhile:.3} in it, {after:.4} after");
+        assert!(before < 0.005 && after < 0.005, "{before}, {after}");
+        assert!(meanwhile > 0.95, "{meanwhile}");
+        assert!(network.moves[0] < at(10_100), "{:?}", network.moves);
+        assert_eq!(network.moves.len(), 2, "{:?}", network.moves);
+    }
+}
+
+/// The free path carries two thirds: the costly one gets the rest, and not the whole stream.
+#[test]
+fn a_costly_path_carries_the_excess_alone() {
+    let free = TestPath::limited(20, Rate::from_mbits(4));
+    let costly = TestPath::limited(30, Rate::from_mbits(20));
+    let mut network = network([free, costly], &COSTS, 1);
+    network.interval = Duration(1344 * 8 * 1_000_000 / 6000);
+    network.stream(40);
+    let late = network.late(MS * 200);
+    let share = network.share(SECOND, 10..40);
+    std::println!(
+        "6 Mbit/s, 4 free: {share:.3} on the costly path, {:.3} % late",
+        late * 100.0
+    );
+    assert!(late <= 0.002, "{late}");
+    // Of 6.27 Mbit/s with headers, 2.27 exceed the free path: .36.
+    assert!((0.34..0.45).contains(&share), "{share}");
+}
+
+/// TCP takes what it gets, and so gets the free path alone.
+#[test]
+fn segments_use_the_free_path_alone() {
+    let paths = [10, 10].map(|rate| TestPath::limited(20, Rate::from_mbits(rate)));
+    let mut network = network(paths, &COSTS, 1);
+    network.kind = Kind::Data;
+    network.interval = Duration(1344 * 8 * 1_000_000 / 24_000);
+    network.stream(20);
+    let share = network.share(SECOND, 5..20);
+    std::println!("TCP: {share:.4} on the costly path");
+    assert!(share < 0.02, "{share}");
+    let arrived = network.arrived.iter().flatten().count() as f64;
+    let goodput = arrived / network.sent.len() as f64 * 24.0;
+    assert!(goodput > 9.0, "{goodput} Mbit/s");
+}
+
+/// A free path that loses more than can be repaired does not suffice.
+#[test]
+fn a_free_path_that_loses_too_much_is_left() {
+    let lossy = TestPath::new(20, |stream, _| stream.chance(0.15));
+    let mut network = network([lossy, TestPath::new(30, never)], &COSTS, 1);
+    network.stream(30);
+    assert_eq!(network.ends[0].active(), Some(SECOND));
+    assert!(network.late(MS * 200) < 0.002, "{}", network.late(MS * 200));
+}
+
+/// Without a difference of costs nothing differs.
+#[test]
+fn equal_costs_are_no_costs() {
+    let bytes = |tariffs: &[Tariff]| {
+        let mut network = network(randomly_lossy(), tariffs, 1);
+        network.stream(10);
+        network.path_bytes
+    };
+    assert_eq!(bytes(&[]), bytes(&[cost(3), cost(3)]));
+}
