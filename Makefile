@@ -126,7 +126,7 @@ miri: setup ## tests of `unsafe` code, buffers and parsers under Miri, which fin
 
 deploy-check: setup build ## run every command of docs/deploy.md in namespaces: two sites, a relay, a NAT
 	@scripts/setup.sh nft:nftables python3:python3
-	@scripts/deploy-check.sh "$(POLYPATH)"
+	@scripts/guide.sh deploy-check "$(POLYPATH)" docs/deploy.md 180
 
 deb: setup build ## build a Debian package of the program in DEB
 	@scripts/setup.sh python3:python3 objcopy:binutils
