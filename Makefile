@@ -33,7 +33,7 @@ SBOM ?= out/polypath.cdx.json
 # The last revision before the mends of what `make attack` shows.
 BEFORE_MENDS = ee456c2
 
-.PHONY: demo help test check reproduce bench race media-race tunnel-race failover attack soak faults models fuzz fuzz-build miri deb deploy-check reproducible sbom instructions golden protocol structure setup build fmt clippy doc wasm licences dependencies advisories clean
+.PHONY: demo help test check reproduce bench race media-race tunnel-race failover attack soak faults models fuzz fuzz-build miri deb deploy-check recipes reproducible sbom instructions golden protocol structure setup build fmt clippy doc wasm licences dependencies advisories clean
 
 demo: setup ## carry a media file over two bad paths by four schemes, and report the gain
 	cargo build --profile demo --bin polypath
@@ -127,6 +127,18 @@ miri: setup ## tests of `unsafe` code, buffers and parsers under Miri, which fin
 deploy-check: setup build ## run every command of docs/deploy.md in namespaces: two sites, a relay, a NAT
 	@scripts/setup.sh nft:nftables python3:python3
 	@scripts/guide.sh deploy-check "$(POLYPATH)" docs/deploy.md 180
+
+# The plugins among them are found by the folders of their packages.
+RECIPE_PACKAGES = ffplay:ffmpeg gst-launch-1.0:gstreamer1.0-tools vlc:vlc-bin \
+	srt-live-transmit:srt-tools obs:obs-studio \
+	xvfb-run:xvfb xauth:xauth setpriv:util-linux nft:nftables python3:python3 \
+	$(foreach package,gstreamer1.0-plugins-base gstreamer1.0-plugins-good gstreamer1.0-plugins-bad \
+		vlc-plugin-base vlc-plugin-access-extra libgl1-mesa-dri,/usr/share/doc/$(package):$(package))
+
+recipes: setup ## try each recipe of docs/media-recipes.md with ffmpeg, GStreamer, VLC and OBS from Debian (8 min)
+	@scripts/setup.sh $(RECIPE_PACKAGES)
+	cargo build --profile demo --bin polypath
+	@scripts/guide.sh recipes "$(BUILT)/demo/polypath" docs/media-recipes.md 900 recipe:
 
 deb: setup build ## build a Debian package of the program in DEB
 	@scripts/setup.sh python3:python3 objcopy:binutils

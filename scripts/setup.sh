@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Installs the packages that polypath needs and this machine lacks. Fast if nothing is missing.
 # usage: setup.sh [COMMAND:PACKAGE ...]
-#   Each argument is a further command and the Debian package that has it.
+#   Each argument is a further command and the Debian package that has it; instead of a command, the
+#   path of any file of the package.
 set -euo pipefail
 
 report() { printf 'setup: %s\n' "$*" >&2; }
@@ -12,7 +13,7 @@ needed=(
   "ffmpeg:ffmpeg" "lighttpd:lighttpd" "$@"
 )
 
-has() { command -v "$1" >/dev/null 2>&1 || [ -x "/usr/sbin/$1" ] || [ -x "/sbin/$1" ]; }
+has() { command -v "$1" >/dev/null 2>&1 || [ -x "/usr/sbin/$1" ] || [ -x "/sbin/$1" ] || [[ $1 == /* && -e $1 ]]; }
 
 missing=()
 for entry in "${needed[@]}"; do
