@@ -27,7 +27,7 @@ fi
 ln -s "$program" "$work/polypath"
 : >"$work/log"
 if [ -n "$results" ]; then
-  tail -n +1 -f "$work/log" 2>/dev/null | grep --line-buffered "^$results" &
+  tail -n +1 -f --pid=$$ "$work/log" 2>/dev/null | grep --line-buffered "^$results" &
 fi
 status=0
 PATH=$work:$PATH TMPDIR=$work timeout --foreground -k 5 "$seconds" \

@@ -3,7 +3,7 @@
 
 usage: same_frames.py NAME SENT RECEIVED [--least N] [--differ]
 The received frames must be those that were sent, in a row: none missing, none other. A receiver
-may start late and end early, and its last frame may be cut, but it needs N frames (250).
+may start late and end early, and its last frame may be cut, but it needs N frames (200).
   --differ  the opposite: exit code 1 if all frames are the same
 """
 
@@ -25,7 +25,7 @@ def main():
     parser.add_argument("name")
     parser.add_argument("sent")
     parser.add_argument("received")
-    parser.add_argument("--least", type=int, default=250)
+    parser.add_argument("--least", type=int, default=200)
     parser.add_argument("--differ", action="store_true")
     options = parser.parse_args()
 
