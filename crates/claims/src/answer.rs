@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::book::ClaimRow;
 use crate::figure::{ClaimRemark, FailedFigure, Figure, MadeFigure};
 use crate::judge::{MeasuredQuantity, PartJudgement, Verdict, judge};
-use crate::ledger::{CLAIMS, Claim, Ledger};
+use crate::ledger::{Claim, Ledger};
 use crate::study::SEED;
 
 pub use table::{render, summary};
@@ -51,7 +51,7 @@ struct AnswerRecord<'a> {
     claim: &'a str,
     figure: Option<&'static str>,
     verdict: Verdict,
-    /// The values that the paper states; empty for claims with a rule.
+    /// The values that the paper, or this project, states; empty for claims with a rule.
     paper: &'a [f64],
     #[serde(flatten)]
     measured: MeasuredLists<'a>,
@@ -170,7 +170,7 @@ pub fn answer(
         };
         names.is_empty() || names.iter().any(matches)
     };
-    let own = Ledger::parse(CLAIMS, "claims.toml").ok();
+    let built_in = Ledger::built_in().ok();
     let claims = ledger.claims.iter().filter(is_selected);
     let answers = claims.map(|claim| {
         let figure = figures.get(claim.id.as_str()).copied();
@@ -179,7 +179,7 @@ pub fn answer(
             made.find(|made| made.figure.id == figure.id)
         });
         match made {
-            Some(made) => answer_made(claim, made, outcome.made, own.as_ref()),
+            Some(made) => answer_made(claim, made, outcome.made, built_in.as_ref()),
             None => Answer {
                 reason: not_run(figure, outcome.failed),
                 ..Answer::not_run(claim, figure)
@@ -195,14 +195,14 @@ fn answer_made(
     claim: &Claim,
     made: &MadeFigure<'_>,
     all: &[MadeFigure<'_>],
-    own: Option<&Ledger>,
+    built_in: Option<&Ledger>,
 ) -> Answer {
     let findings = || all.iter().map(|made| made.findings);
     let reason = texts(claim, findings().flat_map(|findings| &findings.reasons));
     let caveat = texts(claim, findings().flat_map(|findings| &findings.caveats));
     let answer = judged(claim, made, &reason);
     Answer {
-        caveat: qualified(&answer, caveat, own),
+        caveat: qualified(&answer, caveat, built_in),
         ..answer
     }
 }
@@ -221,13 +221,13 @@ fn not_run(figure: Option<&Figure>, failed: &[FailedFigure<'_>]) -> String {
 
 /// All qualifications of a verdict: those of the figure, and what the verdict does not take into
 /// account.
-fn qualified(answer: &Answer, caveat: String, own: Option<&Ledger>) -> String {
+fn qualified(answer: &Answer, caveat: String, built_in: Option<&Ledger>) -> String {
     let all = [
         caveat,
         answer.untested(),
         answer.imprecise(),
         answer.not_refuted(),
-        answer.foreign(own),
+        answer.foreign(built_in),
     ];
     let all: Vec<String> = all.into_iter().filter(|text| !text.is_empty()).collect();
     all.join(" ")

@@ -1,4 +1,4 @@
-//! The book: all papers on one HTML page without scripts or external resources.
+//! The book: all papers and own claims on one HTML page without scripts or external resources.
 
 use minijinja::value::Serde;
 use minijinja::{AutoEscape, Environment, context};
@@ -8,9 +8,15 @@ use serde::Serialize;
 
 use crate::figure::{Figure, FigureTable, Findings, MadeFigure};
 use crate::judge::Verdict;
+use crate::ledger::OWN;
 use crate::output::MEASUREMENTS;
 use crate::paper::Paper;
 use crate::study::Scale;
+
+/// The title of a book with papers.
+const TITLE: &str = "The papers and their reproduction";
+/// The title of a book of nothing but this project's own claims.
+const OWN_TITLE: &str = "The claims of this project and their answers";
 
 /// The contents of the book.
 #[derive(Clone, Debug)]
@@ -23,7 +29,7 @@ pub struct Book<'a> {
     pub ledger: &'a str,
     /// The claims with their answers, in the order of the ledger.
     pub claims: Vec<ClaimRow>,
-    /// The chapters, one for each paper.
+    /// The chapters, one for each paper, and one for this project's own claims.
     pub chapters: Vec<Chapter<'a>>,
 }
 
@@ -144,9 +150,12 @@ pub fn render(book: &Book<'_>) -> Result<String, BookError> {
     let chapters: Result<Vec<_>, _> = chapters.map(|c| chapter(c, &book.claims)).collect();
     let anchors = book.claims.iter().map(|claim| anchor(claim, book));
     let count = |verdict| book.claims.iter().filter(|c| c.verdict == verdict).count();
+    let is_own = !book.claims.is_empty() && book.claims.iter().all(|claim| claim.is_of(OWN));
     let page = environment.render_str(
         include_str!("book/template.html"),
         context! {
+            title => if is_own { OWN_TITLE } else { TITLE },
+            source => if is_own { "stated" } else { "paper" },
             style => STYLE,
             own_style => include_str!("book/style.css"),
             scale => match book.scale {

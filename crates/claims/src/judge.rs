@@ -18,7 +18,7 @@ mod units;
 use polypath_report::statistics::Estimate;
 use serde::Serialize;
 
-use crate::ledger::{Claim, Kind, RuleError};
+use crate::ledger::{Claim, RuleError};
 use crate::measurement::{Measurement, Position};
 
 /// The verdict on a claim.
@@ -173,14 +173,13 @@ pub fn judge(claim: &Claim, all: &[Measurement]) -> Result<Judgement, JudgeError
         .iter()
         .map(|measurement| ours(measurement))
         .collect::<Result<Vec<_>, _>>()?;
-    let (holds, parts) = match claim.kind {
-        Kind::Exact | Kind::Value => (agree(claim, &ours)?, Vec::new()),
-        Kind::Order | Kind::Shape => {
-            let rule = claim.rule().transpose()?;
-            let rule = rule.ok_or(RuleError::Nothing)?;
-            let parts = relation::judge(&rule, &of_claim)?;
-            (parts.iter().all(|part| part.holds), parts)
-        }
+    let (holds, parts) = if claim.kind.has_values() {
+        (agree(claim, &ours)?, Vec::new())
+    } else {
+        let rule = claim.rule().transpose()?;
+        let rule = rule.ok_or(RuleError::Nothing)?;
+        let parts = relation::judge(&rule, &of_claim)?;
+        (parts.iter().all(|part| part.holds), parts)
     };
     let verdict = if holds {
         Verdict::Holds

@@ -1,4 +1,4 @@
-//! The ledger: the claims of the papers in a TOML file.
+//! Ledgers: the claims of the papers in one TOML file, those of this project in another.
 
 mod check;
 mod grammar;
@@ -13,8 +13,14 @@ pub use rule::{Call, Comparison, Each, Expr, Part, Quantity, Relation, Rule, Rul
 pub use units::Dimension;
 pub(crate) use units::{dimension_of, factor_of};
 
-/// The ledger of this project.
+/// The ledger of the papers' claims.
 pub const CLAIMS: &str = include_str!("../claims.toml");
+
+/// The ledger of this project's own claims.
+pub const OWN_CLAIMS: &str = include_str!("../own.toml");
+
+/// The word before the first dot of this project's own claims, in place of a paper.
+pub const OWN: &str = "own";
 
 /// All claims.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -25,13 +31,13 @@ pub struct Ledger {
     pub claims: Vec<Claim>,
 }
 
-/// One checkable statement of a paper.
+/// One checkable statement of a paper, or of this project.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Claim {
-    /// The name, such as `ppd.fig3.order`, with the paper before the first dot.
+    /// The name, such as `ppd.fig3.order`, with the paper or `own` before the first dot.
     pub id: String,
-    /// The place in the paper.
+    /// The place in the paper, or in the documentation.
     #[serde(rename = "where")]
     pub place: String,
     /// The kind of statement.
@@ -39,7 +45,7 @@ pub struct Claim {
     /// The statement.
     #[serde(rename = "says")]
     pub statement: String,
-    /// The paper's values; empty for claims with a rule.
+    /// The paper's values, or the stated bounds; empty for claims with a rule.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub value: Vec<f64>,
     /// The unit of all values, or that of each after commas.
@@ -72,6 +78,10 @@ pub enum Kind {
     Order,
     /// A form of a curve.
     Shape,
+    /// An upper bound on each mean.
+    Most,
+    /// A lower bound on each mean.
+    Least,
 }
 
 impl Document for Ledger {}
@@ -83,6 +93,17 @@ impl Ledger {
     /// All problems at once, each with its line and a remedy; a rule with a syntax error is one.
     pub fn parse(text: &str, file_name: &str) -> Result<Self, Errors> {
         read_checked(text, file_name, &[], check::check).map(|(ledger, _)| ledger)
+    }
+
+    /// The built-in ledgers as one: the claims of the papers, then this project's own.
+    ///
+    /// # Errors
+    /// As for [`parse`](Self::parse); a test parses both.
+    pub fn built_in() -> Result<Self, Errors> {
+        let mut all = Self::parse(CLAIMS, "claims.toml")?;
+        all.claims
+            .extend(Self::parse(OWN_CLAIMS, "own.toml")?.claims);
+        Ok(all)
     }
 
     /// The claim of this name.
@@ -99,6 +120,12 @@ impl Ledger {
 }
 
 impl Kind {
+    /// Whether a claim of this kind is judged by its values, without a rule.
+    #[must_use]
+    pub const fn has_values(self) -> bool {
+        !matches!(self, Self::Order | Self::Shape)
+    }
+
     /// The word in the ledger.
     #[must_use]
     pub const fn word(self) -> &'static str {
@@ -107,15 +134,23 @@ impl Kind {
             Self::Value => "value",
             Self::Order => "order",
             Self::Shape => "shape",
+            Self::Most => "most",
+            Self::Least => "least",
         }
     }
 }
 
 impl Claim {
-    /// The paper.
+    /// The paper, or [`OWN`].
     #[must_use]
     pub fn paper(&self) -> &str {
         self.id.split('.').next().unwrap_or(&self.id)
+    }
+
+    /// Whether this project states it itself.
+    #[must_use]
+    pub fn is_own(&self) -> bool {
+        self.paper() == OWN
     }
 
     /// The unit of each value.
@@ -128,10 +163,16 @@ impl Claim {
         }
     }
 
-    /// The allowed range for value `index`; `None` if there is no such value.
+    /// The allowed range for value `index`, with an infinite end where the claim bounds one side
+    /// only; `None` if there is no such value.
     #[must_use]
     pub fn range(&self, index: usize) -> Option<[f64; 2]> {
         let value = *self.value.get(index)?;
+        match self.kind {
+            Kind::Most => return Some([f64::NEG_INFINITY, value]),
+            Kind::Least => return Some([value, f64::INFINITY]),
+            _ => {}
+        }
         let deviation = self.tol.unwrap_or(0.0) * value.abs();
         let bounds = self.bounds.as_ref().and_then(|bounds| bounds.get(index));
         Some(

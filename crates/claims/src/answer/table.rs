@@ -9,16 +9,14 @@ use crate::judge::{MeasuredQuantity, Verdict};
 /// The width of remarks in characters.
 const WIDTH: usize = 110;
 
-/// The headings of the columns; the first four columns are text.
-const HEADER: [&str; 9] = [
-    "claim", "verdict", "quantity", "unit", "paper", "allowed", "ours", "+- 95 %", "runs",
-];
+/// The number of columns, of which the first four are text.
+const COLUMNS: usize = 9;
 
 /// A row for each claim and quantity, followed by the remarks on claims.
 #[must_use]
 pub fn render(answers: &[Answer]) -> String {
     let rows = answers.iter().flat_map(rows).collect();
-    let mut text = plain(&HEADER, rows, 4) + "\n";
+    let mut text = plain(&headings(answers), rows, 4) + "\n";
     let alike = |a: &Answer, b: &Answer| a.remarks() == b.remarks() && a.verdict == b.verdict;
     for group in answers.chunk_by(alike) {
         let (remarks, word) = (group[0].remarks(), group[0].verdict.word());
@@ -38,17 +36,36 @@ pub fn render(answers: &[Answer]) -> String {
     text
 }
 
-/// The numbers of claims by verdict, on one line.
+/// The numbers of claims by verdict: a line for those of the papers, and one for those of this
+/// project, as far as there are any.
 #[must_use]
 pub fn summary(answers: &[Answer]) -> String {
-    let count = |verdict| answers.iter().filter(|a| a.verdict == verdict).count();
-    format!(
-        "claims: {}, of which {} hold, {} differ, {} not run\n",
-        answers.len(),
-        count(Verdict::Holds),
-        count(Verdict::Differs),
-        count(Verdict::NotRun)
-    )
+    let (own, papers): (Vec<&Answer>, Vec<&Answer>) =
+        answers.iter().partition(|answer| answer.claim.is_own());
+    let counts = |title: &str, answers: &[&Answer]| {
+        let count = |verdict| answers.iter().filter(|a| a.verdict == verdict).count();
+        format!(
+            "{title}: {}, of which {} hold, {} differ, {} not run\n",
+            answers.len(),
+            count(Verdict::Holds),
+            count(Verdict::Differs),
+            count(Verdict::NotRun)
+        )
+    };
+    match (&papers[..], &own[..]) {
+        (papers, []) => counts("claims", papers),
+        ([], own) => counts("own claims", own),
+        (papers, own) => counts("claims", papers) + &counts("own claims", own),
+    }
+}
+
+/// The headings of the columns.
+fn headings(answers: &[Answer]) -> [&'static str; COLUMNS] {
+    let is_own = !answers.is_empty() && answers.iter().all(|answer| answer.claim.is_own());
+    let source = if is_own { "stated" } else { "paper" };
+    [
+        "claim", "verdict", "quantity", "unit", source, "allowed", "ours", "+- 95 %", "runs",
+    ]
 }
 
 /// The rows of an answer; the first one has the name and the verdict.
@@ -90,7 +107,7 @@ fn row(answer: &Answer, index: usize, ours: &MeasuredQuantity) -> Vec<String> {
 
 /// A row with text in the column of quantities only.
 fn padded(words: String) -> Vec<String> {
-    let mut row = vec![String::new(); HEADER.len()];
+    let mut row = vec![String::new(); COLUMNS];
     row[2] = words;
     row
 }

@@ -2,7 +2,7 @@
 
 use super::Answer;
 use crate::judge::{MeasuredQuantity, PartJudgement, Test, Verdict};
-use crate::ledger::{Claim, Ledger};
+use crate::ledger::{Claim, Kind, Ledger};
 
 /// The maximum number of quantities of a claim in a table or the book.
 const SHOWN: usize = 8;
@@ -27,6 +27,11 @@ impl Claim {
             return None;
         }
         let bounds = self.bounds.as_ref().and_then(|bounds| bounds.get(index));
+        match self.kind {
+            Kind::Most => return Some("upper bound".to_owned()),
+            Kind::Least => return Some("lower bound".to_owned()),
+            _ => {}
+        }
         Some(match (bounds, self.tol) {
             (Some([low, high]), _) => format!("{} to {}", number(*low), number(*high)),
             (None, Some(tol)) if tol > 0.0 && self.value[index] != 0.0 => {
@@ -159,9 +164,9 @@ impl Answer {
         )
     }
 
-    /// A note if the claim differs from that of this program's own ledger.
-    pub(super) fn foreign(&self, own: Option<&Ledger>) -> String {
-        let known = own.and_then(|own| own.find(&self.claim.id));
+    /// A note if the claim differs from that of the built-in ledgers.
+    pub(super) fn foreign(&self, built_in: Option<&Ledger>) -> String {
+        let known = built_in.and_then(|ledger| ledger.find(&self.claim.id));
         if known.is_none_or(|known| *known == self.claim) {
             return String::new();
         }
@@ -176,7 +181,17 @@ impl Answer {
             let allowed = self.claim.allowed(index)?;
             let paper = number(*self.claim.value.get(index)?);
             let is_outside = !self.claim.allows(index, ours.value);
-            is_outside.then(|| format!("{}, where the paper has {paper} ({allowed})", ours.named()))
+            let source = if self.claim.is_own() {
+                "ledger"
+            } else {
+                "paper"
+            };
+            is_outside.then(|| {
+                format!(
+                    "{}, where the {source} has {paper} ({allowed})",
+                    ours.named()
+                )
+            })
         });
         let failed = self.parts.iter().filter(|part| !part.holds);
         let tests = failed.flat_map(|part| part.tests.iter().map(move |test| (part, test)));

@@ -14,9 +14,10 @@ pub(super) fn check(ledger: &Ledger, problems: &mut Problems) {
             let message = format!("there are two claims `{}`", claim.id);
             problems.report(&format!("{key}.id"), message, "give each a different name");
         }
-        match claim.kind {
-            Kind::Exact | Kind::Value => check_values(&key, claim, problems),
-            Kind::Order | Kind::Shape => check_rule(&key, claim, problems),
+        if claim.kind.has_values() {
+            check_values(&key, claim, problems);
+        } else {
+            check_rule(&key, claim, problems);
         }
     }
 }
@@ -39,6 +40,15 @@ fn check_values(key: &str, claim: &Claim, problems: &mut Problems) {
         problems.report_among(&[&at("unit"), &at("value")], message, remedy);
     }
     match (&claim.tol, &claim.bounds) {
+        (tol, bounds) if matches!(claim.kind, Kind::Most | Kind::Least) => {
+            for (leaf, is_set) in [("tol", tol.is_some()), ("bounds", bounds.is_some())] {
+                if is_set {
+                    let message =
+                        format!("`{leaf}` has no effect on `{of}`, whose values are bounds");
+                    problems.report(&at(leaf), message, "remove it, or let `kind` be \"value\"");
+                }
+            }
+        }
         (Some(_), None) => {}
         (None, Some(bounds)) => check_bounds(&at("bounds"), bounds, values, problems),
         _ => {

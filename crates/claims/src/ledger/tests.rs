@@ -36,6 +36,38 @@ fn the_ledger_of_the_five_papers_is_parsed_with_its_rules() {
 }
 
 #[test]
+fn the_own_claims_follow_those_of_the_papers() {
+    let all = Ledger::built_in().unwrap().claims;
+    let papers = Ledger::parse(CLAIMS, "claims.toml").unwrap().claims.len();
+    assert!(!all[..papers].iter().any(Claim::is_own));
+    assert!(all[papers..].iter().all(Claim::is_own));
+    let ids: std::collections::BTreeSet<&str> = all.iter().map(|claim| claim.id.as_str()).collect();
+    assert_eq!(ids.len(), all.len());
+}
+
+#[test]
+fn a_bound_allows_all_on_its_side_and_has_no_tolerance() {
+    let ledger = Ledger::built_in().unwrap();
+    let late = ledger.find("own.media.late_200").unwrap();
+    assert!(late.allows(0, 0.0) && late.allows(0, 0.02) && !late.allows(0, 0.021));
+    let goodput = ledger.find("own.aggregate.equal").unwrap();
+    assert!(goodput.allows(0, 1e9) && !goodput.allows(0, 84.9));
+    let bound = |more: &str| {
+        let claim = format!(
+            "[[claim]]\nid = \"own.x\"\nwhere = \"\"\nkind = \"most\"\nsays = \"\"\nvalue = [1.0]\n\
+             unit = \"s\"\n{more}"
+        );
+        Ledger::parse(&claim, "own.toml")
+    };
+    assert!(bound("").is_ok());
+    for (more, named) in [("tol = 0.1", "`tol`"), ("bounds = [[0, 1]]", "`bounds`")] {
+        let error = bound(more).unwrap_err().to_string();
+        assert!(error.contains(named), "{error}");
+    }
+    assert!(bound("rule = \"a < b\"").is_err());
+}
+
+#[test]
 fn a_comparison_has_its_precedence_and_units() {
     let part = part("a.load0 - 2 * a.load99 / b < 2 ms");
     let product = binary(
