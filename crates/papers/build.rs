@@ -16,10 +16,12 @@ const FOLDERS: [&str; 7] = [
     "../scenario/src",
     "../sim/src",
 ];
-/// The folder of the jobs, the file that lists its modules, and what jobs use of the engine.
-const JOBS: [&str; 4] = [
+/// The folder of the jobs, the file that lists its modules, the scenario files that jobs embed, and
+/// what jobs use of the engine.
+const JOBS: [&str; 5] = [
     "src/jobs",
     "src/jobs.rs",
+    "../../scenarios",
     "../claims/src/measurement.rs",
     "../claims/src/study.rs",
 ];

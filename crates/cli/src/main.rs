@@ -57,7 +57,8 @@ enum Command {
     Sim(sim::Args),
     /// Compare the simulator with theory and ns-2; exit code 1 if a difference exceeds its bound.
     Validate(validate::Args),
-    /// Reproduce the papers' claims: make the figures, judge each claim, and write a book of both.
+    /// Reproduce the papers' claims and polypath's own: make the figures, judge each claim, and write
+    /// a book of both.
     Reproduce(reproduce::Args),
     /// Run a scenario in real time, with real programs and the kernel's TCP over emulated links.
     Lab(lab::Args),

@@ -1,17 +1,17 @@
-//! `polypath reproduce`: reproduces the claims of the papers.
+//! `polypath reproduce`: answers the claims of the papers and of this project.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use polypath_claims::ledger::{CLAIMS, Ledger};
+use polypath_claims::ledger::{Ledger, OWN};
 use polypath_claims::{
     Answer, Attempt, BookOptions, FailedFigure, Figure, JOBS, MadeFigure, MakeError, MakeOptions,
     Outcome, OutputError, Scale, answer, json, make_figures, put, render, select, summary, write,
     write_book,
 };
 use polypath_document::{FileKind, file, nearest};
-use polypath_papers::{PAPERS, SOURCES};
+use polypath_papers::{SOURCES, chapters};
 
 use crate::failure::Failure;
 use crate::number::whole;
@@ -26,7 +26,8 @@ const INTERRUPTED: &str = "interrupted; run the same command to continue after t
 /// Arguments of `polypath reproduce`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Claims, figures or papers, such as ppd.fig3.order, ppd.fig3 or ppd [default: all].
+    /// Claims, figures or papers, such as ppd.fig3.order, ppd.fig3 or ppd; own stands for the
+    /// claims of this project [default: all].
     #[arg(value_name = "CLAIM|FIGURE|PAPER")]
     names: Vec<String>,
     /// Few runs per figure, minutes in all; this is the default.
@@ -59,7 +60,7 @@ pub(crate) struct Args {
 /// Makes the figures, judges the claims, and writes the book.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let ledger = read_ledger(args.ledger.as_deref())?;
-    let all: Vec<&Figure> = PAPERS.iter().flat_map(|paper| paper.figures).collect();
+    let all = all_figures();
     check_claims(&ledger, &all)?;
     let figures = select_figures(&all, &ledger, &args.names)?;
     let scale = if args.full { Scale::Full } else { Scale::Quick };
@@ -100,7 +101,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let book = BookOptions {
         scale,
         ledger: &ledger_name,
-        papers: &PAPERS,
+        papers: &chapters(),
     };
     let book = write_book(&out, book, &made, &answers)?;
     print(&match args.format {
@@ -140,13 +141,17 @@ fn all_answerable(answers: &[Answer]) -> Result<(), Failure> {
 /// Parses a ledger and checks that figures answer its claims.
 pub(crate) fn check_ledger(text: &str, name: &str) -> Result<(), Failure> {
     let ledger = Ledger::parse(text, name).map_err(Failure::input)?;
-    let all: Vec<&Figure> = PAPERS.iter().flat_map(|paper| paper.figures).collect();
-    check_claims(&ledger, &all)
+    check_claims(&ledger, &all_figures())
+}
+
+fn all_figures() -> Vec<&'static Figure> {
+    let chapters = chapters().into_iter();
+    chapters.flat_map(|paper| paper.figures).collect()
 }
 
 fn read_ledger(file: Option<&Path>) -> Result<Ledger, Failure> {
     let Some(path) = file else {
-        return Ledger::parse(CLAIMS, "claims.toml").map_err(Failure::input);
+        return Ledger::built_in().map_err(Failure::input);
     };
     let text = file::read_text(path, &[FileKind::Claims]).map_err(Failure::input)?;
     Ledger::parse(&text, &path.display().to_string()).map_err(Failure::input)
@@ -206,9 +211,9 @@ fn check_claims(ledger: &Ledger, all: &[&Figure]) -> Result<(), Failure> {
         .flat_map(|figure| figure.claims)
         .copied()
         .collect();
-    let own = Ledger::parse(CLAIMS, "claims.toml").map_err(Failure::input)?;
+    let built_in = Ledger::built_in().map_err(Failure::input)?;
     let ids = ledger.claims.iter().map(|claim| claim.id.as_str());
-    let unknown = ids.filter(|id| !answered.contains(id) && own.find(id).is_none());
+    let unknown = ids.filter(|id| !answered.contains(id) && built_in.find(id).is_none());
     let one = |id: &str| {
         let similar = nearest(id, answered.iter().copied());
         let remedy = similar.map_or_else(
@@ -236,9 +241,10 @@ fn remedy(name: &str, known: &[&str], papers: &BTreeSet<&str>, all: &[&Figure]) 
     let figures = all.iter().filter(|figure| figure.paper() == paper);
     let figures: Vec<&str> = figures.map(|figure| figure.id).collect();
     if figures.is_empty() {
+        let papers = papers.iter().filter(|paper| **paper != OWN);
         return format!(
-            "the papers are {}",
-            listed(papers.iter().copied().collect())
+            "the papers are {}; `{OWN}` has the claims of this project",
+            listed(papers.copied().collect())
         );
     }
     format!("the figures of {paper} are {}", listed(figures))

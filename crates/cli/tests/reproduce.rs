@@ -207,9 +207,10 @@ fn invalid_arguments_and_ledgers_are_refused_with_place_and_remedy() {
         "{stderr}"
     );
     assert!(refused(&["psp.fig16"]).contains("did you mean `psp.fig16_17"));
+    assert!(refused(&["own.media.late_20"]).contains("did you mean `own.media.late_200`?"));
     let stderr = refused(&["nothing at all"]);
     assert!(
-        stderr.contains("the papers are") && stderr.contains("multitcp"),
+        stderr.contains("the papers are") && stderr.contains("multitcp; `own` has"),
         "{stderr}"
     );
     let wrong = LEDGER.replacen("transfer.ppd3 < transfer.ppd1", "transfer.ppd3 <", 1);

@@ -34,7 +34,7 @@ mod reporter;
 mod sender;
 mod statistics;
 
-pub use budget::Budget;
+pub use budget::{Budget, HEAD_START};
 pub use config::{RepairConfig, RepairError, Share};
 pub use estimates::{Estimates, PathEstimate};
 pub use rate::{Delivery, PathLimit, PathRateController};

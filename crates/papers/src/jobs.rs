@@ -1,11 +1,13 @@
-//! The simulations behind the figures: pure functions of their parameters, one folder per paper.
+//! The simulations behind the figures: pure functions of their parameters, one folder per paper, and
+//! `own` for the policy of this project.
 //!
-//! The digest of this folder and of the crates it uses ([`SOURCES`]) labels every stored result. A
-//! change here runs all jobs again; a change in `figures/` runs none.
+//! The digest of this folder, of the scenario files and of the crates it uses ([`SOURCES`]) labels
+//! every stored result. A change here runs all jobs again; a change in `figures/` runs none.
 
 pub(crate) mod delay_centric;
 pub(crate) mod diversity;
 pub(crate) mod multitcp;
+pub(crate) mod own;
 pub(crate) mod ppd;
 pub(crate) mod psp;
 

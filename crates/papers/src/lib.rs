@@ -1,5 +1,5 @@
 //! The five papers that polypath implements: the figures that reproduce theirs, and the simulations
-//! behind them.
+//! behind them. The same for the promises of its own policy, `in-time` ([`OWN`]).
 //!
 //! A [`Figure`](polypath_claims::Figure) is a function from a [`Study`](polypath_claims::Study) to
 //! [`Findings`](polypath_claims::Findings). The folder `jobs` has the simulations, the folder
@@ -10,8 +10,9 @@ mod figures;
 mod jobs;
 
 use polypath_claims::Paper;
+use polypath_claims::ledger;
 
-use crate::figures::{delay_centric, diversity, multitcp, ppd, psp};
+use crate::figures::{delay_centric, diversity, multitcp, own, ppd, psp};
 pub use crate::jobs::SOURCES;
 
 /// The papers and their figures.
@@ -48,23 +49,37 @@ pub const PAPERS: [Paper; 5] = [
     },
 ];
 
+/// This project's own policy with the figures that answer its own claims, in the place of a paper.
+pub const OWN: Paper = Paper {
+    id: ledger::OWN,
+    title: "polypath's own claims: the policy in-time",
+    authors: "The promises of docs/in-time.md",
+    figures: own::FIGURES,
+};
+
+/// The papers, then [`OWN`].
+#[must_use]
+pub fn chapters() -> Vec<Paper> {
+    PAPERS.into_iter().chain([OWN]).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
 
     use polypath_claims::Figure;
-    use polypath_claims::ledger::{CLAIMS, Ledger};
+    use polypath_claims::ledger::Ledger;
 
     use super::*;
 
     fn figures() -> impl Iterator<Item = &'static Figure> {
-        PAPERS.iter().flat_map(|paper| paper.figures)
+        chapters().into_iter().flat_map(|paper| paper.figures)
     }
 
     #[test]
-    fn every_claim_of_these_papers_is_answered_by_one_figure() {
-        let ledger = Ledger::parse(CLAIMS, "claims.toml").unwrap();
-        let papers: BTreeSet<&str> = PAPERS.iter().map(|paper| paper.id).collect();
+    fn every_claim_is_answered_by_one_figure() {
+        let ledger = Ledger::built_in().unwrap();
+        let papers: BTreeSet<&str> = chapters().iter().map(|paper| paper.id).collect();
         let claims = ledger.claims.iter();
         let claims = claims.filter(|claim| papers.contains(claim.paper()));
         let mut wanted: Vec<&str> = claims.map(|claim| claim.id.as_str()).collect();
@@ -80,7 +95,7 @@ mod tests {
     #[test]
     fn every_figure_is_of_its_paper_and_in_the_guide() {
         let guide = include_str!("../../../docs/reproduce.md");
-        for paper in &PAPERS {
+        for paper in chapters() {
             for figure in paper.figures {
                 assert_eq!(figure.paper(), paper.id);
                 assert!(guide.contains(&format!("`{}`", figure.id)), "{}", figure.id);

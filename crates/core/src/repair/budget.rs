@@ -9,7 +9,7 @@ const SPAN: Duration = Duration::from_secs(4);
 const MAX_KEPT: Share = Share::from_millionths(50_000);
 /// A new budget is as if this many bytes had been sent before, so that the first seconds of a stream
 /// can be repaired, too; the budget holds at least as much.
-const HEAD_START: u64 = 1 << 20;
+pub const HEAD_START: u64 = 1 << 20;
 /// The parts of the span.
 const PARTS: usize = 8;
 

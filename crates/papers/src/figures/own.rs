@@ -1,0 +1,21 @@
+//! The promises of this project's own policy `in-time` (docs/in-time.md).
+
+mod aggregate;
+mod budget;
+mod failover;
+mod media;
+mod others;
+mod runs;
+mod spread;
+
+use polypath_claims::Figure;
+
+/// The figures of the own claims.
+pub(crate) const FIGURES: &[Figure] = &[
+    media::FIGURE,
+    others::FIGURE,
+    aggregate::FIGURE,
+    spread::FIGURE,
+    budget::FIGURE,
+    failover::FIGURE,
+];
