@@ -50,7 +50,7 @@ test: setup ## all tests; those that lack privileges skip and print the reason
 check: setup ## what CI runs: linters, docs, tests, guides, package, fuzzing, reproduction, ten minutes of soak
 	@scripts/check.sh 10
 
-reproduce: setup build ## reduced reproduction of the papers' claims; fails if one has no verdict, or differs without a reason
+reproduce: setup build ## reduced reproduction of the papers' claims and polypath's own; fails if one has no verdict, or differs without a reason
 	@scripts/reproduce.sh "$(POLYPATH)" "$(REPRODUCTION)"
 
 bench: setup build ## the figures of docs/BENCHMARKS.md

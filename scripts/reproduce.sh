@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# The reduced reproduction of the papers: $1 is the program, $2 the folder for the book. Fails if a
+# The reduced reproduction of the papers and of the own claims: $1 is the program, $2 the folder for the book. Fails if a
 # claim that a figure answers has no verdict, or differs without a reason.
 set -euo pipefail
 program=$1 out=$2
-"$program" reproduce --quick --fresh --out "$out" | tail -n 2
+"$program" reproduce --quick --fresh --out "$out" | tail -n 3
 open=$(jq -r '.[] | select(.figure != null)
   | select(.verdict == "not run" or (.verdict == "differs" and .reason == "the reason is not known"))
   | "\(.claim): \(.verdict), \(.reason)"' "$out/claims.json")
