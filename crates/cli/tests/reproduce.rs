@@ -210,7 +210,7 @@ fn invalid_arguments_and_ledgers_are_refused_with_place_and_remedy() {
     assert!(refused(&["own.media.late_20"]).contains("did you mean `own.media.late_200`?"));
     let stderr = refused(&["nothing at all"]);
     assert!(
-        stderr.contains("the papers are") && stderr.contains("multitcp; `own` has"),
+        stderr.contains("the papers are") && stderr.contains("psp; `own` has"),
         "{stderr}"
     );
     let wrong = LEDGER.replacen("transfer.ppd3 < transfer.ppd1", "transfer.ppd3 <", 1);
