@@ -12,9 +12,9 @@
 
 mod carrier;
 mod ends;
-mod peer;
 mod programs;
 mod stream;
+mod transport;
 mod wire;
 
 use polypath_core::liveness::LivenessSetting;
@@ -32,7 +32,7 @@ use crate::network::{Network, Snapshot};
 use crate::preflight::preflight;
 pub use carrier::MediaCarrier;
 use carrier::RunningCarrier;
-pub use peer::MediaPeer;
+pub use transport::Transport;
 
 /// The time before the first packet in which the carriers start, at least.
 pub const START_UP: Duration = Duration::from_secs(5);
@@ -106,8 +106,8 @@ pub fn run_media(
 ) -> Result<MediaLabRuns, LabError> {
     preflight()?;
     for carrier in carriers {
-        if let MediaCarrier::Peer(peer) = carrier {
-            peer.preflight()?;
+        if let MediaCarrier::Transport(transport) = carrier {
+            transport.preflight()?;
         }
     }
     let interrupt = Interrupt::watch().map_err(LabError::Signals)?;

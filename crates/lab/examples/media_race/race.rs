@@ -10,7 +10,7 @@ use polypath_core::policy::PolicyConfig;
 use polypath_core::repair::{RepairConfig, Share};
 use polypath_core::time::Duration;
 use polypath_lab::LabError;
-use polypath_lab::media::{MediaCarrier, MediaConditions, MediaPeer, run_media, with_start_up};
+use polypath_lab::media::{MediaCarrier, MediaConditions, Transport, run_media, with_start_up};
 use polypath_report::Mode;
 use polypath_report::media::{
     CarrierName, MediaFigures, MediaRecord, json, predictions, render, render_predictions, write,
@@ -88,8 +88,8 @@ impl Race {
             .policies
             .retain(|policy| is_chosen(policy.name()));
         let policies = scenario.media.policies.iter().cloned();
-        let peers = MediaPeer::ALL.into_iter().map(MediaCarrier::Peer);
-        let carriers = policies.map(MediaCarrier::Policy).chain(peers);
+        let transports = Transport::ALL.into_iter().map(MediaCarrier::Transport);
+        let carriers = policies.map(MediaCarrier::Policy).chain(transports);
         let carriers: Vec<_> = carriers.filter(|of| is_chosen(&of.name())).collect();
         if carriers.is_empty() {
             return Err(RaceError::Input(format!(

@@ -13,9 +13,9 @@ use socket2::{Domain, Protocol, Socket, Type};
 
 use super::PRIORITY;
 use super::ends::{Entrance, Exit};
-use super::peer::{MediaPeer, TCP_CONGESTION_CONTROL};
 use super::programs::{Commands, Programs};
 use super::stream::{Schedule, Stream};
+use super::transport::{TCP_CONGESTION_CONTROL, Transport};
 use crate::addressing::path_address;
 use crate::endpoints::Endpoints;
 use crate::mptcp::{Mptcp, MptcpConfig};
@@ -32,7 +32,7 @@ pub enum MediaCarrier {
     /// Two nodes with a policy.
     Policy(MediaPolicy),
     /// A transport that they are compared with.
-    Peer(MediaPeer),
+    Transport(Transport),
 }
 
 impl MediaCarrier {
@@ -41,7 +41,7 @@ impl MediaCarrier {
     pub fn name(&self) -> String {
         match self {
             Self::Policy(policy) => policy.name().to_owned(),
-            Self::Peer(peer) => peer.name(),
+            Self::Transport(transport) => transport.name(),
         }
     }
 
@@ -50,7 +50,7 @@ impl MediaCarrier {
     pub fn kind(&self) -> String {
         match self {
             Self::Policy(policy) => policy.config().name().to_owned(),
-            Self::Peer(peer) => peer.name(),
+            Self::Transport(transport) => transport.name(),
         }
     }
 }
@@ -58,7 +58,7 @@ impl MediaCarrier {
 /// A running carrier with its stream.
 pub(super) struct RunningCarrier {
     pub(super) name: String,
-    transport: Transport,
+    running: Running,
     stream: Stream,
 }
 
@@ -68,7 +68,7 @@ pub(super) struct FinishedCarrier {
     pub(super) nodes: Option<FinishedPair>,
 }
 
-enum Transport {
+enum Running {
     Nodes(NodePair),
     /// The kernel's, on one path.
     Kernel,
@@ -87,18 +87,18 @@ impl RunningCarrier {
     ) -> io::Result<Self> {
         let schedule = Schedule::new(&scenario.media, start);
         let payload = schedule.payload_len();
-        let (transport, entrance, exit) = match carrier {
+        let (running, entrance, exit) = match carrier {
             MediaCarrier::Policy(policy) => {
                 start_nodes(scenario, policy.config(), endpoints, clock)?
             }
-            MediaCarrier::Peer(peer) => {
+            MediaCarrier::Transport(transport) => {
                 let paths = u8::try_from(scenario.paths.len()).unwrap_or(u8::MAX);
-                start_peer(*peer, paths, endpoints, payload)?
+                start_transport(*transport, paths, endpoints, payload)?
             }
         };
         Ok(Self {
             name: carrier.name(),
-            transport,
+            running,
             stream: Stream::start(schedule, clock, entrance, exit),
         })
     }
@@ -111,25 +111,25 @@ impl RunningCarrier {
         wanted: usize,
         endpoints: &Endpoints,
     ) -> io::Result<Option<String>> {
-        match &mut self.transport {
-            Transport::Nodes(nodes) => nodes.unsettled(wanted),
-            Transport::Mptcp(mptcp) if wanted > 1 => mptcp.unsettled(endpoints),
-            Transport::Mptcp(_) | Transport::Kernel => Ok(None),
-            Transport::Programs(programs) => programs.check().map(|()| None),
+        match &mut self.running {
+            Running::Nodes(nodes) => nodes.unsettled(wanted),
+            Running::Mptcp(mptcp) if wanted > 1 => mptcp.unsettled(endpoints),
+            Running::Mptcp(_) | Running::Kernel => Ok(None),
+            Running::Programs(programs) => programs.check().map(|()| None),
         }
     }
 
     /// Ends it; fails if it failed during the stream.
     pub(super) fn finish(self) -> io::Result<FinishedCarrier> {
         let deliveries = self.stream.finish()?;
-        let nodes = match self.transport {
-            Transport::Nodes(nodes) => Some(nodes.finish()?),
-            Transport::Kernel => None,
-            Transport::Mptcp(mptcp) => {
+        let nodes = match self.running {
+            Running::Nodes(nodes) => Some(nodes.finish()?),
+            Running::Kernel => None,
+            Running::Mptcp(mptcp) => {
                 mptcp.finish();
                 None
             }
-            Transport::Programs(mut programs) => {
+            Running::Programs(mut programs) => {
                 programs.check()?;
                 if deliveries.is_empty() {
                     return Err(programs.useless());
@@ -146,7 +146,7 @@ fn start_nodes(
     policy: PolicyConfig,
     endpoints: &Endpoints,
     clock: Clock,
-) -> io::Result<(Transport, Entrance, Exit)> {
+) -> io::Result<(Running, Entrance, Exit)> {
     let names = scenario.paths.iter().map(|path| path.name.clone());
     let names: Vec<String> = names.collect();
     let overlay = OverlayConfig {
@@ -164,55 +164,55 @@ fn start_nodes(
     let nodes = NodePair::start(endpoints, &config)?;
     let [from, to] = open_sockets(endpoints)?;
     Ok((
-        Transport::Nodes(nodes),
+        Running::Nodes(nodes),
         Entrance::Datagrams(from),
         Exit::Datagrams(to),
     ))
 }
 
-fn start_peer(
-    peer: MediaPeer,
+fn start_transport(
+    transport: Transport,
     paths: u8,
     endpoints: &Endpoints,
     payload: usize,
-) -> io::Result<(Transport, Entrance, Exit)> {
-    let commands = match peer {
-        MediaPeer::Udp => {
+) -> io::Result<(Running, Entrance, Exit)> {
+    let commands = match transport {
+        Transport::Udp => {
             let [from, to] = udp::connected_pair(endpoints, on_first_path)?;
             let ends = (Entrance::Datagrams(from), Exit::Datagrams(to));
-            return Ok((Transport::Kernel, ends.0, ends.1));
+            return Ok((Running::Kernel, ends.0, ends.1));
         }
-        MediaPeer::Tcp => {
+        Transport::Tcp => {
             let to = on_first_path(Side::Client);
             let (_listener, sockets) = tcp::connect(endpoints, [to, to], tcp_socket)?;
-            return of_stream(Transport::Kernel, sockets, payload);
+            return of_stream(Running::Kernel, sockets, payload);
         }
-        MediaPeer::Mptcp(congestion_control) => {
+        Transport::Mptcp(congestion_control) => {
             let config = MptcpConfig {
                 paths,
                 congestion_control,
                 quick: false,
             };
             let (mptcp, sockets) = Mptcp::start(endpoints, config)?;
-            return of_stream(Transport::Mptcp(mptcp), sockets, payload);
+            return of_stream(Running::Mptcp(mptcp), sockets, payload);
         }
-        MediaPeer::SrtSingle => Commands::srt_single(120),
-        MediaPeer::SrtBackup => Commands::srt_bond("backup", 120, paths),
-        MediaPeer::SrtBroadcast => Commands::srt_bond("broadcast", 70, paths),
-        MediaPeer::RistShared => Commands::rist(5, 160, paths),
-        MediaPeer::RistDuplicated => Commands::rist(0, 160, paths),
+        Transport::SrtSingle => Commands::srt_single(120),
+        Transport::SrtBackup => Commands::srt_bond("backup", 120, paths),
+        Transport::SrtBroadcast => Commands::srt_bond("broadcast", 70, paths),
+        Transport::RistShared => Commands::rist(5, 160, paths),
+        Transport::RistDuplicated => Commands::rist(0, 160, paths),
     };
     let (programs, entrance, exit) = Programs::start(endpoints, commands)?;
-    Ok((Transport::Programs(programs), entrance, exit))
+    Ok((Running::Programs(programs), entrance, exit))
 }
 
 fn of_stream(
-    transport: Transport,
+    running: Running,
     [from, to]: [Socket; 2],
     payload: usize,
-) -> io::Result<(Transport, Entrance, Exit)> {
+) -> io::Result<(Running, Entrance, Exit)> {
     let exit = Exit::of_stream(to, payload);
-    Ok((transport, Entrance::of_stream(from)?, exit))
+    Ok((running, Entrance::of_stream(from)?, exit))
 }
 
 fn on_first_path(side: Side) -> SocketAddr {

@@ -26,7 +26,7 @@ const PORT: u16 = 6000;
 /// The time after which the receiver listens.
 const RECEIVER_START: Duration = Duration::from_millis(500);
 
-/// The commands of a peer's programs.
+/// The commands of a transport's programs.
 #[derive(Debug)]
 pub(super) struct Commands {
     pub(super) sender: Command,

@@ -57,12 +57,12 @@ fn policies(scenario: &MediaScenario) -> Vec<MediaCarrier> {
 
 #[test]
 fn kernel_transports_carry_the_stream_over_the_paths_that_they_use() {
-    let peers = [MediaPeer::Udp, MediaPeer::Tcp, MediaPeer::Mptcp("cubic")];
-    if !can_test() || is_unavailable(&peers) {
+    let transports = [Transport::Udp, Transport::Tcp, Transport::Mptcp("cubic")];
+    if !can_test() || is_unavailable(&transports) {
         return;
     }
     let scenario = MediaScenario::parse(SCENARIO, "two-paths.toml", &[]).unwrap();
-    let carriers = peers.map(MediaCarrier::Peer);
+    let carriers = transports.map(MediaCarrier::Transport);
     let runs = run_media(&scenario, &carriers, &[1], |_| {}).unwrap();
     for outcomes in &runs.outcomes {
         let outcome = &outcomes[0];
@@ -77,9 +77,11 @@ fn kernel_transports_carry_the_stream_over_the_paths_that_they_use() {
 
 #[test]
 fn programs_carry_the_stream_over_both_paths() {
-    let peers = [MediaPeer::SrtBroadcast, MediaPeer::RistDuplicated];
-    let peers = peers.into_iter().filter(|peer| !is_unavailable(&[*peer]));
-    let carriers: Vec<MediaCarrier> = peers.map(MediaCarrier::Peer).collect();
+    let transports = [Transport::SrtBroadcast, Transport::RistDuplicated];
+    let transports = transports
+        .into_iter()
+        .filter(|transport| !is_unavailable(&[*transport]));
+    let carriers: Vec<MediaCarrier> = transports.map(MediaCarrier::Transport).collect();
     if !can_test() || carriers.is_empty() {
         return;
     }
@@ -92,9 +94,11 @@ fn programs_carry_the_stream_over_both_paths() {
     }
 }
 
-/// Whether this machine lacks one of the peers; prints the reason.
-fn is_unavailable(peers: &[MediaPeer]) -> bool {
-    let missing = peers.iter().find_map(|peer| peer.preflight().err());
+/// Whether this machine lacks one of the transports; prints the reason.
+fn is_unavailable(transports: &[Transport]) -> bool {
+    let missing = transports
+        .iter()
+        .find_map(|transport| transport.preflight().err());
     if let Some(missing) = &missing {
         let _ = writeln!(std::io::stderr(), "skipped: {missing}");
     }
@@ -111,7 +115,7 @@ fn conditions(lateness: u64) -> MediaConditions {
 
 #[test]
 fn carriers_are_run_in_smaller_groups_while_the_networks_are_late() {
-    let carriers = [MediaPeer::Udp; 5].map(MediaCarrier::Peer);
+    let carriers = [Transport::Udp; 5].map(MediaCarrier::Transport);
     let groups = std::cell::RefCell::new(Vec::new());
     let run = |group: &[MediaCarrier]| {
         groups.borrow_mut().push(group.len());

@@ -9,7 +9,7 @@ pub(super) const TCP_CONGESTION_CONTROL: &str = "cubic";
 
 /// A transport that polypath is compared with; its path is the first, if it has only one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MediaPeer {
+pub enum Transport {
     /// UDP on one path.
     Udp,
     /// The kernel's TCP on one path, with cubic.
@@ -28,7 +28,7 @@ pub enum MediaPeer {
     RistDuplicated,
 }
 
-impl MediaPeer {
+impl Transport {
     /// All of them.
     pub const ALL: [Self; 9] = [
         Self::Udp,
