@@ -12,6 +12,8 @@ use polypath_sim::Side;
 pub(crate) const OVERLAY_DEVICE: &str = "pp0";
 /// The UDP port of a node on every path.
 pub(crate) const NODE_PORT: u16 = 7001;
+/// The port of a measured stream, of any protocol.
+pub(crate) const STREAM_PORT: u16 = 6000;
 /// The TCP port of the HTTP server.
 pub(crate) const HTTP_PORT: u16 = 8080;
 

@@ -10,13 +10,12 @@ use polypath_live::node::Options;
 use polypath_live::stats::Stats;
 use tempfile::TempDir;
 
-use crate::addressing::{SIDES, overlay_addresses, side_name};
+use crate::addressing::{SIDES, STREAM_PORT, overlay_addresses, side_name};
 use crate::endpoints::Endpoints;
 use crate::node_process::{NodeFiles, OverlayConfig};
 use crate::node_thread::NodeThread;
 use crate::udp;
 
-const PORT: u16 = 6000;
 const MEMORY: &str = "/dev/shm";
 
 /// The configuration of two nodes.
@@ -128,6 +127,6 @@ fn is_usable(state: &str) -> bool {
 
 /// Two connected sockets over the nodes: at the server's side, then at the client's.
 pub(crate) fn open_sockets(endpoints: &Endpoints) -> io::Result<[UdpSocket; 2]> {
-    let address = |side| SocketAddr::new(overlay_addresses(side)[0].addr(), PORT);
+    let address = |side| SocketAddr::new(overlay_addresses(side)[0].addr(), STREAM_PORT);
     udp::connected_pair(endpoints, address)
 }

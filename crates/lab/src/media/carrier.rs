@@ -16,15 +16,12 @@ use super::ends::{Entrance, Exit};
 use super::programs::{Commands, Programs};
 use super::stream::{Schedule, Stream};
 use super::transport::{TCP_CONGESTION_CONTROL, Transport};
-use crate::addressing::path_address;
+use crate::addressing::{STREAM_PORT, path_address};
 use crate::endpoints::Endpoints;
 use crate::mptcp::{Mptcp, MptcpConfig};
 use crate::node_pair::{FinishedPair, NodePair, NodePairConfig, open_sockets};
 use crate::node_process::OverlayConfig;
 use crate::{tcp, udp};
-
-/// The port of UDP and of TCP.
-const PORT: u16 = 6000;
 
 /// A carrier of a stream.
 #[derive(Clone, Debug, PartialEq)]
@@ -216,7 +213,7 @@ fn of_stream(
 }
 
 fn on_first_path(side: Side) -> SocketAddr {
-    SocketAddr::new(path_address(PathId(0), side).addr(), PORT)
+    SocketAddr::new(path_address(PathId(0), side).addr(), STREAM_PORT)
 }
 
 fn tcp_socket() -> io::Result<Socket> {

@@ -12,17 +12,17 @@ use polypath_sim::Side;
 use tempfile::TempDir;
 
 use super::ends::{Entrance, Exit};
-use crate::addressing::path_address;
+use crate::addressing::{STREAM_PORT, path_address};
 use crate::endpoints::Endpoints;
 use crate::flow::READ_TIMEOUT;
 use crate::process::Process;
 use crate::program::{RIST_RECEIVER, RIST_SENDER, SRT};
 use crate::udp;
 
-/// The ports at which the sender takes the stream, the receiver hands it over, and the two meet.
+/// The ports at which the sender takes the stream, and the receiver hands it over; the two meet at
+/// [`STREAM_PORT`].
 const IN_PORT: u16 = 5000;
 const OUT_PORT: u16 = 5001;
-const PORT: u16 = 6000;
 /// The time after which the receiver listens.
 const RECEIVER_START: Duration = Duration::from_millis(500);
 
@@ -120,7 +120,7 @@ impl Commands {
         sender.args(["-p", "1", "-i", &format!("udp://@127.0.0.1:{IN_PORT}")]);
         sender.arg("-o").arg(outputs.join(","));
         let mut receiver = Command::new(RIST_RECEIVER.path());
-        let input = format!("rist://@0.0.0.0:{PORT}?buffer={buffer}");
+        let input = format!("rist://@0.0.0.0:{STREAM_PORT}?buffer={buffer}");
         receiver.args(["-p", "1", "-i", &input, "-o", &sink()]);
         Self { sender, receiver }
     }
@@ -128,7 +128,7 @@ impl Commands {
 
 fn srt_receiver(latency: u32, options: &str) -> Command {
     let mut receiver = Command::new(SRT.path());
-    let listen = format!("srt://:{PORT}?latency={latency}{options}");
+    let listen = format!("srt://:{STREAM_PORT}?latency={latency}{options}");
     receiver.arg(listen).arg(sink());
     receiver
 }
@@ -147,7 +147,7 @@ fn first_path() -> SocketAddr {
 
 /// The receiver's address on a path.
 fn remote(path: PathId) -> SocketAddr {
-    SocketAddr::new(path_address(path, Side::Client).addr(), PORT)
+    SocketAddr::new(path_address(path, Side::Client).addr(), STREAM_PORT)
 }
 
 fn loopback(port: u16) -> SocketAddr {
