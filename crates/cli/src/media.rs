@@ -3,7 +3,6 @@
 use anyhow::Context;
 use polypath_batch::run_media_runs;
 use polypath_lab::media::MediaLabRuns;
-use polypath_report::Mode;
 use polypath_report::media::{CarrierName, FILES, MediaFigures, MediaRecord, json, render, write};
 use polypath_scenario::MediaScenario;
 
@@ -32,11 +31,11 @@ pub(crate) fn run(
     bar.finish();
     let runs = runs.map_err(Failure::run)?;
     let record = MediaRecord {
-        mode: Mode::Sim,
         scenario,
         seeds: &runs.seeds,
         carriers: &carriers(scenario),
         outcomes: &runs.policies,
+        lab: None,
     };
     report(record, out, format)
 }
@@ -50,11 +49,11 @@ pub(crate) fn report_lab(
     format: Format,
 ) -> Result<(), Failure> {
     let record = MediaRecord {
-        mode: Mode::Lab,
         scenario,
         seeds,
         carriers: &carriers(scenario),
         outcomes: &runs.outcomes,
+        lab: Some(runs.record()),
     };
     report(record, out, format)?;
     for (seed, conditions) in seeds.iter().zip(&runs.conditions) {

@@ -18,7 +18,7 @@ use polypath_live::drive::Lateness;
 use polypath_live::stats::Volume;
 use polypath_scenario::{LoadedPaths, Path};
 use polypath_sim::world::{BackgroundBytes, LinkName, LinkReport};
-use polypath_sim::{PortInput, World, WorldOutput, network};
+use polypath_sim::{PortInput, Side, World, WorldOutput, network};
 
 use crate::LabError;
 use crate::endpoints::{Endpoints, PortDevice};
@@ -35,6 +35,8 @@ pub struct Network {
     slack: Duration,
     silence: Silence,
     counters: BoundaryCounters,
+    /// The packets that entered at the ports of each path: the server's, then the client's.
+    sent: Vec<[Volume; 2]>,
 }
 
 /// The totals of a network at a point in time.
@@ -44,8 +46,10 @@ pub struct Snapshot {
     pub at: Time,
     /// Bytes that background traffic has delivered.
     pub background: BackgroundBytes,
-    /// The packets that entered at the ports of each side: the server's, then the client's.
-    pub sent: [Volume; 2],
+    /// The packets that entered at the ports of each path: the server's, then the client's.
+    pub sent: Vec<[Volume; 2]>,
+    /// The packets that crossed the boundary of the network.
+    pub boundary: BoundaryCounters,
     /// The links of the paths, one entry per direction.
     pub links: Vec<LinkTotals>,
 }
@@ -66,8 +70,6 @@ pub struct LinkTotals {
 pub struct BoundaryCounters {
     /// Packets that entered the network.
     pub entered: u64,
-    /// Those that the server's side sent, then those of the client's.
-    pub sent: [Volume; 2],
     /// Packets that left it.
     pub left: u64,
     /// Packets dropped on simulated links.
@@ -76,6 +78,17 @@ pub struct BoundaryCounters {
     pub refused: u64,
     /// Packets dropped at either end of a silenced path.
     pub silenced: u64,
+}
+
+impl Snapshot {
+    /// The packets that entered at all ports of a side.
+    pub(crate) fn sent_by(&self, side: Side) -> Volume {
+        let add = |all: Volume, of: &[Volume; 2]| Volume {
+            packets: all.packets + of[side as usize].packets,
+            bytes: all.bytes + of[side as usize].bytes,
+        };
+        self.sent.iter().fold(Volume::default(), add)
+    }
 }
 
 impl Network {
@@ -98,6 +111,7 @@ impl Network {
             slack,
             silence: Silence::default(),
             counters,
+            sent: vec![Default::default(); loaded.paths.len()],
         };
         Ok((network, endpoints))
     }
@@ -137,7 +151,8 @@ impl Network {
         Ok(Snapshot {
             at: now,
             background: self.world.background(),
-            sent: self.counters.sent,
+            sent: self.sent.clone(),
+            boundary: self.counters,
             links: links
                 .map(|link| LinkTotals {
                     name: link.name.clone(),
@@ -211,7 +226,7 @@ impl Network {
             let payload = Bytes::copy_from_slice(&buffer[..len]);
             let port = *port;
             self.counters.entered += 1;
-            self.counters.sent[port.side as usize].add(len);
+            self.sent[usize::from(port.path.0)][port.side as usize].add(len);
             if self.silence.covers(port.path) {
                 self.counters.silenced += 1;
                 continue;

@@ -7,6 +7,7 @@ mod conclusion;
 mod csv;
 mod figures;
 mod json;
+mod lab;
 mod page;
 mod prediction;
 mod table;
@@ -19,6 +20,7 @@ use polypath_sim::MediaOutcome;
 
 pub use figures::{MediaFigures, PolicyFigures, WireFigures};
 pub use json::{VERSION, render as json};
+pub use lab::{CarrierMeasurement, LabConditions, LabRecord, PathMeasurement};
 pub use prediction::{Prediction, predictions, render_predictions};
 pub use table::render;
 
@@ -28,8 +30,6 @@ use crate::write::replace_file;
 /// A media stream and its results.
 #[derive(Clone, Copy, Debug)]
 pub struct MediaRecord<'a> {
-    /// Simulated or in the lab.
-    pub mode: Mode,
     /// The scenario that was run.
     pub scenario: &'a MediaScenario,
     /// The seed of each run.
@@ -38,6 +38,19 @@ pub struct MediaRecord<'a> {
     pub carriers: &'a [CarrierName],
     /// The outcomes of each of these, in the order of the seeds.
     pub outcomes: &'a [Vec<MediaOutcome>],
+    /// The measurements that only the lab makes; `None` for a simulated stream.
+    pub lab: Option<LabRecord<'a>>,
+}
+
+impl MediaRecord<'_> {
+    /// Simulated or in the lab.
+    #[must_use]
+    pub const fn mode(&self) -> Mode {
+        match self.lab {
+            Some(_) => Mode::Lab,
+            None => Mode::Sim,
+        }
+    }
 }
 
 /// The name of what carried a stream.

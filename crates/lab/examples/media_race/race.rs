@@ -8,12 +8,11 @@ use std::path::Path;
 use polypath_batch::{replica_seeds, run_media_runs};
 use polypath_core::policy::PolicyConfig;
 use polypath_core::repair::{RepairConfig, Share};
-use polypath_core::time::Duration;
 use polypath_lab::LabError;
-use polypath_lab::media::{MediaCarrier, MediaConditions, Transport, run_media, with_start_up};
-use polypath_report::Mode;
+use polypath_lab::media::{MediaCarrier, Transport, run_media, with_start_up};
 use polypath_report::media::{
-    CarrierName, MediaFigures, MediaRecord, json, predictions, render, render_predictions, write,
+    CarrierName, LabConditions, LabRecord, MediaFigures, MediaRecord, json, predictions, render,
+    render_predictions, write,
 };
 use polypath_scenario::{Media, MediaPolicy, MediaScenario, NamedPolicy};
 use polypath_sim::{MediaOutcome, RunError};
@@ -50,14 +49,13 @@ pub(crate) struct RaceResult {
     pub(crate) text: String,
     pub(crate) json: serde_json::Value,
     bounds: Vec<Bound>,
-    conditions: Vec<MediaConditions>,
+    conditions: Vec<LabConditions>,
 }
 
 impl RaceResult {
     /// Whether all runs count and all bounds hold.
     pub(crate) fn is_good(&self) -> bool {
-        self.conditions.iter().all(MediaConditions::is_valid)
-            && self.bounds.iter().all(Bound::holds)
+        self.conditions.iter().all(LabConditions::is_valid) && self.bounds.iter().all(Bound::holds)
     }
 }
 
@@ -114,7 +112,7 @@ impl Race {
         let simulated =
             run_media_runs(&self.scenario, None, &mut |_| {}).map_err(RaceError::Simulate)?;
         let names: Vec<CarrierName> = self.carriers.iter().map(carrier_name).collect();
-        let record = self.record(Mode::Lab, &names, &lab.outcomes);
+        let record = self.record(&names, &lab.outcomes, Some(lab.record()));
         let policies: Vec<CarrierName> = self
             .scenario
             .media
@@ -122,7 +120,7 @@ impl Race {
             .iter()
             .map(Into::into)
             .collect();
-        let simulated = self.record(Mode::Sim, &policies, &simulated.policies);
+        let simulated = self.record(&policies, &simulated.policies, None);
         let figures = MediaFigures::of(record);
         let out = args.out.join(name);
         write(&out, record, &figures).map_err(RaceError::Write)?;
@@ -134,21 +132,16 @@ impl Race {
             "\nIn the lab and in the simulator, with the same seeds\n\n{}\n",
             render_predictions(&predicted)
         );
-        for line in
-            conditions(&self.seeds, &lab.conditions).chain(bounds.iter().map(Bound::sentence))
-        {
+        for line in bounds.iter().map(Bound::sentence) {
             let _ = writeln!(text, "{line}");
         }
         let _ = writeln!(text, "report: {}\n", out.join("report.html").display());
         let report = json(record, &figures).and_then(|text| serde_json::from_str(&text));
         let report: serde_json::Value = report.map_err(|e| RaceError::Write(e.into()))?;
-        let pairs = self.seeds.iter().zip(&lab.conditions);
-        let all_conditions: Vec<_> = pairs.map(|(seed, of)| condition(*seed, of)).collect();
         let json = serde_json::json!({
             "report": report,
             "predictions": predicted,
             "bounds": bounds,
-            "conditions": all_conditions,
         });
         Ok(RaceResult {
             text,
@@ -160,16 +153,16 @@ impl Race {
 
     fn record<'a>(
         &'a self,
-        mode: Mode,
         carriers: &'a [CarrierName],
         outcomes: &'a [Vec<MediaOutcome>],
+        lab: Option<LabRecord<'a>>,
     ) -> MediaRecord<'a> {
         MediaRecord {
-            mode,
             scenario: &self.scenario,
             seeds: &self.seeds,
             carriers,
             outcomes,
+            lab,
         }
     }
 }
@@ -200,31 +193,4 @@ fn carrier_name(carrier: &MediaCarrier) -> CarrierName {
         name: carrier.name(),
         kind: carrier.kind(),
     }
-}
-
-/// The conditions of a run, for a program.
-fn condition(seed: u64, of: &MediaConditions) -> serde_json::Value {
-    serde_json::json!({
-        "seed": seed,
-        "groups": of.groups,
-        "lateness_p99_s": of.lateness.as_secs_f64(),
-        "lateness_bound_s": of.bound.as_secs_f64(),
-        "valid": of.is_valid(),
-    })
-}
-
-/// A sentence on the conditions of each run.
-fn conditions<'a>(
-    seeds: &'a [u64],
-    conditions: &'a [MediaConditions],
-) -> impl Iterator<Item = String> + 'a {
-    seeds.iter().zip(conditions).map(|(seed, of)| {
-        let verdict = if of.is_valid() { "valid" } else { "LATE, does not count" };
-        let (lateness, bound): (Duration, Duration) = (of.lateness, of.bound);
-        let groups = of.groups;
-        format!(
-            "run of seed {seed}: {groups} group(s) at a time, emulator late by {lateness} at the 99th \
-             percentile, at most {bound}: {verdict}"
-        )
-    })
 }

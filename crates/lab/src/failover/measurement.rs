@@ -181,6 +181,7 @@ impl CandidateResult {
 mod tests {
     use super::*;
     use crate::failover::candidate::{CandidateKind, FlowResult, SilencedLink};
+    use crate::network::BoundaryCounters;
 
     fn at(ms: u64) -> Time {
         Time::ZERO + Duration::from_millis(ms)
@@ -222,7 +223,8 @@ mod tests {
         let totals = Snapshot {
             at: at(2000),
             background: polypath_sim::world::BackgroundBytes::default(),
-            sent: Default::default(),
+            sent: Vec::new(),
+            boundary: BoundaryCounters::default(),
             links: Vec::new(),
         };
         finished.measure(&[span(405, 800), span(1205, 1600)], &totals)

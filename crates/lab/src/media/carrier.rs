@@ -4,6 +4,7 @@ use std::io;
 use std::net::SocketAddr;
 
 use polypath_core::frame::PathId;
+use polypath_core::liveness::LivenessSetting;
 use polypath_core::policy::PolicyConfig;
 use polypath_core::time::Time;
 use polypath_live::clock::Clock;
@@ -13,6 +14,7 @@ use socket2::{Domain, Protocol, Socket, Type};
 
 use super::PRIORITY;
 use super::ends::{Entrance, Exit};
+use super::path_use::PathUse;
 use super::programs::{Commands, Programs};
 use super::stream::{Schedule, Stream};
 use super::transport::{TCP_CONGESTION_CONTROL, Transport};
@@ -55,6 +57,7 @@ impl MediaCarrier {
 /// A running carrier with its stream.
 pub(super) struct RunningCarrier {
     pub(super) name: String,
+    pub(super) path_use: PathUse,
     running: Running,
     stream: Stream,
 }
@@ -95,6 +98,7 @@ impl RunningCarrier {
         };
         Ok(Self {
             name: carrier.name(),
+            path_use: path_use(carrier, scenario),
             running,
             stream: Stream::start(schedule, clock, entrance, exit),
         })
@@ -135,6 +139,17 @@ impl RunningCarrier {
             }
         };
         Ok(FinishedCarrier { deliveries, nodes })
+    }
+}
+
+/// The use of paths that is expected of a carrier: nodes have heartbeats on all of them.
+fn path_use(carrier: &MediaCarrier, scenario: &MediaScenario) -> PathUse {
+    match carrier {
+        MediaCarrier::Transport(transport) => transport.path_use(),
+        MediaCarrier::Policy(_) if matches!(scenario.liveness, LivenessSetting::Off(_)) => {
+            PathUse::One
+        }
+        MediaCarrier::Policy(_) => PathUse::Connected,
     }
 }
 

@@ -42,6 +42,21 @@ fn a_stream_arrives_by_every_policy_after_the_delay_of_the_links() {
     assert_eq!(frames(&duplicated[0], FrameKind::Data), 380);
     assert_eq!(frames(&in_time[0], FrameKind::Data), 190);
     assert!(frames(&in_time[0], FrameKind::Copy) < 20);
+    for measured in runs.measurements.iter().flatten() {
+        assert_eq!((measured.dropped, measured.refused), (0, 0), "{measured:?}");
+        assert_eq!(used_at_start(measured), [Some(true); 2]);
+    }
+    // All bytes on the wire are those of the paths, but for what is sent while both are read.
+    for (outcomes, measured) in runs.outcomes.iter().zip(&runs.measurements) {
+        let paths = measured[0].paths.iter().flat_map(|path| path.bytes);
+        let (paths, wire) = (paths.sum::<u64>(), outcomes[0].wire.bytes());
+        assert!(paths.abs_diff(wire) < wire / 50, "{paths} {wire}");
+    }
+}
+
+fn used_at_start(measured: &CarrierMeasurement) -> Vec<Option<bool>> {
+    let paths = measured.paths.iter();
+    paths.map(|path| path.is_used_at_start).collect()
 }
 
 /// The frames of a kind that the server sent.
@@ -73,6 +88,27 @@ fn kernel_transports_carry_the_stream_over_the_paths_that_they_use() {
         assert!(wire.bytes > outcome.payload, "{outcome:?}");
         assert!(wire.bytes < outcome.payload * 11 / 10, "{outcome:?}");
     }
+    let [udp, tcp, mptcp] = [0, 1, 2].map(|at| used_at_start(&runs.measurements[at][0]));
+    assert_eq!([udp, tcp], [[None; 2]; 2]);
+    assert_eq!(mptcp, [Some(true); 2]);
+}
+
+#[test]
+fn a_subflow_that_never_joined_is_a_path_that_was_not_used() {
+    let transport = Transport::Mptcp("cubic");
+    if !can_test() || is_unavailable(&[transport]) {
+        return;
+    }
+    let dead = r#"path.1.link.0.outage=[{ from = "0 s", until = "60 s" }]"#;
+    let sets = [dead.parse().unwrap()];
+    let scenario = MediaScenario::parse(SCENARIO, "two-paths.toml", &sets).unwrap();
+    let carriers = [MediaCarrier::Transport(transport)];
+    let runs = run_media(&scenario, &carriers, &[1], |_| {}).unwrap();
+    assert_eq!(runs.outcomes[0][0].delivered, 190);
+    let measured = &runs.measurements[0][0];
+    assert_eq!(used_at_start(measured), [Some(true), Some(false)]);
+    // The requests to join that the dead path has dropped.
+    assert!(measured.dropped_at_start > 0, "{measured:?}");
 }
 
 #[test]
@@ -92,6 +128,9 @@ fn programs_carry_the_stream_over_both_paths() {
         assert_eq!(outcome.delivered, 190, "{outcome:?}");
         assert!(outcome.wire.bytes() > outcome.payload * 2, "{outcome:?}");
     }
+    for measured in runs.measurements.iter().flatten() {
+        assert_eq!(used_at_start(measured), [Some(true); 2], "{measured:?}");
+    }
 }
 
 /// Whether this machine lacks one of the transports; prints the reason.
@@ -105,8 +144,8 @@ fn is_unavailable(transports: &[Transport]) -> bool {
     missing.is_some()
 }
 
-fn conditions(lateness: u64) -> MediaConditions {
-    MediaConditions {
+fn conditions(lateness: u64) -> LabConditions {
+    LabConditions {
         lateness: Duration::from_millis(lateness),
         bound: Duration::from_millis(1),
         groups: 1,

@@ -1,5 +1,6 @@
 //! The transports that polypath is compared with.
 
+use super::path_use::PathUse;
 use crate::mptcp;
 use crate::preflight::{PreflightError, require};
 use crate::program::{RIST_RECEIVER, RIST_SENDER, SRT};
@@ -54,6 +55,16 @@ impl Transport {
             Self::SrtBroadcast => "srt-broadcast".to_owned(),
             Self::RistShared => "rist-shared".to_owned(),
             Self::RistDuplicated => "rist-duplicated".to_owned(),
+        }
+    }
+
+    /// The use of paths that is expected of it.
+    pub(super) const fn path_use(self) -> PathUse {
+        match self {
+            Self::Udp | Self::Tcp | Self::SrtSingle => PathUse::One,
+            Self::Mptcp(_) | Self::SrtBackup => PathUse::Connected,
+            Self::RistShared => PathUse::Shared,
+            Self::SrtBroadcast | Self::RistDuplicated => PathUse::Duplicated,
         }
     }
 

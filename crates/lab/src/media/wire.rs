@@ -27,7 +27,7 @@ pub(super) fn of(
         let path = nodes.map(|nodes| nodes.files[index].events());
         let frames = path.map(|path| add_frames(&mut wire, side, &path, &span));
         let frames = frames.transpose()?.unwrap_or_default();
-        let [before, after] = [totals.0, totals.1].map(|snapshot| snapshot.sent[index]);
+        let [before, after] = [totals.0, totals.1].map(|snapshot| snapshot.sent_by(side));
         // Handshakes of nodes, or all packets of other transports.
         let others = WireCount {
             frames: (after.packets - before.packets).saturating_sub(frames.frames),

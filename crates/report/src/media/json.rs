@@ -2,8 +2,9 @@
 //! from 0 to 1; `ci95` is half the width of the 95 % interval over the runs; what does not exist is
 //! null. `late` has an entry for each deadline: the share of packets that were late or lost, and
 //! that share minus the one of the first policy in the same run. `wire` has the frames of each
-//! direction and kind in all runs, with their bytes over bytes of payload. Equal runs give equal
-//! bytes.
+//! direction and kind in all runs, with their bytes over bytes of payload. Only a report of the lab
+//! has `lab`: the conditions of each run with all warnings, and in each of `runs` the packets that the
+//! kernel lost and the use of each path. Equal runs give equal bytes.
 
 use polypath_core::time::Duration;
 use polypath_scenario::parameters;
@@ -12,8 +13,9 @@ use serde::Serialize;
 
 use super::conclusion::conclusion;
 use super::figures::{MediaFigures, PolicyFigures, WireFigures};
+use super::lab::warnings;
 use super::table::{direction, kind_name};
-use super::{MediaRecord, named};
+use super::{CarrierMeasurement, LabConditions, LabRecord, MediaRecord, PathMeasurement};
 use crate::json::{Spread, includes_zero, rounded, spread};
 
 /// The version of the format of `report.json`; it changes when a key changes its meaning.
@@ -29,6 +31,8 @@ struct Report<'a> {
     stream: Stream,
     deadlines_s: Vec<f64>,
     policies: Vec<Policy<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lab: Option<Lab>,
     conclusion: Vec<String>,
     parameters: serde_json::Map<String, serde_json::Value>,
 }
@@ -90,6 +94,40 @@ struct Run {
     reordered: u64,
     payload_bytes: u64,
     wire_bytes: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lab: Option<Measured>,
+}
+
+/// The part that only a report of the lab has.
+#[derive(Serialize)]
+struct Lab {
+    runs: Vec<Conditions>,
+    warnings: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct Conditions {
+    seed: u64,
+    groups: u32,
+    lateness_p99_s: f64,
+    lateness_bound_s: f64,
+    valid: bool,
+}
+
+/// The measurements of a carrier in a run of the lab.
+#[derive(Serialize)]
+struct Measured {
+    dropped: u64,
+    refused: u64,
+    dropped_at_start: u64,
+    paths: Vec<PathUse>,
+}
+
+#[derive(Serialize)]
+struct PathUse {
+    bytes_to_client: u64,
+    bytes_to_server: u64,
+    used_at_start: Option<bool>,
 }
 
 /// The content of `report.json`, with a line feed at its end.
@@ -99,12 +137,21 @@ struct Run {
 pub fn render(record: MediaRecord<'_>, figures: &MediaFigures) -> serde_json::Result<String> {
     let scenario = record.scenario;
     let media = &scenario.media;
-    let policies = named(record).zip(&figures.policies).zip(record.carriers);
+    let measured = |at: usize| {
+        record
+            .lab
+            .and_then(|lab| Some(lab.measurements.get(at)?.as_slice()))
+    };
+    let policies = record
+        .carriers
+        .iter()
+        .zip(record.outcomes)
+        .zip(&figures.policies);
     let report = Report {
         version: VERSION,
         name: &scenario.name,
         title: &scenario.title,
-        mode: record.mode.name(),
+        mode: record.mode().name(),
         seeds: record.seeds,
         stream: Stream {
             rate_bits_s: media.rate.0,
@@ -115,11 +162,13 @@ pub fn render(record: MediaRecord<'_>, figures: &MediaFigures) -> serde_json::Re
         },
         deadlines_s: media.deadlines.iter().copied().map(seconds).collect(),
         policies: policies
-            .map(|(((_, outcomes), figures), carrier)| Policy {
-                runs: runs(record.seeds, outcomes),
+            .zip(0..)
+            .map(|(((carrier, outcomes), figures), at)| Policy {
+                runs: runs(record.seeds, outcomes, measured(at).unwrap_or_default()),
                 ..of_policy(figures, &carrier.kind, &media.deadlines)
             })
             .collect(),
+        lab: record.lab.map(|lab| of_lab(record, lab)),
         conclusion: conclusion(record, figures),
         parameters: parameters(scenario)
             .into_iter()
@@ -167,8 +216,27 @@ fn wire(figures: &WireFigures) -> Wire {
     }
 }
 
-fn runs(seeds: &[u64], outcomes: &[MediaOutcome]) -> Vec<Run> {
-    let run = |(seed, of): (&u64, &MediaOutcome)| Run {
+fn of_lab(record: MediaRecord<'_>, lab: LabRecord<'_>) -> Lab {
+    let runs = record.seeds.iter().zip(lab.conditions);
+    let conditions = |(seed, of): (&u64, &LabConditions)| Conditions {
+        seed: *seed,
+        groups: of.groups,
+        lateness_p99_s: seconds(of.lateness),
+        lateness_bound_s: seconds(of.bound),
+        valid: of.is_valid(),
+    };
+    Lab {
+        runs: runs.map(conditions).collect(),
+        warnings: warnings(record),
+    }
+}
+
+fn runs(seeds: &[u64], outcomes: &[MediaOutcome], measured: &[CarrierMeasurement]) -> Vec<Run> {
+    let measured = measured.iter().map(|of| Some(of.into()));
+    let measured = measured.chain(std::iter::repeat_with(|| None));
+    let runs = seeds.iter().zip(outcomes).zip(measured);
+    let run = |((seed, of), lab): ((&u64, &MediaOutcome), Option<Measured>)| Run {
+        lab,
         seed: *seed,
         sent: of.sent,
         delivered: of.delivered,
@@ -178,7 +246,23 @@ fn runs(seeds: &[u64], outcomes: &[MediaOutcome]) -> Vec<Run> {
         payload_bytes: of.payload,
         wire_bytes: of.wire.bytes(),
     };
-    seeds.iter().zip(outcomes).map(run).collect()
+    runs.map(run).collect()
+}
+
+impl From<&CarrierMeasurement> for Measured {
+    fn from(of: &CarrierMeasurement) -> Self {
+        let path = |path: &PathMeasurement| PathUse {
+            bytes_to_client: path.bytes[0],
+            bytes_to_server: path.bytes[1],
+            used_at_start: path.is_used_at_start,
+        };
+        Self {
+            dropped: of.dropped,
+            refused: of.refused,
+            dropped_at_start: of.dropped_at_start,
+            paths: of.paths.iter().map(path).collect(),
+        }
+    }
 }
 
 fn seconds(span: Duration) -> f64 {

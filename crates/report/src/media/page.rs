@@ -8,6 +8,7 @@ use polypath_scenario::parameters;
 use super::MediaRecord;
 use super::conclusion::conclusion;
 use super::figures::{MediaFigures, PolicyFigures};
+use super::lab::warnings;
 use super::table::{DIFFERENCES, FigureTable, LATE, basis, has_marks, tables};
 use crate::chart::dots::{DotRow, svg};
 use crate::conclusion::numbers::{range_of, with_interval};
@@ -52,7 +53,7 @@ pub(super) fn render(record: MediaRecord<'_>, figures: &MediaFigures) -> Result<
         is_folded: true,
         ..Section::default()
     };
-    render_sections(&head, &[], &[lateness, rest, parameters])
+    render_sections(&head, &warnings(record), &[lateness, rest, parameters])
 }
 
 fn is_of_lateness(table: &FigureTable) -> bool {

@@ -5,13 +5,14 @@ use std::fmt::Write as _;
 use polypath_core::time::Duration;
 use polypath_sim::{Side, WireKind};
 
-use super::MediaRecord;
 use super::conclusion::conclusion;
-use super::figures::{MediaFigures, PolicyFigures};
+use super::figures::{MediaFigures, PolicyFigures, share};
+use super::lab::warnings;
+use super::{CarrierMeasurement, CarrierName, LabConditions, LabRecord, MediaRecord};
 use crate::conclusion::lines;
 use crate::difference::Difference;
 use crate::statistics::Estimate;
-use crate::table::{difference, plain, shortened, spread, titled};
+use crate::table::{dash, difference, plain, shortened, spread, titled};
 
 /// The maximum length of the name of a policy on a terminal, in characters.
 const NAME: usize = 19;
@@ -52,6 +53,9 @@ pub fn render(record: MediaRecord<'_>, figures: &MediaFigures) -> String {
         let _ = writeln!(text, "\n{}\n{body}", table.caption);
     }
     let _ = write!(text, "\n{}", lines(&conclusion(record, figures)));
+    for warning in warnings(record) {
+        let _ = writeln!(text, "warning: {warning}");
+    }
     // A title must not control the terminal.
     text.retain(|c| c == '\n' || !c.is_control());
     text
@@ -64,7 +68,7 @@ pub(super) fn basis(record: MediaRecord<'_>) -> String {
         1 => format!("one run of each policy, seed {seed}"),
         runs => format!("n = {runs} runs of each policy from seed {seed}"),
     };
-    let mode = record.mode.name();
+    let mode = record.mode().name();
     let (rate, packet, duration) = (media.rate, media.packet, media.duration);
     format!("{mode}, {runs}:\n{rate} in packets of {packet} for {duration}")
 }
@@ -82,7 +86,10 @@ pub(super) fn tables(record: MediaRecord<'_>, figures: &MediaFigures) -> Vec<Fig
     let late = starts().map(|first| late(deadlines, first, figures));
     let differences = starts().filter_map(|first| differences(deadlines, first, figures));
     let others = [delays(figures), deliveries(figures), wire(figures)];
-    late.chain(differences).chain(others).collect()
+    let of_lab = record.lab.into_iter();
+    let of_lab = of_lab.flat_map(|lab| [kernel(record, lab), runs(record.seeds, lab)]);
+    let all = late.chain(differences).chain(others);
+    all.chain(of_lab).collect()
 }
 
 /// The shares of late packets at [`DEADLINES`] deadlines from `first` on.
@@ -190,6 +197,77 @@ fn wire(figures: &MediaFigures) -> FigureTable {
         columns: columns.map(str::to_owned).into(),
         rows: rows.collect(),
         first_number: 3,
+    }
+}
+
+/// The packets that the kernel lost, and the use of each path.
+fn kernel(record: MediaRecord<'_>, lab: LabRecord<'_>) -> FigureTable {
+    let row = |(carrier, measured): (&CarrierName, &Vec<CarrierMeasurement>)| {
+        let sum = |of: fn(&CarrierMeasurement) -> u64| measured.iter().map(of).sum::<u64>();
+        vec![
+            carrier.name.clone(),
+            sum(|of| of.dropped).to_string(),
+            sum(|of| of.refused).to_string(),
+            shares(measured),
+        ]
+    };
+    let columns = ["policy", "dropped", "refused", "bytes by path\n%"];
+    FigureTable {
+        class: "kernel",
+        caption: "Packets that the kernel lost before and after the links, in all runs; the use of paths",
+        columns: columns.map(str::to_owned).into(),
+        rows: record
+            .carriers
+            .iter()
+            .zip(lab.measurements)
+            .map(row)
+            .collect(),
+        first_number: 1,
+    }
+}
+
+/// The share of each path in the bytes of all runs, in percent: `98.0 + 2.0`.
+fn shares(measured: &[CarrierMeasurement]) -> String {
+    let mut bytes: Vec<u64> = Vec::new();
+    for of_run in measured {
+        bytes.resize(bytes.len().max(of_run.paths.len()), 0);
+        for (sum, of_path) in bytes.iter_mut().zip(of_run.bytes_by_path()) {
+            *sum += of_path;
+        }
+    }
+    let all: u64 = bytes.iter().sum();
+    let percent = bytes.iter().filter_map(|of| share(*of, all));
+    let percent: Vec<String> = percent
+        .map(|share| format!("{:.1}", share * 100.0))
+        .collect();
+    if percent.is_empty() {
+        dash()
+    } else {
+        percent.join(" + ")
+    }
+}
+
+/// The conditions of each run.
+fn runs(seeds: &[u64], lab: LabRecord<'_>) -> FigureTable {
+    let row = |(seed, of): (&u64, &LabConditions)| {
+        let counts = if of.is_valid() { "yes" } else { "NO" };
+        let milliseconds = |span: Duration| format!("{:.3}", span.as_secs_f64() * 1e3);
+        let [lateness, bound] = [of.lateness, of.bound].map(milliseconds);
+        vec![
+            seed.to_string(),
+            of.groups.to_string(),
+            lateness,
+            bound,
+            counts.to_owned(),
+        ]
+    };
+    let columns = ["seed", "groups", "p99 ms", "at most\nms", "counts"];
+    FigureTable {
+        class: "runs",
+        caption: "Lateness of the emulated links in each run, and the groups of policies that ran at once",
+        columns: columns.map(str::to_owned).into(),
+        rows: seeds.iter().zip(lab.conditions).map(row).collect(),
+        first_number: 1,
     }
 }
 

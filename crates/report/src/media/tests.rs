@@ -67,11 +67,11 @@ pub(super) fn with_record<T>(
     let (scenario, outcomes) = (scenario(title), outcomes());
     let carriers: Vec<_> = scenario.media.policies.iter().map(Into::into).collect();
     let record = MediaRecord {
-        mode: Mode::Sim,
         scenario: &scenario,
         seeds: &[1, 2, 3],
         carriers: &carriers,
         outcomes: &outcomes,
+        lab: None,
     };
     read(record, &MediaFigures::of(record))
 }
@@ -197,11 +197,11 @@ fn a_stream_that_never_arrives_still_makes_a_report() {
     let outcomes = vec![vec![nothing.clone()], vec![nothing]];
     let carriers: Vec<_> = scenario.media.policies.iter().map(Into::into).collect();
     let record = MediaRecord {
-        mode: Mode::Sim,
         scenario: &scenario,
         seeds: &[1],
         carriers: &carriers,
         outcomes: &outcomes,
+        lab: None,
     };
     let figures = MediaFigures::of(record);
     assert!(render(record, &figures).contains("No packet arrived"));
@@ -209,4 +209,86 @@ fn a_stream_that_never_arrives_still_makes_a_report() {
     write(dir.path(), record, &figures).unwrap();
     let files = std::fs::read_dir(dir.path()).unwrap().count();
     assert_eq!(files, FILES.len());
+}
+
+/// The record of the same runs in the lab: duplicate-all did not use the second path in the second run,
+/// single-path lost packets in the kernel in the third, which was late.
+fn with_lab<T>(read: impl FnOnce(MediaRecord<'_>, &MediaFigures) -> T) -> T {
+    let conditions = [300, 400, 1500].map(|micros| LabConditions {
+        lateness: Duration::from_micros(micros),
+        bound: Duration::from_millis(1),
+        groups: 1,
+    });
+    let path = |bytes, is_used| PathMeasurement {
+        bytes: [bytes, 1000],
+        is_used_at_start: Some(is_used),
+    };
+    let run = |second, is_used| CarrierMeasurement {
+        dropped_at_start: 7,
+        paths: vec![path(99_000, true), path(second, is_used)],
+        ..CarrierMeasurement::default()
+    };
+    let mut single = vec![run(0, true); 3];
+    single[2].dropped = 4;
+    single[2].refused = 5;
+    let mut all = vec![run(99_000, true); 3];
+    all[1] = run(0, false);
+    let measurements = [single, all];
+    with_record("", |simulated, _| {
+        let record = MediaRecord {
+            lab: Some(LabRecord {
+                conditions: &conditions,
+                measurements: &measurements,
+            }),
+            ..simulated
+        };
+        read(record, &MediaFigures::of(record))
+    })
+}
+
+#[test]
+fn a_record_of_the_lab_warns_of_what_spoils_it() {
+    let warnings = with_lab(|record, _| lab::warnings(record));
+    let expected = [
+        "The run of seed 3 does not count: the emulated links were late by 1.5 ms at the 99th \
+         percentile, and at most 1 ms are allowed.",
+        "single-path, seed 3: the kernel dropped 4 packets before the emulated links and refused 5 \
+         after them.",
+        "duplicate-all, seed 2: did not use path2 at the start of the stream; the emulated links had \
+         dropped 7 of its packets by then.",
+    ];
+    assert_eq!(warnings, expected);
+    assert!(with_record("", |record, _| lab::warnings(record)).is_empty());
+}
+
+#[test]
+fn terminal_page_and_json_have_the_conditions_of_the_lab() {
+    let (text, page, json) = with_lab(|record, figures| {
+        let page = page::render(record, figures).unwrap();
+        (
+            render(record, figures),
+            page,
+            json(record, figures).unwrap(),
+        )
+    });
+    let tables = text.lines().filter(|line| line.starts_with(['─', ' ']));
+    let mut widths = tables.map(|line| line.chars().count());
+    assert!(widths.all(|width| width <= 80), "{text}");
+    for part in [
+        "Lateness of the emulated links",
+        "99.0 + 1.0",
+        "seed 2: did not",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+        assert!(page.contains(part), "{part}");
+    }
+    let report: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(report["mode"], "lab");
+    assert_eq!(report["lab"]["runs"][2]["valid"], false);
+    assert_eq!(report["lab"]["runs"][1]["lateness_p99_s"], 0.0004);
+    assert_eq!(report["lab"]["warnings"].as_array().unwrap().len(), 3);
+    let run = &report["policies"][1]["runs"][1]["lab"];
+    assert_eq!(run["dropped_at_start"], 7);
+    assert_eq!(run["paths"][1]["used_at_start"], false);
+    assert_eq!(run["paths"][0]["bytes_to_client"], 99_000);
 }

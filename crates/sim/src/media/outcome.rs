@@ -5,11 +5,12 @@ use std::collections::BTreeMap;
 use polypath_core::frame::FrameKind;
 use polypath_core::time::{Duration, Time};
 use polypath_scenario::Media;
+use serde::{Deserialize, Serialize};
 
 use crate::world::Side;
 
 /// The outcome of a media stream under one policy in one run.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MediaOutcome {
     /// The packets that the source sent.
     pub sent: u64,
@@ -32,7 +33,7 @@ pub struct MediaOutcome {
 }
 
 /// Quantiles of one-way delays, by the nearest rank.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DelayQuantiles {
     /// The median.
     pub p50: Duration,
@@ -43,7 +44,8 @@ pub struct DelayQuantiles {
 }
 
 /// A kind of packets on the wire.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum WireKind {
     /// A frame of the overlay.
     Frame(FrameKind),
@@ -63,7 +65,7 @@ pub struct Delivery {
 }
 
 /// Packets of one kind on the wire.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WireCount {
     /// Their number.
     pub frames: u64,
@@ -72,12 +74,37 @@ pub struct WireCount {
 }
 
 /// The packets that each side sent, by their kind.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WireUse {
     /// Those of the server, towards the client.
+    #[serde(with = "kinds")]
     pub forward: BTreeMap<WireKind, WireCount>,
     /// Those of the client, towards the server.
+    #[serde(with = "kinds")]
     pub backward: BTreeMap<WireKind, WireCount>,
+}
+
+/// The counts by kind as a list of pairs, since a key of JSON is a string.
+mod kinds {
+    use std::collections::BTreeMap;
+
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    use super::{WireCount, WireKind};
+
+    pub(super) fn serialize<S: Serializer>(
+        counts: &BTreeMap<WireKind, WireCount>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(counts)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<BTreeMap<WireKind, WireCount>, D::Error> {
+        let pairs = Vec::<(WireKind, WireCount)>::deserialize(deserializer)?;
+        Ok(pairs.into_iter().collect())
+    }
 }
 
 impl WireUse {

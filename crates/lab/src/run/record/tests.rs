@@ -4,7 +4,7 @@ use polypath_report::{Content, Source};
 use polypath_sim::world::{BackgroundBytes, LinkName};
 
 use super::*;
-use crate::network::LinkTotals;
+use crate::network::{BoundaryCounters, LinkTotals};
 
 /// The totals at `at` seconds of a network with an access link and an inner link towards the
 /// client.
@@ -32,7 +32,8 @@ fn totals(at: u64, background: u64, [access, inner]: [u64; 2]) -> Snapshot {
             tcp: background,
             udp: 0,
         },
-        sent: Default::default(),
+        sent: Vec::new(),
+        boundary: BoundaryCounters::default(),
         links: vec![link(false, access), link(true, inner)],
     }
 }

@@ -1,0 +1,132 @@
+//! The part of a record that only the lab has: the conditions of each run, and measurements of each
+//! carrier that a simulator cannot make.
+
+use polypath_core::time::Duration;
+use serde::{Deserialize, Serialize};
+
+use super::MediaRecord;
+
+/// The conditions of all runs, and the measurements of all carriers in them.
+#[derive(Clone, Copy, Debug)]
+pub struct LabRecord<'a> {
+    /// The conditions of the run of each seed.
+    pub conditions: &'a [LabConditions],
+    /// The measurements of each carrier, in the order of the seeds.
+    pub measurements: &'a [Vec<CarrierMeasurement>],
+}
+
+/// The conditions of a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LabConditions {
+    /// The lateness of the emulated networks: the 99th percentile, of packets or of wakes,
+    /// whichever is larger; the largest of the groups.
+    pub lateness: Duration,
+    /// Its bound, beyond which the run does not count; the smallest of the groups.
+    pub bound: Duration,
+    /// The number of groups in which the carriers were run; with one, all carriers met the same load
+    /// of the machine.
+    pub groups: u32,
+}
+
+/// The measurements of a carrier in a run, beside its outcome.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CarrierMeasurement {
+    /// Packets that the kernel dropped at full device queues, before the emulated network.
+    pub dropped: u64,
+    /// Packets that left the emulated network and that the kernel refused.
+    pub refused: u64,
+    /// Packets that the emulated network had dropped when the use of the paths was checked.
+    pub dropped_at_start: u64,
+    /// Each path, in the order of the scenario.
+    pub paths: Vec<PathMeasurement>,
+}
+
+/// The use of a path by a carrier.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PathMeasurement {
+    /// The bytes that the server's side and the client's sent on it, with all headers, from the
+    /// first packet to the longest deadline after the end of the stream.
+    pub bytes: [u64; 2],
+    /// Whether the carrier used it when the stream had begun; `None` for a carrier that uses one
+    /// path.
+    pub is_used_at_start: Option<bool>,
+}
+
+impl LabConditions {
+    /// Whether the run counts.
+    #[must_use]
+    pub fn is_valid(&self) -> bool {
+        self.lateness <= self.bound
+    }
+
+    /// The conditions of a run, of which `self` and `other` are groups.
+    #[must_use]
+    pub fn with(self, other: Self) -> Self {
+        Self {
+            lateness: self.lateness.max(other.lateness),
+            bound: self.bound.min(other.bound),
+            groups: self.groups + other.groups,
+        }
+    }
+}
+
+impl CarrierMeasurement {
+    /// The bytes that both sides sent on each path.
+    pub(super) fn bytes_by_path(&self) -> impl Iterator<Item = u64> {
+        self.paths.iter().map(|path| path.bytes.iter().sum())
+    }
+}
+
+/// The warnings of a record: runs that do not count, packets that were lost outside the emulated
+/// network, and paths that a carrier did not use.
+pub(super) fn warnings(record: MediaRecord<'_>) -> Vec<String> {
+    let Some(lab) = record.lab else {
+        return Vec::new();
+    };
+    let runs = record.seeds.iter().zip(lab.conditions);
+    let late = runs.filter(|(_, conditions)| !conditions.is_valid());
+    let late = late.map(|(seed, LabConditions { lateness, bound, .. })| {
+        format!(
+            "The run of seed {seed} does not count: the emulated links were late by {lateness} at the \
+             99th percentile, and at most {bound} are allowed."
+        )
+    });
+    let carriers = record.carriers.iter().zip(lab.measurements);
+    let of_carriers = carriers.flat_map(|(carrier, measurements)| {
+        let runs = record.seeds.iter().zip(measurements);
+        runs.flat_map(|(seed, measured)| {
+            let subject = format!("{}, seed {seed}", carrier.name);
+            let lost = lost(&subject, measured);
+            lost.into_iter().chain(unused(&subject, record, measured))
+        })
+    });
+    late.chain(of_carriers).collect()
+}
+
+/// The warning of packets that the kernel lost.
+fn lost(subject: &str, measured: &CarrierMeasurement) -> Option<String> {
+    let CarrierMeasurement {
+        dropped, refused, ..
+    } = measured;
+    (dropped + refused > 0).then(|| {
+        format!(
+            "{subject}: the kernel dropped {dropped} packets before the emulated links and refused \
+             {refused} after them."
+        )
+    })
+}
+
+/// The warning of paths that were not used.
+fn unused(subject: &str, record: MediaRecord<'_>, measured: &CarrierMeasurement) -> Option<String> {
+    let paths = record.scenario.paths.iter().zip(&measured.paths);
+    let unused = paths.filter(|(_, path)| path.is_used_at_start == Some(false));
+    let names: Vec<&str> = unused.map(|(path, _)| path.name.as_str()).collect();
+    (!names.is_empty()).then(|| {
+        format!(
+            "{subject}: did not use {} at the start of the stream; the emulated links had dropped {} of \
+             its packets by then.",
+            names.join(", "),
+            measured.dropped_at_start
+        )
+    })
+}
