@@ -43,6 +43,7 @@ mod node_process;
 pub mod node_thread;
 mod preflight;
 mod process;
+mod processor_clock;
 mod program;
 mod run;
 mod scheme_programs;

@@ -5,6 +5,7 @@ use std::io;
 use std::net::{SocketAddr, UdpSocket};
 
 use polypath_core::liveness::PathState;
+use polypath_core::time::Duration;
 use polypath_live::keys;
 use polypath_live::node::Options;
 use polypath_live::stats::Stats;
@@ -88,6 +89,11 @@ impl NodePair {
             }
         }
         Ok(None)
+    }
+
+    /// The processor time of both nodes since their start; fails if one has ended.
+    pub(crate) fn processor_time(&self) -> io::Result<Duration> {
+        self.nodes.iter().map(NodeThread::processor_time).sum()
     }
 
     /// Ends the nodes and returns their statistics and files.

@@ -4,6 +4,7 @@ use std::io;
 use std::path::Path;
 use std::thread::JoinHandle;
 
+use polypath_core::time::Duration;
 use polypath_live::config::NodeConfig;
 use polypath_live::drive::StopHandle;
 use polypath_live::node::{Node, NodeError, Options};
@@ -12,6 +13,7 @@ use polypath_live::stats::Stats;
 use tracing::subscriber::NoSubscriber;
 
 use crate::namespace::Namespace;
+use crate::processor_clock::ProcessorClock;
 
 /// A running node, stopped on drop.
 #[derive(Debug)]
@@ -55,6 +57,13 @@ impl NodeThread {
         };
         let thread = Some(std::thread::spawn(work));
         Ok(Self { stop, thread })
+    }
+
+    /// The processor time of the node's thread since its start, without the one that writes its
+    /// events; fails if it has ended.
+    pub(crate) fn processor_time(&self) -> io::Result<Duration> {
+        let thread = self.thread.as_ref().ok_or(io::ErrorKind::BrokenPipe)?;
+        ProcessorClock::of_thread(thread)?.now()
     }
 
     /// Stops the node and returns its statistics; fails with the error that ended it earlier.

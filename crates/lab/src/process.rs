@@ -5,18 +5,19 @@ use std::io;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
-use std::time::Duration;
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+use polypath_core::time::Duration;
 
 use crate::namespace::Namespace;
+use crate::processor_clock::ProcessorClock;
 
 /// The number of trailing log lines in the error of a program that has exited.
 const LOG_LINES: usize = 5;
 /// The number and interval of checks whether a terminated program has exited: 3 s in all.
 const CHECKS: u32 = 150;
-const INTERVAL: Duration = Duration::from_millis(20);
+const INTERVAL: std::time::Duration = std::time::Duration::from_millis(20);
 
 /// A running program with a log of its output, killed on drop.
 #[derive(Debug)]
@@ -46,6 +47,16 @@ impl Process {
         Ok(Self { name, child, log })
     }
 
+    /// The processor time of all its threads since its start; fails if it has exited.
+    pub(crate) fn processor_time(&self) -> io::Result<Duration> {
+        ProcessorClock::of_process(self.pid()?)?.now()
+    }
+
+    fn pid(&self) -> io::Result<Pid> {
+        let pid = i32::try_from(self.child.id()).map_err(io::Error::other)?;
+        Ok(Pid::from_raw(pid))
+    }
+
     /// Fails with the end of its log if it has exited.
     pub(crate) fn check(&mut self) -> io::Result<()> {
         match self.child.try_wait()? {
@@ -57,8 +68,7 @@ impl Process {
     /// Sends SIGTERM to it; fails if it has already exited.
     pub(crate) fn terminate(&mut self) -> io::Result<()> {
         self.check()?;
-        let pid = i32::try_from(self.child.id()).map_err(io::Error::other)?;
-        Ok(kill(Pid::from_raw(pid), Signal::SIGTERM)?)
+        Ok(kill(self.pid()?, Signal::SIGTERM)?)
     }
 
     /// Waits for the exit of the terminated program; fails if it reports an error or takes 3 s.

@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use polypath_core::frame::PathId;
 use polypath_core::liveness::LivenessSetting;
 use polypath_core::policy::PolicyConfig;
-use polypath_core::time::Time;
+use polypath_core::time::{Duration, Time};
 use polypath_live::clock::Clock;
 use polypath_scenario::{MediaPolicy, MediaScenario};
 use polypath_sim::{Delivery, Side};
@@ -117,6 +117,16 @@ impl RunningCarrier {
             Running::Mptcp(mptcp) if wanted > 1 => mptcp.unsettled(endpoints),
             Running::Mptcp(_) | Running::Kernel => Ok(None),
             Running::Programs(programs) => programs.check().map(|()| None),
+        }
+    }
+
+    /// The processor time of its nodes or programs since their start; `None` for a transport of the
+    /// kernel. Fails if one has ended.
+    pub(super) fn processor_time(&self) -> io::Result<Option<Duration>> {
+        match &self.running {
+            Running::Nodes(nodes) => nodes.processor_time().map(Some),
+            Running::Programs(programs) => programs.processor_time().map(Some),
+            Running::Kernel | Running::Mptcp(_) => Ok(None),
         }
     }
 

@@ -76,12 +76,14 @@ impl<'a> GroupRun<'a> {
         self.emulation
             .start_counting()
             .map_err(LabError::Emulation)?;
+        let processor = self.processor_times()?;
         let start = self.snapshot()?;
         let end = self.start + media.duration + media.longest_deadline();
         interrupt.sleep_until(self.clock, self.start + CHECK.min(media.duration))?;
         let check = self.snapshot()?;
         interrupt.sleep_until(self.clock, end)?;
         let totals = [start, check, self.snapshot()?];
+        let processor_at_end = self.processor_times()?;
         self.emulation
             .stop_counting()
             .map_err(LabError::Emulation)?;
@@ -90,7 +92,12 @@ impl<'a> GroupRun<'a> {
         let carriers = self.carriers.into_iter().zip(&self.endpoints).enumerate();
         for (at, (carrier, endpoints)) in carriers {
             let totals = Totals::of(&totals, at);
-            let measurement = totals.measurement(media, carrier.path_use, endpoints)?;
+            let measurement = CarrierMeasurement {
+                processor: processor_at_end[at]
+                    .zip(processor[at])
+                    .map(|(end, start)| end - start),
+                ..totals.measurement(media, carrier.path_use, endpoints)?
+            };
             let name = carrier.name.clone();
             let failed = |source| LabError::of_carrier(&name, source);
             let mut finished = carrier.finish().map_err(failed)?;
@@ -139,6 +146,15 @@ impl<'a> GroupRun<'a> {
         Ok(None)
     }
 
+    /// The processor time of each carrier since its start.
+    fn processor_times(&self) -> Result<Vec<Option<Duration>>, LabError> {
+        let time = |carrier: &RunningCarrier| {
+            let time = carrier.processor_time();
+            time.map_err(|source| LabError::of_carrier(&carrier.name, source))
+        };
+        self.carriers.iter().map(time).collect()
+    }
+
     fn snapshot(&mut self) -> Result<Vec<Snapshot>, LabError> {
         self.emulation.snapshot().map_err(LabError::Emulation)
     }
@@ -166,7 +182,8 @@ impl<'a> Totals<'a> {
         }
     }
 
-    /// The measurements of the carrier, without the packets that the kernel refused.
+    /// The measurements of the carrier, without its processor time and the packets that the kernel
+    /// refused.
     fn measurement(
         self,
         media: &Media,
@@ -184,6 +201,7 @@ impl<'a> Totals<'a> {
                 is_used_at_start: used,
             });
         Ok(CarrierMeasurement {
+            processor: None,
             dropped: endpoints.dropped().map_err(LabError::Namespace)?,
             refused: 0,
             dropped_at_start: self.check.boundary.dropped,

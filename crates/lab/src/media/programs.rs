@@ -4,17 +4,16 @@
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::process::Command;
-use std::thread::sleep;
-use std::time::Duration;
 
 use polypath_core::frame::PathId;
+use polypath_core::time::Duration;
 use polypath_sim::Side;
 use tempfile::TempDir;
 
 use super::ends::{Entrance, Exit};
 use crate::addressing::{STREAM_PORT, path_address};
 use crate::endpoints::Endpoints;
-use crate::flow::READ_TIMEOUT;
+use crate::flow::{READ_TIMEOUT, pause};
 use crate::process::Process;
 use crate::program::{RIST_RECEIVER, RIST_SENDER, SRT};
 use crate::udp;
@@ -55,7 +54,7 @@ impl Programs {
         let command = &mut commands.receiver;
         let receiver = Process::start(client, "the receiver", command, log("receiver"))?;
         // A sender that finds no receiver gives up.
-        sleep(RECEIVER_START);
+        pause(RECEIVER_START);
         let command = &mut commands.sender;
         let sender = Process::start(server, "the sender", command, log("sender"))?;
         let entrance = udp::open(server, loopback(0), Some(loopback(IN_PORT)))?;
@@ -73,6 +72,11 @@ impl Programs {
     /// Fails with the end of its log if a program has exited.
     pub(super) fn check(&mut self) -> io::Result<()> {
         self.processes.iter_mut().try_for_each(Process::check)
+    }
+
+    /// The processor time of both programs since their start; fails if one has exited.
+    pub(super) fn processor_time(&self) -> io::Result<Duration> {
+        self.processes.iter().map(Process::processor_time).sum()
     }
 
     /// The error that no packet arrived, with the end of the sender's log.

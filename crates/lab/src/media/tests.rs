@@ -45,6 +45,8 @@ fn a_stream_arrives_by_every_policy_after_the_delay_of_the_links() {
     for measured in runs.measurements.iter().flatten() {
         assert_eq!((measured.dropped, measured.refused), (0, 0), "{measured:?}");
         assert_eq!(used_at_start(measured), [Some(true); 2]);
+        let processor = measured.processor.unwrap();
+        assert!(processor > Duration::ZERO && processor < Duration::from_secs(4));
     }
     // All bytes on the wire are those of the paths, but for what is sent while both are read.
     for (outcomes, measured) in runs.outcomes.iter().zip(&runs.measurements) {
@@ -91,6 +93,8 @@ fn kernel_transports_carry_the_stream_over_the_paths_that_they_use() {
     let [udp, tcp, mptcp] = [0, 1, 2].map(|at| used_at_start(&runs.measurements[at][0]));
     assert_eq!([udp, tcp], [[None; 2]; 2]);
     assert_eq!(mptcp, [Some(true); 2]);
+    let mut measured = runs.measurements.iter().flatten();
+    assert!(measured.all(|of| of.processor.is_none()));
 }
 
 #[test]
@@ -130,6 +134,7 @@ fn programs_carry_the_stream_over_both_paths() {
     }
     for measured in runs.measurements.iter().flatten() {
         assert_eq!(used_at_start(measured), [Some(true); 2], "{measured:?}");
+        assert!(measured.processor.unwrap() > Duration::ZERO, "{measured:?}");
     }
 }
 

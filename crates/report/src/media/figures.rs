@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use polypath_core::time::Duration;
 use polypath_sim::{DelayQuantiles, MediaOutcome, Side, WireCount, WireKind};
 
-use super::{MediaRecord, named};
+use super::{CarrierMeasurement, MediaRecord, named};
 use crate::difference::Difference;
 use crate::statistics::Estimate;
 
@@ -38,6 +38,9 @@ pub struct PolicyFigures {
     pub wire_ratio: Option<Estimate>,
     /// The parts of it, by the side that sent the packets and their kind.
     pub wire: Vec<WireFigures>,
+    /// The processor time of its nodes or programs over packets delivered; `None` in a simulation,
+    /// and for a transport of the kernel.
+    pub processor: Option<Estimate>,
 }
 
 /// The packets of one kind that one side sent in all runs.
@@ -70,6 +73,9 @@ impl MediaFigures {
                     .map(|n| difference_of(outcomes, first, |of| late(of, n)))
                     .map(|mean| mean.map(Difference::exact))
                     .collect(),
+                processor: record
+                    .lab
+                    .and_then(|lab| processor(outcomes, lab.measurements.get(position)?)),
                 ..PolicyFigures::of(name, outcomes)
             }
         };
@@ -100,6 +106,7 @@ impl PolicyFigures {
             reordered: estimate(outcomes, |of| share(of.reordered, of.delivered)),
             wire_ratio: estimate(outcomes, |of| share(of.wire.bytes(), of.payload)),
             wire: wire(outcomes),
+            processor: None,
         }
     }
 }
@@ -132,6 +139,16 @@ fn wire(outcomes: &[MediaOutcome]) -> Vec<WireFigures> {
         })
     };
     sides.flat_map(of_side).collect()
+}
+
+/// The mean processor time over packets delivered, in seconds.
+fn processor(outcomes: &[MediaOutcome], measured: &[CarrierMeasurement]) -> Option<Estimate> {
+    let runs = outcomes.iter().zip(measured);
+    let times = runs.filter_map(|(of, measured)| {
+        let delivered = (of.delivered > 0).then_some(of.delivered as f64)?;
+        Some(measured.processor?.as_secs_f64() / delivered)
+    });
+    Estimate::of(&times.collect::<Vec<f64>>())
 }
 
 /// The mean over the runs that have a value.

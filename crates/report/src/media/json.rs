@@ -3,8 +3,9 @@
 //! null. `late` has an entry for each deadline: the share of packets that were late or lost, and
 //! that share minus the one of the first policy in the same run. `wire` has the frames of each
 //! direction and kind in all runs, with their bytes over bytes of payload. Only a report of the lab
-//! has `lab`: the conditions of each run with all warnings, and in each of `runs` the packets that the
-//! kernel lost and the use of each path. Equal runs give equal bytes.
+//! has `lab`: the conditions of each run with all warnings; in each of `runs` the packets that the kernel
+//! lost and the use of each path; and `processor_us`, the processor time of the policy's programs
+//! over packets delivered, in microseconds and null for a transport of the kernel. Equal runs give equal bytes.
 
 use polypath_core::time::Duration;
 use polypath_scenario::parameters;
@@ -57,6 +58,8 @@ struct Policy<'a> {
     reordered: Spread,
     wire_ratio: Spread,
     wire: Vec<Wire>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    processor_us: Option<Spread>,
     runs: Vec<Run>,
 }
 
@@ -117,6 +120,7 @@ struct Conditions {
 /// The measurements of a carrier in a run of the lab.
 #[derive(Serialize)]
 struct Measured {
+    processor_s: Option<f64>,
     dropped: u64,
     refused: u64,
     dropped_at_start: u64,
@@ -164,6 +168,9 @@ pub fn render(record: MediaRecord<'_>, figures: &MediaFigures) -> serde_json::Re
         policies: policies
             .zip(0..)
             .map(|(((carrier, outcomes), figures), at)| Policy {
+                processor_us: record
+                    .lab
+                    .map(|_| spread(figures.processor.map(|time| time.scaled(1e6)))),
                 runs: runs(record.seeds, outcomes, measured(at).unwrap_or_default()),
                 ..of_policy(figures, &carrier.kind, &media.deadlines)
             })
@@ -202,6 +209,7 @@ fn of_policy<'a>(figures: &'a PolicyFigures, kind: &'a str, deadlines: &[Duratio
         reordered: spread(figures.reordered),
         wire_ratio: spread(figures.wire_ratio),
         wire: figures.wire.iter().map(wire).collect(),
+        processor_us: None,
         runs: Vec::new(),
     }
 }
@@ -257,6 +265,7 @@ impl From<&CarrierMeasurement> for Measured {
             used_at_start: path.is_used_at_start,
         };
         Self {
+            processor_s: of.processor.map(seconds),
             dropped: of.dropped,
             refused: of.refused,
             dropped_at_start: of.dropped_at_start,

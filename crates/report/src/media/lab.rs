@@ -31,6 +31,10 @@ pub struct LabConditions {
 /// The measurements of a carrier in a run, beside its outcome.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CarrierMeasurement {
+    /// The processor time, user and system, of its nodes or programs from the first packet to the
+    /// longest deadline after the end of the stream; `None` for a transport of the kernel, whose
+    /// work belongs to no process.
+    pub processor: Option<Duration>,
     /// Packets that the kernel dropped at full device queues, before the emulated network.
     pub dropped: u64,
     /// Packets that left the emulated network and that the kernel refused.

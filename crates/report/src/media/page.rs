@@ -43,7 +43,7 @@ pub(super) fn render(record: MediaRecord<'_>, figures: &MediaFigures) -> Result<
     };
     let rest = Section {
         title: "Delay, gaps and bytes on the wire".to_owned(),
-        pictures: rest(figures)?,
+        pictures: rest(record, figures)?,
         tables: others.into_iter().map(FigureTable::on_page).collect(),
         ..Section::default()
     };
@@ -77,10 +77,10 @@ fn late(record: MediaRecord<'_>, figures: &MediaFigures) -> Result<Vec<Picture>,
     deadlines.map(picture).collect()
 }
 
-fn rest(figures: &MediaFigures) -> Result<Vec<Picture>, PageError> {
+fn rest(record: MediaRecord<'_>, figures: &MediaFigures) -> Result<Vec<Picture>, PageError> {
     let delay = |of: &PolicyFigures| Some(of.delay[2]?.scaled(1e3));
     let gap = |of: &PolicyFigures| Some(of.longest_gap?.scaled(1e3));
-    Ok(vec![
+    let mut pictures = vec![
         dots(
             figures,
             "99.9th percentile of the one-way delay",
@@ -91,7 +91,13 @@ fn rest(figures: &MediaFigures) -> Result<Vec<Picture>, PageError> {
         dots(figures, "Bytes on the wire per byte of payload", "", |of| {
             of.wire_ratio
         })?,
-    ])
+    ];
+    if record.lab.is_some() {
+        let time = |of: &PolicyFigures| Some(of.processor?.scaled(1e6));
+        let title = "Processor time per delivered packet";
+        pictures.push(dots(figures, title, "us", time)?);
+    }
+    Ok(pictures)
 }
 
 /// A value of each policy with its interval.

@@ -8,7 +8,7 @@ use polypath_sim::{Side, WireKind};
 use super::conclusion::conclusion;
 use super::figures::{MediaFigures, PolicyFigures, share};
 use super::lab::warnings;
-use super::{CarrierMeasurement, CarrierName, LabConditions, LabRecord, MediaRecord};
+use super::{CarrierMeasurement, LabConditions, LabRecord, MediaRecord};
 use crate::conclusion::lines;
 use crate::difference::Difference;
 use crate::statistics::Estimate;
@@ -87,7 +87,7 @@ pub(super) fn tables(record: MediaRecord<'_>, figures: &MediaFigures) -> Vec<Fig
     let differences = starts().filter_map(|first| differences(deadlines, first, figures));
     let others = [delays(figures), deliveries(figures), wire(figures)];
     let of_lab = record.lab.into_iter();
-    let of_lab = of_lab.flat_map(|lab| [kernel(record, lab), runs(record.seeds, lab)]);
+    let of_lab = of_lab.flat_map(|lab| [host(lab, figures), runs(record.seeds, lab)]);
     let all = late.chain(differences).chain(others);
     all.chain(of_lab).collect()
 }
@@ -200,24 +200,31 @@ fn wire(figures: &MediaFigures) -> FigureTable {
     }
 }
 
-/// The packets that the kernel lost, and the use of each path.
-fn kernel(record: MediaRecord<'_>, lab: LabRecord<'_>) -> FigureTable {
-    let row = |(carrier, measured): (&CarrierName, &Vec<CarrierMeasurement>)| {
+/// The processor time, the packets that the kernel lost, and the use of each path.
+fn host(lab: LabRecord<'_>, figures: &MediaFigures) -> FigureTable {
+    let row = |(of, measured): (&PolicyFigures, &Vec<CarrierMeasurement>)| {
         let sum = |of: fn(&CarrierMeasurement) -> u64| measured.iter().map(of).sum::<u64>();
         vec![
-            carrier.name.clone(),
+            of.name.clone(),
+            spread(of.processor.map(|time| time.scaled(1e6))),
             sum(|of| of.dropped).to_string(),
             sum(|of| of.refused).to_string(),
             shares(measured),
         ]
     };
-    let columns = ["policy", "dropped", "refused", "bytes by path\n%"];
+    let columns = [
+        "policy",
+        "us a\npacket",
+        "dropped",
+        "refused",
+        "bytes by path\n%",
+    ];
     FigureTable {
-        class: "kernel",
-        caption: "Packets that the kernel lost before and after the links, in all runs; the use of paths",
+        class: "host",
+        caption: "Processor time (- of the kernel), packets that the kernel lost, use of paths",
         columns: columns.map(str::to_owned).into(),
-        rows: record
-            .carriers
+        rows: figures
+            .policies
             .iter()
             .zip(lab.measurements)
             .map(row)

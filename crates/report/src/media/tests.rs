@@ -224,6 +224,7 @@ fn with_lab<T>(read: impl FnOnce(MediaRecord<'_>, &MediaFigures) -> T) -> T {
         is_used_at_start: Some(is_used),
     };
     let run = |second, is_used| CarrierMeasurement {
+        processor: Some(Duration::from_millis(50)),
         dropped_at_start: 7,
         paths: vec![path(99_000, true), path(second, is_used)],
         ..CarrierMeasurement::default()
@@ -233,6 +234,9 @@ fn with_lab<T>(read: impl FnOnce(MediaRecord<'_>, &MediaFigures) -> T) -> T {
     single[2].refused = 5;
     let mut all = vec![run(99_000, true); 3];
     all[1] = run(0, false);
+    for measured in &mut single {
+        measured.processor = None;
+    }
     let measurements = [single, all];
     with_record("", |simulated, _| {
         let record = MediaRecord {
@@ -288,6 +292,11 @@ fn terminal_page_and_json_have_the_conditions_of_the_lab() {
     assert_eq!(report["lab"]["runs"][1]["lateness_p99_s"], 0.0004);
     assert_eq!(report["lab"]["warnings"].as_array().unwrap().len(), 3);
     let run = &report["policies"][1]["runs"][1]["lab"];
+    assert_eq!(run["processor_s"], 0.05);
+    // 50 ms for 1000 packets.
+    assert_eq!(report["policies"][1]["processor_us"]["mean"], 50.0);
+    assert!(report["policies"][0]["processor_us"]["mean"].is_null());
+    assert_eq!(page.matches("<svg").count(), 3 + 4);
     assert_eq!(run["dropped_at_start"], 7);
     assert_eq!(run["paths"][1]["used_at_start"], false);
     assert_eq!(run["paths"][0]["bytes_to_client"], 99_000);
