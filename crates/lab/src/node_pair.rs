@@ -91,6 +91,11 @@ impl NodePair {
         Ok(None)
     }
 
+    /// Fails with the error of a node that has ended.
+    pub(crate) fn check(&mut self) -> io::Result<()> {
+        self.nodes.iter_mut().try_for_each(NodeThread::check)
+    }
+
     /// The processor time of both nodes since their start; fails if one has ended.
     pub(crate) fn processor_time(&self) -> io::Result<Duration> {
         self.nodes.iter().map(NodeThread::processor_time).sum()

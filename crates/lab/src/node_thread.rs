@@ -66,6 +66,19 @@ impl NodeThread {
         ProcessorClock::of_thread(thread)?.now()
     }
 
+    /// Fails with the error of the node if it has ended.
+    pub(crate) fn check(&mut self) -> io::Result<()> {
+        match self.thread.take_if(|thread| thread.is_finished()) {
+            None if self.thread.is_some() => Ok(()),
+            None => Err(io::ErrorKind::BrokenPipe.into()),
+            Some(thread) => match thread.join() {
+                Ok(Ok(_)) => Err(io::Error::other("the node has ended")),
+                Ok(Err(error)) => Err(io::Error::other(error)),
+                Err(panic) => std::panic::resume_unwind(panic),
+            },
+        }
+    }
+
     /// Stops the node and returns its statistics; fails with the error that ended it earlier.
     pub fn finish(mut self) -> io::Result<Stats> {
         match self.join() {

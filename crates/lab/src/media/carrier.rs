@@ -104,7 +104,17 @@ impl RunningCarrier {
         })
     }
 
-    /// The reason why it cannot use `wanted` paths yet, if any; fails if a program has exited.
+    /// Fails if a program or node has ended, with its error, or else if the stream has.
+    pub(super) fn check(&mut self) -> io::Result<()> {
+        match &mut self.running {
+            Running::Nodes(nodes) => nodes.check()?,
+            Running::Programs(programs) => programs.check()?,
+            Running::Kernel | Running::Mptcp(_) => {}
+        }
+        self.stream.check()
+    }
+
+    /// The reason why it cannot use `wanted` paths yet, if any.
     ///
     /// Those without a way to find out are given the time until the stream begins.
     pub(super) fn unsettled(
@@ -115,8 +125,7 @@ impl RunningCarrier {
         match &mut self.running {
             Running::Nodes(nodes) => nodes.unsettled(wanted),
             Running::Mptcp(mptcp) if wanted > 1 => mptcp.unsettled(endpoints),
-            Running::Mptcp(_) | Running::Kernel => Ok(None),
-            Running::Programs(programs) => programs.check().map(|()| None),
+            Running::Mptcp(_) | Running::Kernel | Running::Programs(_) => Ok(None),
         }
     }
 
@@ -130,8 +139,18 @@ impl RunningCarrier {
         }
     }
 
+    /// Kills a program, for tests of its failure.
+    #[cfg(test)]
+    pub(super) fn kill_program(&mut self) {
+        if let Running::Programs(programs) = &mut self.running {
+            programs.kill_sender();
+        }
+    }
+
     /// Ends it; fails if it failed during the stream.
-    pub(super) fn finish(self) -> io::Result<FinishedCarrier> {
+    pub(super) fn finish(mut self) -> io::Result<FinishedCarrier> {
+        // Before the stream, whose error would only be a consequence.
+        self.check()?;
         let deliveries = self.stream.finish()?;
         let nodes = match self.running {
             Running::Nodes(nodes) => Some(nodes.finish()?),
@@ -140,8 +159,7 @@ impl RunningCarrier {
                 mptcp.finish();
                 None
             }
-            Running::Programs(mut programs) => {
-                programs.check()?;
+            Running::Programs(programs) => {
                 if deliveries.is_empty() {
                     return Err(programs.useless());
                 }

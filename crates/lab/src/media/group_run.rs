@@ -17,7 +17,7 @@ use crate::endpoints::Endpoints;
 use crate::interrupt::Interrupt;
 use crate::network::{Network, Snapshot};
 
-/// The interval at which the carriers are asked whether they use all paths.
+/// The interval at which the carriers are checked.
 const POLL: Duration = Duration::from_millis(50);
 /// The bound on the 99th percentile of the networks' lateness with a real-time priority, and
 /// without.
@@ -70,24 +70,25 @@ impl<'a> GroupRun<'a> {
         mut self,
         interrupt: &Interrupt,
     ) -> Result<(Vec<CarrierRun>, LabConditions), LabError> {
-        let media = &self.scenario.media;
+        let scenario = self.scenario;
+        let media = &scenario.media;
         self.await_settled(interrupt)?;
-        interrupt.sleep_until(self.clock, self.start)?;
+        self.watch_until(self.start, interrupt)?;
         self.emulation
             .start_counting()
             .map_err(LabError::Emulation)?;
         let processor = self.processor_times()?;
         let start = self.snapshot()?;
         let end = self.start + media.duration + media.longest_deadline();
-        interrupt.sleep_until(self.clock, self.start + CHECK.min(media.duration))?;
+        self.watch_until(self.start + CHECK.min(media.duration), interrupt)?;
         let check = self.snapshot()?;
-        interrupt.sleep_until(self.clock, end)?;
+        self.watch_until(end, interrupt)?;
         let totals = [start, check, self.snapshot()?];
         let processor_at_end = self.processor_times()?;
         self.emulation
             .stop_counting()
             .map_err(LabError::Emulation)?;
-        interrupt.sleep_until(self.clock, end + MEDIA_DRAIN)?;
+        self.watch_until(end + MEDIA_DRAIN, interrupt)?;
         let mut runs = Vec::new();
         let carriers = self.carriers.into_iter().zip(&self.endpoints).enumerate();
         for (at, (carrier, endpoints)) in carriers {
@@ -117,6 +118,26 @@ impl<'a> GroupRun<'a> {
         Ok((runs, conditions(&emulated)))
     }
 
+    /// Sleeps until `time`; fails as soon as the emulation, a program or a node ends.
+    fn watch_until(&mut self, time: Time, interrupt: &Interrupt) -> Result<(), LabError> {
+        while self.clock.now() < time {
+            self.check()?;
+            let next = time.min(self.clock.now() + POLL);
+            interrupt.sleep_until(self.clock, next)?;
+        }
+        Ok(())
+    }
+
+    /// Fails if the emulation or a carrier has ended, with its error.
+    fn check(&mut self) -> Result<(), LabError> {
+        self.emulation.check().map_err(LabError::Emulation)?;
+        for carrier in &mut self.carriers {
+            let checked = carrier.check();
+            checked.map_err(|source| LabError::of_carrier(&carrier.name, source))?;
+        }
+        Ok(())
+    }
+
     /// Waits until every carrier uses all paths, until the stream begins at the latest; some path
     /// must be in use then.
     fn await_settled(&mut self, interrupt: &Interrupt) -> Result<(), LabError> {
@@ -124,7 +145,7 @@ impl<'a> GroupRun<'a> {
             return Ok(());
         }
         while self.unsettled(self.scenario.paths.len())?.is_some() {
-            self.emulation.check().map_err(LabError::Emulation)?;
+            self.check()?;
             let now = self.clock.now();
             if now >= self.start {
                 return self.unsettled(1)?.map_or(Ok(()), Err);

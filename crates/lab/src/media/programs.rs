@@ -79,6 +79,12 @@ impl Programs {
         self.processes.iter().map(Process::processor_time).sum()
     }
 
+    /// Kills the sender, for tests of its failure.
+    #[cfg(test)]
+    pub(super) fn kill_sender(&mut self) {
+        self.processes[0].kill();
+    }
+
     /// The error that no packet arrived, with the end of the sender's log.
     pub(super) fn useless(&self) -> io::Error {
         self.processes[0].failed("no packet arrived")

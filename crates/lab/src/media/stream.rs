@@ -22,6 +22,8 @@ const TS_NULL: [u8; 4] = [0x47, 0x1f, 0xff, 0x10];
 /// The bytes of the number in a payload, behind the header of its first transport-stream packet.
 const NUMBER: std::ops::Range<usize> = TS_NULL.len()..TS_NULL.len() + size_of::<u64>();
 
+/// The interval at which a source that waits checks whether the stream is over.
+const CHECK_INTERVAL: Duration = Duration::from_millis(100);
 /// The interval at which the source sends what waits, after its last packet.
 const FLUSH_INTERVAL: Duration = Duration::from_millis(2);
 
@@ -63,27 +65,21 @@ impl Schedule {
     }
 }
 
-/// A running stream, on two threads, which end when this is dropped.
+/// A running stream, on two threads, which are ended and joined when this is dropped.
 pub(super) struct Stream {
-    over: SetOnDrop,
-    source: JoinHandle<io::Result<Vec<Time>>>,
-    sink: JoinHandle<io::Result<Vec<Arrival>>>,
+    is_over: Arc<AtomicBool>,
+    source: StreamThread<Vec<Time>>,
+    sink: StreamThread<Vec<Arrival>>,
 }
+
+/// A thread of a stream, until it is joined.
+struct StreamThread<T>(Option<JoinHandle<io::Result<T>>>);
 
 /// The packets that a sink expects: their number, and the length of their payloads in bytes.
 #[derive(Clone, Copy, Debug)]
 struct Wanted {
     packets: u64,
     len: usize,
-}
-
-/// A flag that is set at the end of its life.
-struct SetOnDrop(Arc<AtomicBool>);
-
-impl Drop for SetOnDrop {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
 }
 
 /// The first arrival of a packet.
@@ -95,27 +91,36 @@ struct Arrival {
 impl Stream {
     /// Starts to send from one end to the other; the stream begins at its own time.
     pub(super) fn start(schedule: Schedule, clock: Clock, from: Entrance, to: Exit) -> Self {
-        let over = Arc::new(AtomicBool::new(false));
-        let is_over = over.clone();
+        let is_over = Arc::new(AtomicBool::new(false));
         let wanted = Wanted {
             packets: schedule.media.packets(),
             len: schedule.payload_len(),
         };
-        let sink = thread::spawn(move || receive(to, clock, wanted, &is_over));
-        let is_over = over.clone();
-        let source = thread::spawn(move || send(from, clock, &schedule, &is_over));
-        let over = SetOnDrop(over);
-        Self { over, source, sink }
+        let of_sink = is_over.clone();
+        let sink = thread::spawn(move || receive(to, clock, wanted, &of_sink));
+        let of_source = is_over.clone();
+        let source = thread::spawn(move || send(from, clock, &schedule, &of_source));
+        Self {
+            is_over,
+            source: StreamThread(Some(source)),
+            sink: StreamThread(Some(sink)),
+        }
+    }
+
+    /// Fails if one of its ends has failed.
+    pub(super) fn check(&mut self) -> io::Result<()> {
+        self.source.check()?;
+        self.sink.check()
     }
 
     /// Ends it, and returns the deliveries in the order of their arrival.
     ///
     /// # Errors
     /// If a socket failed.
-    pub(super) fn finish(self) -> io::Result<Vec<Delivery>> {
-        drop(self.over);
-        let sent = join(self.source)?;
-        let arrivals = join(self.sink)?;
+    pub(super) fn finish(mut self) -> io::Result<Vec<Delivery>> {
+        self.is_over.store(true, Ordering::Relaxed);
+        let sent = self.source.join()?;
+        let arrivals = self.sink.join()?;
         let delivery = |Arrival { number, at }: Arrival| {
             let sent = *sent.get(usize::try_from(number).ok()?)?;
             let delay = at.since(sent);
@@ -125,10 +130,33 @@ impl Stream {
     }
 }
 
-fn join<T>(thread: JoinHandle<io::Result<T>>) -> io::Result<T> {
-    thread
-        .join()
-        .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+impl Drop for Stream {
+    fn drop(&mut self) {
+        self.is_over.store(true, Ordering::Relaxed);
+        // A stream is dropped unfinished only on the way out with another error.
+        let _ = self.source.0.take().map(JoinHandle::join);
+        let _ = self.sink.0.take().map(JoinHandle::join);
+    }
+}
+
+impl<T> StreamThread<T> {
+    /// Fails if the thread has ended, which it does only with an error as long as the stream is not
+    /// over.
+    fn check(&mut self) -> io::Result<()> {
+        let is_running = |thread: &JoinHandle<_>| !thread.is_finished();
+        if self.0.as_ref().is_some_and(is_running) {
+            return Ok(());
+        }
+        self.join().and(Err(io::ErrorKind::UnexpectedEof.into()))
+    }
+
+    /// Waits for its end.
+    fn join(&mut self) -> io::Result<T> {
+        let thread = self.0.take().ok_or(io::ErrorKind::BrokenPipe)?;
+        thread
+            .join()
+            .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    }
 }
 
 /// Sends the packets at their times; returns these times.
@@ -143,8 +171,7 @@ fn send(
     let mut sent = Vec::new();
     for (number, at) in (0..).zip(schedule.times()) {
         let payload = schedule.payload(number);
-        pause(at.since(clock.now()));
-        if is_over.load(Ordering::Relaxed) {
+        if !is_due(at, clock, is_over) {
             break;
         }
         // As in the simulator, a late source does not shorten the delay.
@@ -156,6 +183,17 @@ fn send(
         pause(FLUSH_INTERVAL);
     }
     Ok(sent)
+}
+
+/// Waits until `at`; returns false as soon as the stream is over.
+fn is_due(at: Time, clock: Clock, is_over: &AtomicBool) -> bool {
+    loop {
+        let left = at.since(clock.now());
+        if is_over.load(Ordering::Relaxed) || left == Duration::ZERO {
+            return !is_over.load(Ordering::Relaxed);
+        }
+        pause(left.min(CHECK_INTERVAL));
+    }
 }
 
 /// Receives the packets; the first copy of each counts.

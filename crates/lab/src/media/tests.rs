@@ -1,8 +1,11 @@
 use std::io::Write as _;
 
+use super::carrier::RunningCarrier;
 use super::*;
 use crate::can_test;
+use crate::network::Network;
 use polypath_core::frame::FrameKind;
+use polypath_live::clock::Clock;
 use polypath_sim::{Side, WireKind};
 
 /// Two paths of 5 and 10 ms; nothing is lost.
@@ -136,6 +139,29 @@ fn programs_carry_the_stream_over_both_paths() {
         assert_eq!(used_at_start(measured), [Some(true); 2], "{measured:?}");
         assert!(measured.processor.unwrap() > Duration::ZERO, "{measured:?}");
     }
+}
+
+#[test]
+fn a_program_that_exits_is_found_with_its_error_and_ends_the_stream() {
+    let transport = Transport::RistShared;
+    if !can_test() || is_unavailable(&[transport]) {
+        return;
+    }
+    let scenario = MediaScenario::parse(SCENARIO, "two-paths.toml", &[]).unwrap();
+    let (_network, endpoints) = Network::open(&scenario, Seed(1)).unwrap();
+    let clock = Clock::starting_now();
+    let carrier = MediaCarrier::Transport(transport);
+    let start = clock.now() + Duration::from_secs(60);
+    let running = RunningCarrier::start(&scenario, &carrier, &endpoints, clock, start);
+    let mut running = running.unwrap();
+    running.check().unwrap();
+    running.kill_program();
+    let error = running.check().unwrap_err().to_string();
+    assert!(error.starts_with("the sender: signal: 9"), "{error}");
+    // Its threads are joined, although the stream has not begun.
+    let before = clock.now();
+    drop(running);
+    assert!(clock.now().since(before) < Duration::from_secs(2));
 }
 
 /// Whether this machine lacks one of the transports; prints the reason.
