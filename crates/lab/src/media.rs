@@ -5,7 +5,8 @@
 //! that an outage or a fade meets all carriers at the same time, as in the simulator.
 //!
 //! *Time.* The networks' time zero is that of the nodes and of the stream. The thread of the
-//! networks has a real-time priority, and nodes and streams a lower one, if the system allows it.
+//! networks has a real-time priority, and nodes, programs and streams a lower one, if the system allows
+//! it.
 //!
 //! *Lateness.* A run counts only if the networks were not late. If they were, the carriers are run
 //! in groups, half as many at a time, from then on ([`LabConditions`]).
@@ -39,7 +40,7 @@ pub use transport::Transport;
 
 /// The time before the first packet in which the carriers start, at least.
 pub const START_UP: Duration = Duration::from_secs(5);
-/// The real-time priority of the nodes and of the stream, below that of the networks.
+/// The real-time priority of nodes, programs and the stream, below that of the networks.
 const PRIORITY: u8 = 5;
 /// All runs.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -7,9 +7,11 @@ use std::process::Command;
 
 use polypath_core::frame::PathId;
 use polypath_core::time::Duration;
+use polypath_live::priority;
 use polypath_sim::Side;
 use tempfile::TempDir;
 
+use super::PRIORITY;
 use super::ends::{Entrance, Exit};
 use crate::addressing::{STREAM_PORT, path_address};
 use crate::endpoints::Endpoints;
@@ -49,6 +51,9 @@ impl Programs {
         let logs = tempfile::tempdir()?;
         let log = |name: &str| logs.path().join(format!("{name}.log"));
         let (server, client) = (endpoints.at(Side::Server), endpoints.at(Side::Client));
+        for command in [&mut commands.sender, &mut commands.receiver] {
+            priority::realtime_program(command, PRIORITY);
+        }
         let exit = udp::open(client, loopback(OUT_PORT), None)?;
         exit.set_read_timeout(Some(READ_TIMEOUT))?;
         let command = &mut commands.receiver;
