@@ -137,3 +137,79 @@ fn late(of: &PolicyFigures, n: usize) -> f64 {
 fn wire(of: &PolicyFigures) -> f64 {
     of.wire_ratio.map_or(f64::INFINITY, |ratio| ratio.mean)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use polypath_report::statistics::Estimate;
+
+    /// The figures of a policy: late shares at two deadlines, bytes over payload, and for both times
+    /// 50 ms.
+    fn figures(name: &str, late: [f64; 2], wire: f64) -> PolicyFigures {
+        let mean = |value| Estimate::of(&[value]);
+        PolicyFigures {
+            name: name.to_owned(),
+            late: late.map(mean).into(),
+            late_differences: Vec::new(),
+            lost: None,
+            delay: [0.02, 0.03, 0.05].map(mean),
+            longest_gap: mean(0.05),
+            reordered: None,
+            wire_ratio: mean(wire),
+            wire: Vec::new(),
+            processor: None,
+        }
+    }
+
+    fn of(scenario: &str, policies: Vec<PolicyFigures>) -> Vec<Bound> {
+        let deadlines = [300, 500].map(Duration::from_millis);
+        check(scenario, &deadlines, &MediaFigures { policies })
+    }
+
+    #[test]
+    fn a_scenario_with_bounds_checks_each_setting_against_them() {
+        let relaxed = |late, wire| of("media-fades", vec![figures(RELAXED, [0.5, late], wire)]);
+        let holds = |bounds: Vec<Bound>| bounds.iter().map(Bound::holds).collect::<Vec<_>>();
+        assert_eq!(holds(relaxed(0.0002, 1.14)), [true, true]);
+        assert_eq!(holds(relaxed(0.00021, 1.14)), [false, true]);
+        assert_eq!(holds(relaxed(0.0, 1.141)), [true, false]);
+        let tight = |late, p999, wire, gap| {
+            let mut of_tight = figures(TIGHT, [late, 0.5], wire);
+            of_tight.delay[2] = Estimate::of(&[p999]);
+            of_tight.longest_gap = Estimate::of(&[gap]);
+            holds(of("media-congestion", vec![of_tight]))
+        };
+        assert_eq!(tight(0.005, 0.15, 1.25, 0.09), [true; 4]);
+        assert_eq!(tight(0.0051, 0.151, 1.251, 0.091), [false; 4]);
+    }
+
+    #[test]
+    fn other_scenarios_are_bounded_by_srt_s_broadcast() {
+        let beside = |late, wire| {
+            let broadcast = figures(BROADCAST, [0.5, 0.001], 2.2);
+            of(
+                "media-far",
+                vec![figures(RELAXED, [0.9, late], wire), broadcast],
+            )
+        };
+        let bounds = beside(0.001, 1.3);
+        assert!(bounds.iter().all(Bound::holds), "{bounds:?}");
+        let sentence = "in-time: late or lost at 500 ms, % 0.100, at most 0.100: holds";
+        assert_eq!(bounds[0].sentence(), sentence);
+        let bounds = beside(0.0011, 1.301);
+        assert!(!bounds.iter().any(Bound::holds), "{bounds:?}");
+        assert!(bounds[1].sentence().ends_with("at most 0.300: EXCEEDED"));
+        // Without SRT there is no bound.
+        assert!(of("media-far", vec![figures(RELAXED, [0.9, 0.9], 9.0)]).is_empty());
+    }
+
+    #[test]
+    fn a_figure_that_does_not_exist_exceeds_its_bound() {
+        let mut nothing = figures(RELAXED, [0.0, 0.0], 1.0);
+        nothing.late = vec![None, None];
+        nothing.wire_ratio = None;
+        let bounds = of("media-random", vec![nothing]);
+        assert_eq!(bounds.len(), 2);
+        assert!(!bounds.iter().any(Bound::holds), "{bounds:?}");
+    }
+}
