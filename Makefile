@@ -66,7 +66,7 @@ race: setup ## speed of the simulator against ns-2 (from Debian)
 	$(RELEASE) build --release --quiet -p polypath-sim --example race
 	@scripts/race.sh "$(BUILT)/release/examples/race"
 
-media-race: setup ## media over emulated links by polypath, SRT, RIST, MPTCP, TCP and UDP, RUNS times for each file of MEDIA (10 min)
+media-race: setup ## media over emulated links by polypath, SRT, RIST, MPTCP, TCP and UDP, RUNS times for each file of MEDIA; finished runs are kept (10 min)
 	@scripts/setup.sh ristsender:rist-tools
 	@$(RELEASE) build --release --quiet -p polypath-lab --example media_race
 	@srt=$$(scripts/srt.sh) && PATH="$$(dirname "$$srt"):$$PATH" "$(BUILT)/release/examples/media_race" \

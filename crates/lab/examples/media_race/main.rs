@@ -7,6 +7,7 @@ mod bounds;
 #[path = "../common/errors.rs"]
 mod errors;
 mod race;
+mod runs;
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -18,6 +19,7 @@ use polypath_lab::{LabError, enter_user_namespace};
 
 use errors::error_chain;
 use race::{Race, RaceError};
+use runs::RunFiles;
 
 /// Races polypath's policies against other transports over the paths of each file.
 #[derive(Debug, Parser)]
@@ -37,7 +39,8 @@ struct Args {
     /// The duration of the stream, in place of the files': "30 s".
     #[arg(long)]
     duration: Option<Duration>,
-    /// The folder of the reports, in a folder for each file.
+    /// The folder of the reports, in a folder for each file, and of the finished runs, `runs`: they are
+    /// not repeated. Runs of other programs, parameters or seeds stay and do not count.
     #[arg(long, default_value = "out/media-race")]
     out: PathBuf,
     /// Only the carriers whose name contains one of these, for a quick look.
@@ -78,10 +81,11 @@ fn run(args: &Args) -> Result<bool, RaceError> {
     let races = args.files.iter().map(|file| Race::read(file, args));
     let races = races.collect::<Result<Vec<Race>, _>>()?;
     enter_user_namespace().map_err(LabError::from)?;
+    let files = RunFiles::open(&args.out.join("runs")).map_err(RaceError::Runs)?;
     let mut is_good = true;
     let mut reports = Vec::new();
     for race in &races {
-        let result = race.run(args, log)?;
+        let result = race.run(args, &files, log)?;
         is_good &= result.is_good();
         match args.format {
             Format::Text => print(&result.text)?,

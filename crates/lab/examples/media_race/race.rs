@@ -5,11 +5,11 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use polypath_batch::{replica_seeds, run_media_runs};
+use polypath_batch::{FileError, replica_seeds, run_media_runs};
 use polypath_core::policy::PolicyConfig;
 use polypath_core::repair::{RepairConfig, Share};
 use polypath_lab::LabError;
-use polypath_lab::media::{MediaCarrier, Transport, run_media, with_start_up};
+use polypath_lab::media::{MediaCarrier, MediaLab, MediaLabRuns, Transport, with_start_up};
 use polypath_report::media::{
     CarrierName, LabConditions, LabRecord, MediaFigures, MediaRecord, json, predictions, render,
     render_predictions, write,
@@ -19,6 +19,7 @@ use polypath_sim::{MediaOutcome, RunError};
 
 use crate::Args;
 use crate::bounds::{self, Bound, RELAXED, TIGHT};
+use crate::runs::RunFiles;
 
 /// An error of a race.
 #[derive(Debug, thiserror::Error)]
@@ -32,6 +33,9 @@ pub(crate) enum RaceError {
     /// The simulator failed.
     #[error("simulating the same runs")]
     Simulate(#[source] RunError),
+    /// The files of finished runs could not be used.
+    #[error("keeping the finished runs")]
+    Runs(#[source] FileError),
     /// The report could not be written.
     #[error("writing the report")]
     Write(#[source] io::Error),
@@ -70,7 +74,9 @@ impl Race {
         sets.extend(args.duration.map(|span| format!("media.duration={span}")));
         let sets = sets.iter().map(|set| set.parse());
         let sets = sets.collect::<Result<Vec<_>, _>>().map_err(|e| input(&e))?;
-        let parsed = MediaScenario::parse(&text, &name, &sets);
+        let mut named =
+            |other: &str| fs::read(file.with_file_name(other)).map_err(|e| e.to_string());
+        let parsed = MediaScenario::parse_with(&text, &name, &sets, &mut named);
         let scenario = parsed.map_err(|errors| RaceError::Input(errors.to_string()))?;
         let mut scenario = with_start_up(&scenario);
         if !add_settings(&mut scenario.media) {
@@ -103,12 +109,14 @@ impl Race {
     }
 
     /// Runs it, and writes its report.
-    pub(crate) fn run(&self, args: &Args, log: impl Fn(&str)) -> Result<RaceResult, RaceError> {
+    pub(crate) fn run(
+        &self,
+        args: &Args,
+        files: &RunFiles,
+        log: impl Fn(&str),
+    ) -> Result<RaceResult, RaceError> {
         let name = &self.scenario.name;
-        let total = self.seeds.len();
-        let lab = run_media(&self.scenario, &self.carriers, &self.seeds, |done| {
-            log(&format!("{name}: {done} of {total} runs"));
-        })?;
+        let lab = self.run_lab(files, log)?;
         let simulated =
             run_media_runs(&self.scenario, None, &mut |_| {}).map_err(RaceError::Simulate)?;
         let names: Vec<CarrierName> = self.carriers.iter().map(carrier_name).collect();
@@ -149,6 +157,32 @@ impl Race {
             bounds,
             conditions: lab.conditions,
         })
+    }
+
+    /// The runs in the lab; those that are finished already are read from their files.
+    fn run_lab(&self, files: &RunFiles, log: impl Fn(&str)) -> Result<MediaLabRuns, RaceError> {
+        let (name, total) = (&self.scenario.name, self.seeds.len());
+        let mut lab = None;
+        let mut runs = MediaLabRuns::default();
+        for (number, seed) in (1..).zip(&self.seeds) {
+            let label = files.label(&self.scenario, &self.carriers, *seed);
+            if let Some(run) = files.find(&label).map_err(RaceError::Runs)? {
+                log(&format!(
+                    "{name}: run {number} of {total} is finished already"
+                ));
+                runs.push(run);
+                continue;
+            }
+            log(&format!("{name}: run {number} of {total}"));
+            let lab = match &mut lab {
+                Some(lab) => lab,
+                none => none.insert(MediaLab::open(&self.scenario, &self.carriers)?),
+            };
+            let run = lab.run(*seed)?;
+            files.store(&label, &run).map_err(RaceError::Runs)?;
+            runs.push(run);
+        }
+        Ok(runs)
     }
 
     fn record<'a>(

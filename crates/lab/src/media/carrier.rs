@@ -2,6 +2,7 @@
 
 use std::io;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 
 use polypath_core::frame::PathId;
 use polypath_core::liveness::LivenessSetting;
@@ -23,6 +24,7 @@ use crate::endpoints::Endpoints;
 use crate::mptcp::{Mptcp, MptcpConfig};
 use crate::node_pair::{FinishedPair, NodePair, NodePairConfig, open_sockets};
 use crate::node_process::OverlayConfig;
+use crate::program::{Program, RIST_RECEIVER, RIST_SENDER, SRT};
 use crate::{tcp, udp};
 
 /// A carrier of a stream.
@@ -42,6 +44,13 @@ impl MediaCarrier {
             Self::Policy(policy) => policy.name().to_owned(),
             Self::Transport(transport) => transport.name(),
         }
+    }
+
+    /// The programs of all transports that are found, which determine a result beside this one.
+    #[must_use]
+    pub fn programs() -> Vec<PathBuf> {
+        let all = [SRT, RIST_SENDER, RIST_RECEIVER];
+        all.into_iter().filter_map(Program::find).collect()
     }
 
     /// The kind of the policy, or the name of the transport.
