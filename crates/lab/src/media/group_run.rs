@@ -16,6 +16,7 @@ use crate::emulation::{Emulation, EmulationResult};
 use crate::endpoints::Endpoints;
 use crate::interrupt::Interrupt;
 use crate::network::{Network, Snapshot};
+use crate::node_process::NodeFiles;
 
 /// The interval at which the carriers are checked.
 const POLL: Duration = Duration::from_millis(50);
@@ -104,7 +105,9 @@ impl<'a> GroupRun<'a> {
             let mut finished = carrier.finish().map_err(failed)?;
             finished.deliveries.retain(|of| of.at <= end + MEDIA_DRAIN);
             let span = self.start..end;
-            let wire = wire::of(finished.nodes.as_ref(), span, (totals.start, totals.end))?;
+            let nodes = finished.nodes.as_ref();
+            let events = nodes.map(|nodes| nodes.files.each_ref().map(NodeFiles::events));
+            let wire = wire::of(events.as_ref(), span, (totals.start, totals.end))?;
             let outcome = MediaOutcome::new(media, self.start, &finished.deliveries, wire);
             runs.push(CarrierRun {
                 outcome,
