@@ -13,7 +13,7 @@ use crate::queue::QueueConfig;
 /// One direction of a link.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinkConfig {
-    /// The rate in bits per second, more than zero; or a trace.
+    /// The rate in bits per second, more than zero; or a trace, or one that varies.
     pub rate: LineRate,
     /// The propagation delay.
     pub delay: Duration,
@@ -52,10 +52,13 @@ impl LinkConfig {
     /// # Errors
     /// The first problem.
     pub fn validate(&self) -> Result<(), ConfigError> {
-        if self.rate == LineRate::Constant(Rate(0)) {
+        if self.rate.mean() == Rate(0) && !matches!(self.rate, LineRate::Trace(_)) {
             return Err(ConfigError::ZeroRate);
         }
         let mut problems = self.queue.problems(self.rate.constant());
+        if let LineRate::Varying { variation, .. } = &self.rate {
+            problems.extend(variation.problems());
+        }
         problems.extend(probability("loss", self.loss));
         problems.extend(
             self.gilbert_elliott

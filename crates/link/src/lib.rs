@@ -16,8 +16,8 @@
 //! such a discipline marks an ECN-capable packet instead of dropping it
 //! ([`Payload::mark_ce`](polypath_core::frame::Payload::mark_ce)).
 //!
-//! *Rate* ([`LineRate`]). Constant, or a recorded sequence of opportunities of 1500 bytes
-//! ([`Trace`]).
+//! *Rate* ([`LineRate`]). Constant; a recorded sequence of opportunities of 1500 bytes ([`Trace`]); or
+//! one that varies at random ([`RateVariation`]).
 //!
 //! *Equal times.* A packet whose last bit leaves at t still occupies the queue when another arrives
 //! at t. ns-2 decides by the order in which the two events were scheduled, and an arrival was
@@ -64,6 +64,6 @@ pub use config_error::ConfigError;
 pub use counters::{Counters, Drops};
 pub use drop_reason::DropReason;
 pub use error::{Fades, GilbertElliott, OnOff, Outage, outage_problems};
-pub use line::{LineRate, OPPORTUNITY, Trace, TraceError};
+pub use line::{LineRate, OPPORTUNITY, RateVariation, Trace, TraceError};
 pub use link::{Link, Output};
 pub use queue::*;

@@ -1,22 +1,33 @@
 //! The transmitter of a link, which determines when the last bit of a packet leaves.
 
 mod trace;
+mod varying;
 
 use alloc::boxed::Box;
 
+use polypath_core::rng::Stream;
 use polypath_core::time::{Duration, Time};
 use polypath_core::units::{Bytes, Rate};
 
 use trace::Opportunities;
 pub use trace::{OPPORTUNITY, Trace, TraceError};
+pub use varying::RateVariation;
+use varying::Varying;
 
 /// The rate at which a link transmits.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum LineRate {
     /// A constant rate.
     Constant(Rate),
     /// A recorded rate.
     Trace(Trace),
+    /// A rate that varies at random.
+    Varying {
+        /// The mean.
+        mean: Rate,
+        /// The variation about it.
+        variation: RateVariation,
+    },
 }
 
 impl LineRate {
@@ -25,16 +36,17 @@ impl LineRate {
     pub fn constant(&self) -> Option<Rate> {
         match self {
             Self::Constant(rate) => Some(*rate),
-            Self::Trace(_) => None,
+            Self::Trace(_) | Self::Varying { .. } => None,
         }
     }
 
-    /// The rate in bits per second; of a trace, its mean.
+    /// The rate in bits per second; of one that is not constant, its mean.
     #[must_use]
     pub fn mean(&self) -> Rate {
         match self {
             Self::Constant(rate) => *rate,
             Self::Trace(trace) => trace.mean_rate(),
+            Self::Varying { mean, .. } => *mean,
         }
     }
 }
@@ -47,6 +59,7 @@ const TIE: Duration = Duration(1);
 pub(crate) enum Line {
     Constant(Constant),
     Trace(Box<Opportunities>),
+    Varying(Box<Varying>),
 }
 
 /// The times at which the first and the last bit of a packet leave.
@@ -57,10 +70,14 @@ pub(crate) struct TransmissionTimes {
 }
 
 impl Line {
-    pub(crate) fn new(rate: &LineRate) -> Self {
+    /// A line; one that varies draws from the stream that `stream` returns.
+    pub(crate) fn new(rate: &LineRate, stream: impl FnOnce() -> Stream) -> Self {
         match rate {
             LineRate::Constant(rate) => Self::Constant(Constant::new(*rate)),
             LineRate::Trace(trace) => Self::Trace(Box::new(Opportunities::new(trace.clone()))),
+            LineRate::Varying { mean, variation } => {
+                Self::Varying(Box::new(Varying::new(*mean, *variation, stream())))
+            }
         }
     }
 
@@ -70,17 +87,18 @@ impl Line {
         match self {
             Self::Constant(line) => line.free_at,
             Self::Trace(line) => line.free_at,
+            Self::Varying(line) => line.free_at,
         }
     }
 
     /// The time from which a packet whose last bit leaves at `finish` no longer occupies the queue.
-    /// At a constant rate a packet that arrives at `finish` precedes the departure; with a trace
+    /// Without a trace a packet that arrives at `finish` precedes the departure; with a trace
     /// the departure is first, as in Mahimahi.
     #[inline]
     pub(crate) fn vacates(&self, finish: Time) -> Time {
         match self {
             // A line that is free from the start has sent no packet.
-            Self::Constant(_) if finish > Time::ZERO => finish + TIE,
+            Self::Constant(_) | Self::Varying(_) if finish > Time::ZERO => finish + TIE,
             _ => finish,
         }
     }
@@ -88,7 +106,7 @@ impl Line {
     /// The inverse of [`Self::vacates`].
     pub(crate) fn finish_of(&self, vacated: Time) -> Time {
         match self {
-            Self::Constant(_) => vacated - TIE,
+            Self::Constant(_) | Self::Varying(_) => vacated - TIE,
             Self::Trace(_) => vacated,
         }
     }
@@ -99,6 +117,7 @@ impl Line {
         match self {
             Self::Constant(line) => line.bytes_after(now),
             Self::Trace(line) => line.bytes_after(now),
+            Self::Varying(line) => line.bytes_after(now),
         }
     }
 
@@ -108,6 +127,7 @@ impl Line {
         match self {
             Self::Constant(line) => ready.max(line.free_at),
             Self::Trace(line) => line.begin(ready),
+            Self::Varying(line) => ready.max(line.free_at),
         }
     }
 
@@ -117,6 +137,7 @@ impl Line {
         match self {
             Self::Constant(line) => line.send(ready, size),
             Self::Trace(line) => line.send(ready, size),
+            Self::Varying(line) => line.send(ready, size),
         }
     }
 }

@@ -4,6 +4,7 @@ mod accounting;
 mod holding;
 
 use alloc::boxed::Box;
+use alloc::format;
 
 use polypath_core::frame::Payload;
 use polypath_core::machine::{Deadline, Machine};
@@ -110,7 +111,7 @@ impl<P: Payload> Link<P> {
         };
         let names = LinkNames { own: name, duplex };
         let wire = Wire {
-            line: Line::new(&config.rate),
+            line: Line::new(&config.rate, || seed.stream(&format!("link/{name}/rate"))),
             delay: config.delay,
             accounting: Accounting::default(),
             errors: Errors::new(&models, seed, &names).map(Box::new),
@@ -168,7 +169,7 @@ impl<P: Payload> Link<P> {
         }
     }
 
-    /// The rate in bits per second; of a trace, its mean.
+    /// The rate in bits per second; of one that is not constant, its mean.
     #[must_use]
     pub const fn rate(&self) -> Rate {
         self.rate

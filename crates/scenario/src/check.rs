@@ -14,7 +14,9 @@ use polypath_core::policy::PathSet;
 use polypath_core::time::Duration;
 use polypath_core::units::{Bytes, Rate};
 use polypath_document::{Problems, last_part};
-use polypath_link::{ConfigError, Fades, GilbertElliott, OnOff, QueueLimit, outage_problems};
+use polypath_link::{
+    ConfigError, Fades, GilbertElliott, OnOff, QueueLimit, RateVariation, outage_problems,
+};
 
 use crate::background::{Background, HostLink, Profile};
 use crate::loaded_paths::LoadedPaths;
@@ -284,7 +286,9 @@ fn check_links(key: &str, path: &Path, packets: &[&Largest], problems: &mut Prob
 pub(crate) fn check_link(key: &str, link: &Link, packets: &[&Largest], problems: &mut Problems) {
     check_name(&format!("{key}.name"), &link.name, problems);
     check_line(key, link, problems);
-    for error in link.queue.problems(link.rate) {
+    // A discipline that derives parameters from the rate needs a constant one.
+    let constant = link.rate.filter(|_| link.variation.is_none());
+    for error in link.queue.problems(constant) {
         report(key, &error, problems);
     }
     let limit_key = format!("{key}.{}", link.queue.limit_key());
@@ -294,6 +298,8 @@ pub(crate) fn check_link(key: &str, link: &Link, packets: &[&Largest], problems:
     let losses = (link.gilbert_elliott.iter()).flat_map(GilbertElliott::problems);
     let losses = losses.chain(link.onoff.iter().flat_map(OnOff::problems));
     let losses = losses.chain(link.fades.iter().flat_map(Fades::problems));
+    let variation = link.variation.iter().flat_map(RateVariation::problems);
+    let losses = losses.chain(variation);
     for error in losses.chain(outage_problems(&link.outage)) {
         report(key, &error, problems);
     }
@@ -349,6 +355,10 @@ fn check_line(key: &str, link: &Link, problems: &mut Problems) {
             let message = "`rate` and `trace` exclude each other";
             problems.report(&at("rate"), message, "remove one");
         }
+    }
+    if link.rate.is_none() && link.variation.is_some() {
+        let message = "`variation` is that of a `rate`";
+        problems.report(&at("variation"), message, "give the link a `rate`");
     }
     if link.trace.is_none() && link.trace_back.is_some() {
         let message = "`trace_back` is the return direction of a `trace`";

@@ -7,7 +7,8 @@ use polypath_core::tariff::Tariff;
 use polypath_core::time::Duration;
 use polypath_core::units::Rate;
 use polypath_link::{
-    ConfigError, Fades, GilbertElliott, LinkConfig, OnOff, Outage, QueueConfig, Trace as LinkTrace,
+    ConfigError, Fades, GilbertElliott, LineRate, LinkConfig, OnOff, Outage, QueueConfig,
+    RateVariation, Trace as LinkTrace,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -55,9 +56,12 @@ pub struct Link {
     #[serde(default = "default_repeat")]
     #[schemars(range(min = 1, max = 64))]
     pub repeat: u32,
-    /// The constant rate of each direction.
+    /// The rate of each direction: constant, or the mean of a `variation`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
+    /// A random variation of the rate about its mean, of each direction by itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub variation: Option<RateVariation>,
     /// The file with the recorded rate of each direction.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<Trace>,
@@ -102,9 +106,11 @@ impl Link {
     /// # Errors
     /// A recorded rate that is not a trace.
     pub fn config(&self) -> Result<LinkConfig, ConfigError> {
-        let rate = match &self.trace {
-            Some(trace) => LinkTrace::new(trace.entries.iter().copied())?.into(),
-            None => self.rate.unwrap_or_default().into(),
+        let mean = self.rate.unwrap_or_default();
+        let rate = match (&self.trace, self.variation) {
+            (Some(trace), _) => LinkTrace::new(trace.entries.iter().copied())?.into(),
+            (None, Some(variation)) => LineRate::Varying { mean, variation },
+            (None, None) => mean.into(),
         };
         Ok(LinkConfig {
             rate,

@@ -149,6 +149,11 @@ pub(crate) fn check_link(key: &str, link: &Link, problems: &mut Problems) {
             at_most_a_day(&key, span, problems);
         }
     }
+    if let Some(variation) = link.variation {
+        let key = format!("{key}.variation.correlation");
+        at_least(&key, variation.correlation, MIN_INTERVAL, problems);
+        at_most_a_day(&key, variation.correlation, problems);
+    }
     if let Some(fades) = link.fades {
         let key = format!("{key}.fades.length");
         at_least(&key, fades.length, MIN_INTERVAL, problems);

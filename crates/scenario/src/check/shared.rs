@@ -82,6 +82,7 @@ fn difference(a: &Link, b: &Link) -> Option<&'static str> {
     [
         ("repeat", a.repeat == b.repeat),
         ("rate", a.rate == b.rate),
+        ("variation", a.variation == b.variation),
         ("trace", a.trace == b.trace),
         ("trace_back", a.trace_back == b.trace_back),
         ("delay", a.delay == b.delay),

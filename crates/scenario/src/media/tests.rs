@@ -166,6 +166,14 @@ fn impossible_streams_are_refused_with_a_remedy() {
             "path.0.link.0.fades={ length = \"1 us\", share = 0.5 }",
             &["at least 1 ms"],
         ),
+        (
+            "path.0.link.0.variation={ deviation = 4.0, correlation = \"1 s\" }",
+            &["`deviation` is not within 0 and 3"],
+        ),
+        (
+            "path.0.link.0.variation={ deviation = 0.9, correlation = \"1 us\" }",
+            &["at least 1 ms"],
+        ),
         ("sweep={ seed = [1, 2] }", &["a media stream has no sweep"]),
     ] {
         let found = problems(&[set]);
