@@ -69,6 +69,7 @@ pub(super) fn changed_keys(old: &NodeConfig, new: &NodeConfig) -> Vec<String> {
             ("local", old.local() != new.local()),
             ("remote", old.remote != new.remote),
             ("interface", old.interface != new.interface),
+            ("tariff", old.tariff != new.tariff),
         ]);
         keys.extend(fields.iter().map(|field| format!("path.{index}.{field}")));
     }
@@ -93,7 +94,7 @@ fn fixed_path_keys(index: usize, old: &PathConfig, new: &PathConfig) -> Vec<Stri
     let mut rest = old.clone();
     rest.name.clone_from(&new.name);
     rest.interface.clone_from(&new.interface);
-    (rest.local, rest.remote) = (new.local, new.remote);
+    (rest.local, rest.remote, rest.tariff) = (new.local, new.remote, new.tariff);
     if rest != *new {
         keys.push(format!("path.{index}.relay"));
     }

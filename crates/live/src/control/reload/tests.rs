@@ -141,6 +141,22 @@ fn keys_that_need_no_restart_are_applied() {
 }
 
 #[test]
+fn the_cost_of_a_path_needs_no_restart() {
+    let mut testbed = Testbed::new();
+    let Reloaded { outcome, change } = testbed.reload(&[
+        ("duplicate-all", "in-time"),
+        (
+            "local = \"127.0.0.1:7702\"",
+            "local = \"127.0.0.1:7702\"\ntariff = { cost = 1 }",
+        ),
+    ]);
+    assert_eq!(outcome.unwrap(), ["policy", "path.1.tariff"]);
+    let change = change.unwrap();
+    let touched = change.paths.iter().any(|path| path.socket.is_some());
+    assert!(!touched, "no socket is touched");
+}
+
+#[test]
 fn a_socket_whose_interface_is_gone_is_replaced_instead_of_rebound() {
     let local = "local = \"127.0.0.1:7702\"";
     let by_lo = format!("{local}\ninterface = \"lo\"");
