@@ -34,10 +34,16 @@ impl Tariff {
 pub struct Tariffs(Vec<Tariff>);
 
 impl Tariffs {
+    /// The tariff of `path`.
+    #[must_use]
+    pub fn of(&self, path: PathId) -> Tariff {
+        self.0.get(path.index()).copied().unwrap_or_default()
+    }
+
     /// The cost tier of `path`.
     #[must_use]
     pub fn cost(&self, path: PathId) -> u8 {
-        self.0.get(path.index()).map_or(0, |tariff| tariff.cost)
+        self.of(path).cost
     }
 
     /// Those of `paths` that cost at most `cost`.

@@ -9,6 +9,7 @@ use std::process::Command;
 use polypath_core::endpoint::ProbingConfig;
 use polypath_core::frame::PathId;
 use polypath_core::policy::PolicyConfig;
+use polypath_core::tariff::{Tariff, Tariffs};
 use polypath_core::time::Duration;
 use polypath_live::config::{Control, LivenessSetting, Off};
 use polypath_sim::Side;
@@ -31,6 +32,8 @@ pub(crate) struct OverlayConfig<'a> {
     pub(crate) probing: ProbingConfig,
     /// The liveness detection of paths.
     pub(crate) liveness: LivenessSetting,
+    /// The costs of paths; nodes refuse them with a policy that does not regard any.
+    pub(crate) tariffs: &'a Tariffs,
 }
 
 /// The paths of a node's files.
@@ -175,6 +178,8 @@ struct PathTable<'a> {
     interface: String,
     local: String,
     remote: String,
+    #[serde(skip_serializing_if = "Tariff::is_free")]
+    tariff: Tariff,
 }
 
 impl<'a> Configuration<'a> {
@@ -196,7 +201,14 @@ impl<'a> Configuration<'a> {
             policy: overlay.policy.or_hysteresis(false),
             probing: overlay.probing,
             path: paths
-                .map(|(path, name)| PathTable::new(path, name, side))
+                .map(|(path, name)| PathTable {
+                    tariff: if overlay.policy.respects_costs() {
+                        overlay.tariffs.of(path)
+                    } else {
+                        Tariff::default()
+                    },
+                    ..PathTable::new(path, name, side)
+                })
                 .collect(),
         }
     }
@@ -211,6 +223,7 @@ impl<'a> PathTable<'a> {
             interface: path_device(path),
             local: address(side),
             remote: address(side.other()),
+            tariff: Tariff::default(),
         }
     }
 }

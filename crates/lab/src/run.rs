@@ -263,6 +263,7 @@ fn start_programs(
                 policy: endpoint.policy,
                 probing: endpoint.probing,
                 liveness: endpoint.liveness.into(),
+                tariffs: &endpoint.tariffs,
             },
             tcp: &HostTcp::of(scenario),
             origin_ns: clock.origin_ns(),

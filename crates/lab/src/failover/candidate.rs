@@ -9,6 +9,7 @@ use polypath_core::endpoint::ProbingConfig;
 use polypath_core::frame::PathId;
 use polypath_core::policy::PolicyConfig;
 use polypath_core::repair::RepairConfig;
+use polypath_core::tariff::Tariffs;
 use polypath_core::time::{Duration, Time};
 use polypath_live::clock::Clock;
 use polypath_live::config::LivenessSetting;
@@ -203,6 +204,7 @@ fn start_nodes(endpoints: &Endpoints, policy: PolicyConfig) -> io::Result<NodePa
         policy,
         probing: ProbingConfig::default(),
         liveness: LivenessSetting::default(),
+        tariffs: &Tariffs::default(),
     };
     let config = NodePairConfig {
         overlay,

@@ -203,6 +203,7 @@ fn start_nodes(
         policy,
         probing: scenario.probing,
         liveness: scenario.liveness,
+        tariffs: &scenario.endpoint(policy).tariffs,
     };
     let config = NodePairConfig {
         overlay,
