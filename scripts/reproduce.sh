@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The reduced reproduction of the papers and of the own claims: $1 is the program, $2 the folder for the book. Fails if a
-# claim that a figure answers has no verdict, or differs without a reason.
+# The reduced reproduction of the papers and of the own claims: $1 is the program, $2 the folder for
+# the book. Fails if a claim that a figure answers has no verdict, or differs without a reason.
 set -euo pipefail
 program=$1 out=$2
 "$program" reproduce --quick --fresh --out "$out" | tail -n 3
