@@ -8,11 +8,14 @@
 //! ([`crate::packet::Kind::Opaque`]). Packets that are not IP never get here, because
 //! [`crate::packet::parse`] refuses them.
 
+use alloc::boxed::Box;
+
 use crate::combine::{MAX_TIMERS, MAX_WINDOWS};
 use crate::event::{DropReason, Event};
 use crate::frame::{Body, Encapsulation, Frame, PathId, Payload};
 use crate::liveness::PathHealth;
-use crate::machine::{Deadline, Machine};
+use crate::machine::{Deadline, Machine, Wake};
+use crate::metering::{Meters, PathUsage};
 use crate::order::{MAX_HELD, Order, OrderStatistics, ReorderBuffer};
 use crate::pmtu::PathMtu;
 use crate::policy::{Feedback, PathSet, PolicyConfig};
@@ -25,6 +28,7 @@ use sender::Sender;
 
 mod config;
 mod io;
+mod metered;
 mod receiver;
 mod sender;
 
@@ -40,6 +44,8 @@ pub struct Endpoint<P> {
     order: ReorderBuffer<P>,
     paths: PathSet,
     encapsulation: Encapsulation,
+    /// `None` as long as no path is limited or closed.
+    meters: Option<Box<Meters>>,
 }
 
 impl<P: Payload> Endpoint<P> {
@@ -55,6 +61,7 @@ impl<P: Payload> Endpoint<P> {
             order: ReorderBuffer::new(config.policy.order()),
             paths: PathSet::first(config.paths),
             encapsulation: config.encapsulation,
+            meters: metered::meters(config),
         })
     }
 
@@ -103,6 +110,22 @@ impl<P: Payload> Endpoint<P> {
     #[must_use]
     pub fn path_estimate(&self, path: PathId) -> Option<PathEstimate> {
         self.sender.path_estimate(path)
+    }
+
+    /// The use of `path`; `None` if what it carries is not limited, and neither end has closed it.
+    #[must_use]
+    pub fn path_usage(&self, path: PathId) -> Option<PathUsage> {
+        self.meters.as_ref()?.usage(path)
+    }
+
+    /// The paths that carry nothing because this end's quota is used up, and because the peer's is.
+    #[must_use]
+    pub fn closed_paths(&self) -> (PathSet, PathSet) {
+        let meters = self.meters.as_ref();
+        meters.map_or((PathSet::EMPTY, PathSet::EMPTY), |meters| {
+            let own = meters.used_up();
+            (own, meters.closed().without(own))
+        })
     }
 
     /// The counters of repairs; `None` if losses are not repaired.
@@ -190,21 +213,22 @@ impl<P: Payload> Endpoint<P> {
                 self.sender
                     .on_heartbeat_reply(now, path, sequence, purpose, out);
             }
+            // The meters have taken note of it.
+            Body::PathClosed { .. } => {}
         }
     }
-}
 
-/// The application's packet in an output.
-fn deliver<P>(out: &mut impl FnMut(Output<P>)) -> impl FnMut(P) {
-    |packet| out(Output::Deliver(packet))
-}
-
-impl<P: Payload> Machine for Endpoint<P> {
-    type Input = Input<P>;
-    type Output = Output<P>;
+    /// Handles a wake, whatever the limits of the paths.
+    #[inline]
+    fn run(&mut self, now: Time, wake: Wake<Input<P>>, out: &mut impl FnMut(Output<P>)) {
+        match wake {
+            Wake::Input(input) => self.on_input(now, input, out),
+            Wake::Timeout => self.on_timeout(now, out),
+        }
+    }
 
     #[inline]
-    fn handle_input(&mut self, now: Time, input: Input<P>, out: &mut impl FnMut(Output<P>)) {
+    fn on_input(&mut self, now: Time, input: Input<P>, out: &mut impl FnMut(Output<P>)) {
         match input {
             Input::Packet { meta, payload } => self.sender.on_packet(now, &meta, payload, out),
             Input::Frame(frame) => self.on_frame(now, frame, out),
@@ -230,6 +254,8 @@ impl<P: Payload> Machine for Endpoint<P> {
                     self.sender.on_interface_mtu(now, path, mtu, rerouted, out);
                 }
             }
+            // The meters have taken note of it.
+            Input::PathUsed { .. } => {}
             Input::Adjust(to) => {
                 self.receiver.adjust(to.policy, &to.probing);
                 self.order.adjust(to.policy.order(), &mut deliver(out));
@@ -238,7 +264,7 @@ impl<P: Payload> Machine for Endpoint<P> {
         }
     }
 
-    fn handle_timeout(&mut self, now: Time, out: &mut impl FnMut(Output<P>)) {
+    fn on_timeout(&mut self, now: Time, out: &mut impl FnMut(Output<P>)) {
         let seen = self.receiver.seen();
         self.order.handle_timeout(now, seen, &mut deliver(out));
         self.sender.handle_timeout(now, out);
@@ -247,6 +273,33 @@ impl<P: Payload> Machine for Endpoint<P> {
         }
         if let Some(report) = self.receiver.report(now, self.sender.report_paths()) {
             self.sender.send_report(now, report, out);
+        }
+    }
+}
+
+/// The application's packet in an output.
+fn deliver<P>(out: &mut impl FnMut(Output<P>)) -> impl FnMut(P) {
+    |packet| out(Output::Deliver(packet))
+}
+
+impl<P: Payload> Machine for Endpoint<P> {
+    type Input = Input<P>;
+    type Output = Output<P>;
+
+    #[inline]
+    fn handle_input(&mut self, now: Time, input: Input<P>, out: &mut impl FnMut(Output<P>)) {
+        if self.meters.is_none() && !metered::concerns(&input) {
+            self.run(now, Wake::Input(input), out);
+        } else {
+            self.run_metered(now, Wake::Input(input), out);
+        }
+    }
+
+    fn handle_timeout(&mut self, now: Time, out: &mut impl FnMut(Output<P>)) {
+        if self.meters.is_none() {
+            self.run(now, Wake::Timeout, out);
+        } else {
+            self.run_metered(now, Wake::Timeout, out);
         }
     }
 

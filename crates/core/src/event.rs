@@ -147,6 +147,21 @@ pub enum Event {
         #[cfg_attr(feature = "serde", serde(default))]
         limit: Option<u16>,
     },
+    /// A path carries nothing until its quota is renewed ([`crate::metering`]).
+    PathClosed {
+        /// The path.
+        path: PathId,
+        /// Whether the quota is the peer's.
+        by_peer: bool,
+    },
+    /// A path that was closed carries packets again.
+    PathOpened {
+        /// The path.
+        path: PathId,
+    },
+    /// A path has a quota, but the peer does not know closed paths: what it sends on them counts
+    /// beyond the quota.
+    QuotaUnenforceable,
     /// The policy repairs losses, but the peer does not report what arrives: nothing is repaired.
     RepairUnavailable,
     /// The sender switched its active path.

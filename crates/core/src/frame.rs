@@ -135,6 +135,8 @@ pub const OVER_IPV6: u32 = 48;
 pub const PROBE_LEN: u16 = 2;
 /// Length of a switch frame's body in bytes: that of a probe, which sizes both.
 pub const SWITCH_LEN: u16 = PROBE_LEN;
+/// Length of the body of a frame that closes a path in bytes: that of a probe, which sizes both.
+pub const PATH_CLOSED_LEN: u16 = PROBE_LEN;
 /// Length of the body of a heartbeat and of its answer in bytes, unless it is padded: that of a
 /// probe, which sizes all three.
 pub const HEARTBEAT_LEN: u16 = PROBE_LEN;
@@ -165,6 +167,8 @@ pub enum FrameKind {
     HeartbeatReply,
     /// A report of the packets that have arrived.
     Report,
+    /// A request to send nothing on a path.
+    PathClosed,
 }
 
 /// The purpose of a transmission of a packet whose arrival is reported ([`crate::repair`]).
@@ -224,7 +228,7 @@ pub struct Encapsulation {
     /// Bytes that a frame adds to the packet that it carries or imitates.
     pub data: u32,
     /// Size of a probe, of the leading packet of a pair, of a switch frame, of a heartbeat and of
-    /// its answer, in bytes.
+    /// its answer, and of a frame that closes a path, in bytes.
     pub probe: u32,
 }
 
@@ -259,7 +263,10 @@ impl Encapsulation {
                 trailing: true,
                 len,
             } => u32::from(*len) + self.data,
-            Body::Probe { .. } | Body::Pair { .. } | Body::Switch { .. } => self.probe,
+            Body::Probe { .. }
+            | Body::Pair { .. }
+            | Body::Switch { .. }
+            | Body::PathClosed { .. } => self.probe,
             Body::Heartbeat(purpose) | Body::HeartbeatReply(purpose) => {
                 self.probe + u32::from(purpose.body_len().saturating_sub(HEARTBEAT_LEN))
             }
@@ -278,7 +285,7 @@ pub struct Frame<P> {
     /// Data: the data sequence, by which copies combine. Probe: that of the data packet it stands
     /// for. Pair: the number of the pair on its path. Switch: the number of the repetition.
     /// Heartbeat: its number among those of its path and purpose; its answer repeats it. Report: its
-    /// number.
+    /// number. Closed path: the number of the repetition.
     pub sequence: u64,
     /// The time at which it was sent, by the sender's clock.
     pub sent: Time,
@@ -338,6 +345,12 @@ pub enum Body<P> {
     HeartbeatReply(Purpose),
     /// A report of the packets that have arrived until the send time of the frame.
     Report(Box<Report>),
+    /// Requests that the peer sends nothing on `path` until a later frame arrives on it: its quota
+    /// is used up ([`crate::metering`]).
+    PathClosed {
+        /// The path.
+        path: PathId,
+    },
 }
 
 impl<P> Body<P> {
@@ -379,6 +392,7 @@ impl<P> Body<P> {
             Body::Heartbeat(purpose) => Body::Heartbeat(*purpose),
             Body::HeartbeatReply(purpose) => Body::HeartbeatReply(*purpose),
             Body::Report(report) => Body::Report(report.clone()),
+            Body::PathClosed { path } => Body::PathClosed { path: *path },
         }
     }
 }
@@ -397,6 +411,7 @@ impl<P: Payload> Body<P> {
             Body::Probe { .. } => PROBE_LEN as usize,
             Body::Pair { len, .. } => *len as usize,
             Body::Switch { .. } => SWITCH_LEN as usize,
+            Body::PathClosed { .. } => PATH_CLOSED_LEN as usize,
             Body::Heartbeat(purpose) | Body::HeartbeatReply(purpose) => purpose.body_len() as usize,
         }
     }
@@ -417,6 +432,7 @@ impl<P: Payload> Body<P> {
             Body::Switch { .. } => FrameKind::Switch,
             Body::Heartbeat(_) => FrameKind::Heartbeat,
             Body::HeartbeatReply(_) => FrameKind::HeartbeatReply,
+            Body::PathClosed { .. } => FrameKind::PathClosed,
         }
     }
 }

@@ -19,6 +19,7 @@ mod hold;
 pub mod liveness;
 pub mod machine;
 pub mod math;
+pub mod metering;
 pub mod order;
 pub mod packet;
 pub mod pmtu;

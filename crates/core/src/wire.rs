@@ -2,11 +2,11 @@
 //!
 //! | bytes | field |
 //! | --- | --- |
-//! | 1 | kind: 0 data, 1 probe, 2 pair, 3 switch, 4 heartbeat, 5 heartbeat reply, 6 reported data, 7 a copy of it, 8 a repair of it, 9 report |
+//! | 1 | kind: 0 data, 1 probe, 2 pair, 3 switch, 4 heartbeat, 5 heartbeat reply, 6 reported data, 7 a copy of it, 8 a repair of it, 9 report, 10 closed path |
 //! | 1 | epoch modulo 2^8 |
 //! | 3 | sequence modulo 2^24 |
 //! | 3 | send time, microseconds by the sender's clock modulo 2^24 |
-//! | rest | data, reported data, copy and repair: the IP packet; probe: 2 bytes, length of the packet it stands for; pair: 1 byte, 0 leading or 1 trailing, then padding; switch: 2 bytes, 0 and the path to become active; heartbeat and answer: 2 bytes, 0 and the purpose, 0 liveness, 1 policy or 2 size; for size then padding; report: below |
+//! | rest | data, reported data, copy and repair: the IP packet; probe: 2 bytes, length of the packet it stands for; pair: 1 byte, 0 leading or 1 trailing, then padding; switch: 2 bytes, 0 and the path to become active; heartbeat and answer: 2 bytes, 0 and the purpose, 0 liveness, 1 policy or 2 size; for size then padding; report: below; closed path: 2 bytes, 0 and the path |
 //!
 //! A report has these fields ([`crate::repair::Report`]):
 //!
@@ -76,6 +76,7 @@ pub fn encode(frame: &Frame<impl AsRef<[u8]>>, to: &mut Vec<u8>) {
             Attempt::Repair => 8,
         },
         Body::Report(_) => 9,
+        Body::PathClosed { .. } => 10,
     };
     let [.., epoch] = frame.epoch.0.to_be_bytes();
     to.extend_from_slice(&[kind, epoch]);
@@ -92,7 +93,9 @@ pub fn encode(frame: &Frame<impl AsRef<[u8]>>, to: &mut Vec<u8>) {
             to.push(u8::from(*trailing));
             to.resize(to.len() + usize::from(len.saturating_sub(PAIR_MIN)), 0);
         }
-        Body::Switch { to: path } => to.extend_from_slice(&[0, path.0]),
+        Body::Switch { to: path } | Body::PathClosed { path } => {
+            to.extend_from_slice(&[0, path.0]);
+        }
         Body::Heartbeat(purpose) | Body::HeartbeatReply(purpose) => {
             let (number, len) = match purpose {
                 Purpose::Liveness => (0, 0),
@@ -143,6 +146,9 @@ pub fn decode(path: PathId, bytes: &[u8]) -> Result<Frame<&[u8]>, WireError> {
             },
         },
         9 => Body::Report(Box::new(report::decode(bytes, rest)?)),
+        10 => Body::PathClosed {
+            path: PathId(behind_zero(bytes, rest)?),
+        },
         0 | 6..=8 => return Err(short()),
         _ => return Err(WireError::Kind(kind)),
     };

@@ -239,6 +239,7 @@ fn draw_tariffs(costs: &mut Stream, paths: u8) -> Tariffs {
     let most = if costs.chance(0.5) { 3 } else { 1 };
     let tariff = |_| Tariff {
         cost: u8::try_from(costs.below(most)).unwrap_or(0),
+        ..Tariff::FREE
     };
     (0..paths).map(tariff).collect()
 }

@@ -115,6 +115,9 @@ impl Recorder {
             | Event::PathSilentAgain { .. }
             | Event::PathMtu { .. }
             | Event::PathBack { .. }
+            | Event::PathClosed { .. }
+            | Event::PathOpened { .. }
+            | Event::QuotaUnenforceable
             | Event::RepairUnavailable => {}
         }
     }

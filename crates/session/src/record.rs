@@ -125,6 +125,15 @@ pub(crate) fn shape_of_wake(wake: &Wake<Input<Bytes>>) -> Wake<Input<Shape>> {
             mtu: *mtu,
             rerouted: *rerouted,
         },
+        Input::PathUsed {
+            path,
+            used,
+            is_renewed,
+        } => Input::PathUsed {
+            path: *path,
+            used: *used,
+            is_renewed: *is_renewed,
+        },
         Input::Adjust(to) => Input::Adjust(to.clone()),
     })
 }

@@ -5,7 +5,7 @@ use crate::frame::Encapsulation;
 use crate::liveness::{LivenessConfig, LivenessError};
 use crate::policy::{PathSet, PolicyConfig, PolicyError};
 use crate::rng::Seed;
-use crate::tariff::Tariffs;
+use crate::tariff::{TariffError, Tariffs};
 use crate::time::Duration;
 
 /// The configuration of an endpoint. Both endpoints of an overlay agree on all of it except the
@@ -35,7 +35,7 @@ pub struct EndpointConfig {
     /// The monitoring of paths, which avoids silent ones; `None` always uses every path, as in the
     /// papers.
     pub liveness: Option<LivenessConfig>,
-    /// The cost of each path.
+    /// The cost of each path, and the limits of what it carries.
     #[cfg_attr(feature = "serde", serde(default))]
     pub tariffs: Tariffs,
 }
@@ -127,6 +127,9 @@ pub enum ConfigError {
     /// The configuration of the liveness monitor is invalid.
     #[error("liveness: {0}")]
     Liveness(#[from] LivenessError),
+    /// A tariff is invalid.
+    #[error("the tariff of path {0}: {1}")]
+    Tariff(usize, TariffError),
 }
 
 impl EndpointConfig {
@@ -151,6 +154,9 @@ impl EndpointConfig {
             if !self.policy.copies_all() && self.paths > 1 {
                 return Err(ConfigError::DetectorWithoutCopies);
             }
+        }
+        if let Err((path, error)) = self.tariffs.check() {
+            return Err(ConfigError::Tariff(path, error));
         }
         if let Some(problem) = self
             .liveness
@@ -190,5 +196,11 @@ impl Adjustment {
             liveness: config.liveness,
             tariffs: config.tariffs.clone(),
         })
+    }
+
+    /// The cost of each path, and the limits of what it carries.
+    #[must_use]
+    pub const fn tariffs(&self) -> &Tariffs {
+        &self.tariffs
     }
 }

@@ -5,6 +5,7 @@ use crate::event::Event;
 use crate::frame::{Frame, PathId};
 use crate::packet::PacketMeta;
 use crate::time::Time;
+use crate::units::Bytes;
 
 /// The inputs of an endpoint.
 #[derive(Clone, Debug, PartialEq)]
@@ -43,6 +44,16 @@ pub enum Input<P> {
         /// Whether the route of the path has changed, so that what is known of its MTU no longer
         /// holds.
         rerouted: bool,
+    },
+    /// The bytes on the wire that a path with a quota has carried in both directions since its last
+    /// renewal, as the driver counted them ([`crate::metering`]); the endpoint goes on from there.
+    PathUsed {
+        /// The path.
+        path: PathId,
+        /// The bytes.
+        used: Bytes,
+        /// Whether the quota was renewed since the last input, so that the path opens.
+        is_renewed: bool,
     },
     /// Change the settings. Sequence numbers, epochs and the state of paths and packets are kept.
     Adjust(Adjustment),

@@ -12,10 +12,11 @@ use crate::liveness::{HeartbeatAnswer, Liveness, LivenessOutput, PathHealth};
 use crate::machine::Deadline;
 use crate::packet::PacketMeta;
 use crate::pmtu::{Discovery, PathMtu, TooLong};
-use crate::policy::{Action, Feedback, PathSet, Paths, Plan, PolicyConfig};
+use crate::policy::{Action, Feedback, PathSet, Plan, PolicyConfig};
 use crate::repair::{Kept, Repair};
 use crate::tariff::Tariffs;
 use crate::time::Time;
+pub(super) use outgoing::BlockedPaths;
 use outgoing::Outgoing;
 use paced::{MAX_WAITING, Pacing};
 use policy_state::{PathSwitch, PolicyState};
@@ -57,10 +58,7 @@ impl<P: Payload> Sender<P> {
     pub(super) fn new(config: &EndpointConfig) -> Self {
         Self {
             policy: PolicyState::new(config),
-            outgoing: Outgoing {
-                paths: Paths::trusted(PathSet::first(config.paths)),
-                encapsulation: config.encapsulation,
-            },
+            outgoing: Outgoing::new(config.paths, config.encapsulation),
             sequence: config.first_sequence,
             pair_len: config.probing.pair_len,
             pairs: vec![config.first_sequence; usize::from(config.paths)],
@@ -74,7 +72,7 @@ impl<P: Payload> Sender<P> {
                 Repair::new(repair, config.paths, config.encapsulation, tariffs)
             }),
             tariffs: config.tariffs.clone(),
-            pacing: Pacing::new(config.paths),
+            pacing: Pacing::new(config.paths, &config.tariffs),
             peer_reports: true,
         }
     }
@@ -167,7 +165,8 @@ impl<P: Payload> Sender<P> {
     /// The reason for which the packet of a plan is dropped.
     fn refusal(&self, plan: &Plan) -> Option<DropReason> {
         let is_full = plan.may_wait && self.pacing.waiting() >= MAX_WAITING;
-        match (plan.copies.is_empty(), plan.is_congested || is_full) {
+        let is_congested = plan.is_congested || is_full || self.outgoing.is_full();
+        match (plan.copies.is_empty(), is_congested) {
             (true, false) => Some(DropReason::NoPath),
             (true, true) => Some(DropReason::QueueFull),
             (false, _) => is_full.then_some(DropReason::QueueFull),
@@ -228,7 +227,7 @@ impl<P: Payload> Sender<P> {
                 let Some(answer) = liveness.on_reply(now, path, id) else {
                     return;
                 };
-                self.outgoing.paths = liveness.paths();
+                self.outgoing.set_live(Some(liveness.paths()));
                 self.sizes.refresh(now, liveness);
                 answer
                     .event
@@ -313,12 +312,13 @@ impl<P: Payload> Sender<P> {
         }
         self.tariffs.clone_from(&to.tariffs);
         self.adjust_repair(to.policy);
+        self.pacing.set_ceilings(&to.tariffs);
         match (&mut self.liveness, &to.liveness) {
             (Some(liveness), Some(config)) => liveness.adjust(now, config),
             (liveness, config) => {
                 let paths = u8::try_from(self.all.len()).unwrap_or(PathSet::CAPACITY);
                 *liveness = config.map(|config| Liveness::new(&config, paths));
-                self.outgoing.paths = Paths::trusted(self.all);
+                self.outgoing.set_live(None);
                 self.sizes.restart(|event| out(Output::Event(event)));
             }
         }
@@ -382,6 +382,36 @@ impl<P: Payload> Sender<P> {
         Deadline::earlier(liveness.deadline(), self.sizes.deadline())
     }
 
+    /// Keeps packets off the paths that have reached their limits.
+    pub(super) fn block(&mut self, blocked: BlockedPaths) {
+        self.outgoing.block(blocked);
+    }
+
+    /// Tells the peer for the time `number` that `path` carries nothing: on the other paths, or on the
+    /// path itself if there is none.
+    pub(super) fn send_path_closed(
+        &self,
+        now: Time,
+        path: PathId,
+        number: u64,
+        out: &mut impl FnMut(Output<P>),
+    ) {
+        let others = self.outgoing.paths.copies;
+        let paths = if others.is_empty() {
+            PathSet::only(path)
+        } else {
+            others
+        };
+        let frame = Frame {
+            path,
+            epoch: self.policy.epoch(),
+            sequence: number,
+            sent: now,
+            body: Body::PathClosed { path },
+        };
+        self.outgoing.send_copies(paths, frame, out);
+    }
+
     /// Sends a frame of the receiver on every path.
     pub(super) fn broadcast(&self, frame: Frame<P>, out: &mut impl FnMut(Output<P>)) {
         self.outgoing
@@ -399,7 +429,7 @@ impl<P: Payload> Sender<P> {
         };
         liveness.handle_timeout(now, &mut act);
         self.sizes.handle_timeout(now, liveness, act);
-        self.outgoing.paths = liveness.paths();
+        self.outgoing.set_live(Some(liveness.paths()));
         for (path, id, purpose) in heartbeats {
             self.send_heartbeat_frame(now, path, id, Body::Heartbeat(purpose), out);
         }

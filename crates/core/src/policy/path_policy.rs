@@ -58,6 +58,17 @@ impl Paths {
             alive: usable,
         }
     }
+
+    /// The paths without those that are `closed`, and for now without those that are `full`.
+    #[must_use]
+    pub(crate) const fn without(self, closed: PathSet, full: PathSet) -> Self {
+        let blocked = closed.or(full);
+        Self {
+            usable: self.usable.without(blocked),
+            copies: self.copies.without(blocked),
+            alive: self.alive.without(closed),
+        }
+    }
 }
 
 /// Feedback of the peer to a policy.

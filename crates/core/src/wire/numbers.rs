@@ -27,8 +27,8 @@ const FASTER: i64 = 4_000_000;
 /// are expanded too low, but not below the ones before, and at most [`BEHIND`] more are dropped.
 ///
 /// A send time is found if a frame is up to 12 s later, or 4 s faster, than the fastest of the last
-/// 5 s. An epoch is found if it follows within 128 switches. Numbers of pairs, heartbeats and switch
-/// requests stay truncated: they are only compared for equality, or repeated.
+/// 5 s. An epoch is found if it follows within 128 switches. Numbers of pairs, heartbeats, switch
+/// requests and closed paths stay truncated: they are only compared for equality, or repeated.
 #[derive(Clone, Debug, Default)]
 pub struct Numbers {
     own: Own,
@@ -124,7 +124,10 @@ impl Numbers {
                 let sent = self.own.heartbeats.get(frame.path.index())?;
                 expand_up_to(truncated, sent[position(*purpose)]?)
             }
-            Body::Pair { .. } | Body::Switch { .. } | Body::Heartbeat(_) => Some(truncated),
+            Body::Pair { .. }
+            | Body::Switch { .. }
+            | Body::Heartbeat(_)
+            | Body::PathClosed { .. } => Some(truncated),
         }
     }
 

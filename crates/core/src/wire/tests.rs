@@ -123,7 +123,7 @@ fn nonsense_is_refused_by_name() {
         bytes.extend_from_slice(rest);
         bytes
     };
-    assert_eq!(decode(PATH, &header(10, &[1])), Err(WireError::Kind(10)));
+    assert_eq!(decode(PATH, &header(11, &[1])), Err(WireError::Kind(11)));
     for (rest, error) in [
         (&[0; 3][..], WireError::Short(HEADER_LEN + 3)),
         // One path, whose part lacks a byte.
@@ -151,7 +151,12 @@ fn nonsense_is_refused_by_name() {
         decode(PATH, &header(3, &[])),
         Err(WireError::Short(HEADER_LEN))
     );
-    assert_eq!(decode(PATH, &header(3, &[9, 1])), Err(WireError::Field(9)));
+    for kind in [3, 10] {
+        assert_eq!(
+            decode(PATH, &header(kind, &[9, 1])),
+            Err(WireError::Field(9))
+        );
+    }
     for kind in [4, 5] {
         let short = Err(WireError::Short(HEADER_LEN + 1));
         assert_eq!(decode(PATH, &header(kind, &[0])), short);
@@ -177,7 +182,7 @@ fn is_valid(kind: u8, body: &[u8]) -> bool {
         (0 | 6..=8, [_, ..])
             | (1, [_, _])
             | (2, [0 | 1, ..])
-            | (3, [0, _])
+            | (3 | 10, [0, _])
             | (4 | 5, [0, 0 | 1] | [0, 2, ..])
     ) || (kind == 9 && is_valid_report(body))
 }
@@ -231,7 +236,7 @@ fn every_short_body_of_every_kind_is_exact() {
             bytes[HEADER_LEN] = first;
             check(&bytes[..=HEADER_LEN]);
             // Kinds that do not exist are refused before their body is read.
-            let others = if kind <= 10 { 0..=u8::MAX } else { 0..=2 };
+            let others = if kind <= 11 { 0..=u8::MAX } else { 0..=2 };
             for second in others {
                 bytes[HEADER_LEN + 1] = second;
                 check(&bytes[..HEADER_LEN + 2]);
@@ -247,7 +252,7 @@ fn every_short_body_of_every_kind_is_exact() {
 #[test]
 #[cfg_attr(miri, ignore = "takes minutes under Miri")]
 fn every_value_of_every_byte_of_a_header_is_exact() {
-    for kind in 0..=9 {
+    for kind in 0..=10 {
         for at in 1..HEADER_LEN {
             for value in 0..=u8::MAX {
                 let mut bytes = [0; HEADER_LEN + 2];

@@ -15,7 +15,8 @@ use crate::frame::{Attempt, PathId, Payload};
 use crate::machine::Deadline;
 use crate::pmtu::TooLong;
 use crate::policy::{PathSet, Plan};
-use crate::repair::Kept;
+use crate::repair::{Kept, PathLimit};
+use crate::tariff::Tariffs;
 use crate::time::{Duration, Time};
 use crate::units::{Bytes, Rate};
 
@@ -32,6 +33,9 @@ const MAX_SOJOURN: Duration = Duration::from_millis(500);
 /// has to hold them, and those that leave before them.
 pub(super) const MAX_WAITING: usize = 2048;
 
+/// The rate of packets on a path with a ceiling, as a share of it: headers and reports take the rest.
+const CEILING_SHARE: (u64, u64) = (15, 16);
+
 /// The schedules of the paths, and the packets that wait for each, in the order of the application.
 #[derive(Clone, Debug)]
 pub(super) struct Pacing {
@@ -47,6 +51,8 @@ struct Schedule {
     bytes: u64,
     /// `None` as long as no limit is known.
     rate: Option<Rate>,
+    /// The most that the packets of the path may take.
+    ceiling: Option<Rate>,
     /// The time at which what was sent has left.
     free: Time,
 }
@@ -75,10 +81,22 @@ impl Schedule {
 }
 
 impl Pacing {
-    pub(super) fn new(paths: u8) -> Self {
-        Self {
+    pub(super) fn new(paths: u8, tariffs: &Tariffs) -> Self {
+        let mut pacing = Self {
             paths: vec![Schedule::default(); usize::from(paths)],
             waiting: 0,
+        };
+        pacing.set_ceilings(tariffs);
+        pacing
+    }
+
+    /// Applies the ceilings of other tariffs.
+    pub(super) fn set_ceilings(&mut self, tariffs: &Tariffs) {
+        for (id, path) in (0..).map(PathId).zip(&mut self.paths) {
+            let ceiling = tariffs.of(id).ceiling;
+            let (part, whole) = CEILING_SHARE;
+            path.ceiling = ceiling.map(|Rate(rate)| Rate(Duration(rate).scale(part, whole).0));
+            path.rate = lower(path.rate, path.ceiling);
         }
     }
 
@@ -106,10 +124,26 @@ impl Pacing {
         Bytes(path.bytes + path.rate.map_or(0, owed))
     }
 
-    pub(super) fn set_rate(&mut self, path: PathId, rate: Option<Rate>) {
-        if let Some(path) = self.paths.get_mut(path.index()) {
-            path.rate = rate;
-        }
+    /// Limits `path` to what was measured and to its ceiling, and returns this limit.
+    pub(super) fn set_limit(
+        &mut self,
+        now: Time,
+        path: PathId,
+        measured: Option<PathLimit>,
+    ) -> Option<PathLimit> {
+        let unsent = self.unsent(now, path);
+        let path = self.paths.get_mut(path.index())?;
+        let limit = match path.ceiling {
+            None => measured,
+            Some(ceiling) => Some(with_ceiling(
+                measured,
+                ceiling,
+                path.free.since(now),
+                unsent,
+            )),
+        };
+        path.rate = limit.map(|limit| limit.rate);
+        limit
     }
 
     /// Notes a packet of `len` bytes that leaves now on each of `paths`.
@@ -169,6 +203,36 @@ impl Pacing {
     }
 }
 
+/// The limit of a path that also has a ceiling, at which what was sent leaves after `backlog`.
+fn with_ceiling(
+    measured: Option<PathLimit>,
+    ceiling: Rate,
+    backlog: Duration,
+    unsent: Bytes,
+) -> PathLimit {
+    let at_ceiling = PathLimit {
+        rate: ceiling,
+        capacity: ceiling,
+        queue: backlog,
+        unsent,
+        drains: false,
+    };
+    let Some(limit) = measured else {
+        return at_ceiling;
+    };
+    PathLimit {
+        rate: limit.rate.min(ceiling),
+        capacity: limit.capacity.min(ceiling),
+        queue: limit.queue.max(backlog),
+        ..limit
+    }
+}
+
+/// The lower of two rates; `None` is no limit.
+fn lower(one: Option<Rate>, other: Option<Rate>) -> Option<Rate> {
+    one.into_iter().chain(other).min()
+}
+
 impl<P: Payload> Sender<P> {
     /// The number of packets that wait for their turn.
     #[cfg(test)]
@@ -214,7 +278,8 @@ impl<P: Payload> Sender<P> {
         while let Some((path, next)) = self.pacing.next(now, Time::MAX) {
             self.send_waiting(now, path, next, out);
         }
-        self.pacing = Pacing::new(u8::try_from(self.pacing.paths.len()).unwrap_or(u8::MAX));
+        let paths = u8::try_from(self.pacing.paths.len()).unwrap_or(u8::MAX);
+        self.pacing = Pacing::new(paths, &self.tariffs);
     }
 
     /// Moves the packets that wait for a path which does not deliver to one that does.

@@ -40,12 +40,12 @@ impl<P: Payload> Sender<P> {
             return;
         }
         self.send_all_waiting(now, out);
-        // Without reports, no limit is known.
+        // Without reports, only the ceilings limit the paths.
         for path in self.all {
             let feedback = Feedback::Measured {
                 path,
                 estimate: None,
-                limit: None,
+                limit: self.pacing.set_limit(now, path, None),
                 is_silent: false,
             };
             self.on_feedback(now, feedback, out);
@@ -180,7 +180,7 @@ impl<P: Payload> Sender<P> {
         for path in self.all {
             let Some(repair) = &self.repair else { return };
             let limit = repair.limit(now, path, self.pacing.unsent(now, path));
-            self.pacing.set_rate(path, limit.map(|limit| limit.rate));
+            let limit = self.pacing.set_limit(now, path, limit);
             let feedback = Feedback::Measured {
                 path,
                 estimate: repair.estimate(path),

@@ -7,6 +7,7 @@ use crate::repair::Share;
 use crate::rng::Stream;
 
 mod costs;
+mod limits;
 mod network;
 mod spread;
 

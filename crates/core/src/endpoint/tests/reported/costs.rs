@@ -8,11 +8,14 @@ use crate::units::Rate;
 const COSTS: [Tariff; 2] = [cost(0), cost(1)];
 
 const fn cost(cost: u8) -> Tariff {
-    Tariff { cost }
+    Tariff {
+        cost,
+        ..Tariff::FREE
+    }
 }
 
 fn network(paths: [TestPath; 2], tariffs: &[Tariff], seed: u64) -> Network {
-    Network::with_tariffs(policy(200, 10), paths.into(), seed, tariffs)
+    Network::with_tariffs(policy(200, 10), paths.into(), seed, [tariffs; 2])
 }
 
 /// The slower path is free: the faster one is hardly used, whatever the order of the paths.

@@ -132,32 +132,39 @@ pub(super) struct Network {
     pub(super) interval: Duration,
     /// Every n-th packet is one of media.
     pub(super) media_every: Option<u32>,
-    /// A change of the first endpoint's configuration, and its time.
-    pub(super) reload: Option<(Time, Adjustment)>,
+    /// An input of an endpoint besides frames and packets, and its time.
+    pub(super) input: Option<(Time, usize, Input<Packet>)>,
     now: Time,
 }
 
 impl Network {
     pub(super) fn new(policy: RepairConfig, paths: Vec<TestPath>, seed: u64) -> Self {
-        Self::with_tariffs(policy, paths, seed, &[])
+        Self::with_tariffs(policy, paths, seed, [&[]; 2])
     }
 
     pub(super) fn with_tariffs(
         policy: RepairConfig,
         paths: Vec<TestPath>,
         seed: u64,
-        tariffs: &[Tariff],
+        tariffs: [&[Tariff]; 2],
     ) -> Self {
         let config = EndpointConfig {
-            tariffs: tariffs.iter().copied().collect(),
             paths: u8::try_from(paths.len()).unwrap(),
             encapsulation: Encapsulation::deployed(OVER_IPV4),
             window: 4096,
             liveness: Some(LivenessConfig::default()),
             ..config(PolicyConfig::InTime(policy))
         };
+        let end = |tariffs: &[Tariff]| {
+            let tariffs = tariffs.iter().copied().collect();
+            let config = EndpointConfig {
+                tariffs,
+                ..config.clone()
+            };
+            Endpoint::new(&config).unwrap()
+        };
         Self {
-            ends: [(); 2].map(|()| Endpoint::new(&config).unwrap()),
+            ends: tariffs.map(end),
             paths,
             frames: BTreeMap::new(),
             calendar: BinaryHeap::new(),
@@ -177,7 +184,7 @@ impl Network {
             kind: Kind::Opaque,
             interval: INTERVAL,
             media_every: None,
-            reload: None,
+            input: None,
             now: Time::ZERO,
         }
     }
@@ -187,7 +194,7 @@ impl Network {
         self.calendar.push(Reverse((at, self.number, arrival)));
     }
 
-    fn wake(&mut self, end: usize, what: Wake<Input<Packet>>) {
+    pub(super) fn wake(&mut self, end: usize, what: Wake<Input<Packet>>) {
         let now = self.now;
         let local = if end == 0 { now } else { self.clock.read(now) };
         for output in wake(&mut self.ends[end], local, what) {
@@ -291,8 +298,8 @@ impl Network {
             self.arrived.push(None);
             let is_media = self.media_every.is_some_and(|every| number % every == 0);
             let kind = if is_media { Kind::Opaque } else { self.kind };
-            if let Some((_, to)) = self.reload.take_if(|(at, _)| *at <= next) {
-                self.wake(0, Wake::Input(Input::Adjust(to)));
+            if let Some((_, end, input)) = self.input.take_if(|(at, ..)| *at <= next) {
+                self.wake(end, Wake::Input(input));
             }
             let meta = meta(kind, PACKET);
             let payload = Packet(number, PACKET as usize);

@@ -140,7 +140,8 @@ fn a_reload_keeps_what_waits() {
     network.kind = Kind::Data;
     network.interval = interval(24_000);
     let other = config(PolicyConfig::InTime(policy(300, 10)));
-    network.reload = Some((at(8000), Adjustment::new(&other).unwrap()));
+    let reload = Input::Adjust(Adjustment::new(&other).unwrap());
+    network.input = Some((at(8000), 0, reload));
     network.stream(15);
     assert_eq!(network.lost().filter(|sent| *sent > at(2000)).count(), 0);
     for path in &network.paths {

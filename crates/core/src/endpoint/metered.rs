@@ -1,0 +1,159 @@
+//! The limits of the paths of an endpoint ([`crate::metering`]): counts its frames, and holds back
+//! those of closed paths.
+
+use alloc::boxed::Box;
+
+use super::Endpoint;
+use super::config::EndpointConfig;
+use super::io::{Input, Output};
+use super::sender::BlockedPaths;
+use crate::event::Event;
+use crate::frame::{Body, Encapsulation, Frame, FrameKind, PathId, Payload};
+use crate::machine::Wake;
+use crate::metering::Meters;
+use crate::policy::PathSet;
+use crate::tariff::Tariffs;
+use crate::time::Time;
+
+/// The meters of an endpoint, if a path is limited.
+pub(super) fn meters(config: &EndpointConfig) -> Option<Box<Meters>> {
+    let is_limited = config.tariffs.is_limited();
+    is_limited.then(|| Box::new(Meters::new(config.paths, &config.tariffs)))
+}
+
+/// Whether an endpoint without limits needs meters from this input on.
+#[inline]
+pub(super) const fn concerns<P>(input: &Input<P>) -> bool {
+    matches!(
+        input,
+        Input::Adjust(_)
+            | Input::Frame(Frame {
+                body: Body::PathClosed { .. },
+                ..
+            })
+    )
+}
+
+impl<P: Payload> Endpoint<P> {
+    /// Handles a wake within the limits of the paths.
+    #[cold]
+    pub(super) fn run_metered(
+        &mut self,
+        now: Time,
+        wake: Wake<Input<P>>,
+        out: &mut impl FnMut(Output<P>),
+    ) {
+        let paths = u8::try_from(self.paths.len()).unwrap_or(PathSet::CAPACITY);
+        let new = || Box::new(Meters::new(paths, &Tariffs::default()));
+        let mut meters = self.meters.take().unwrap_or_else(new);
+        let before = meters.closed();
+        if let Wake::Input(input) = &wake {
+            note(&mut meters, now, input, self.encapsulation, self.paths);
+        }
+        self.block(now, &meters);
+        let encapsulation = self.encapsulation;
+        let mut within_limits = |output| {
+            if admits(&mut meters, now, &output, encapsulation) {
+                out(output);
+            }
+        };
+        self.run(now, wake, &mut (&mut within_limits as &mut dyn FnMut(_)));
+        self.end_metered(now, meters, before, out);
+    }
+
+    /// Tells the peer and the observer of paths that closed and opened since `before`.
+    fn end_metered(
+        &mut self,
+        now: Time,
+        mut meters: Box<Meters>,
+        before: PathSet,
+        out: &mut impl FnMut(Output<P>),
+    ) {
+        self.block(now, &meters);
+        for (path, by_peer) in meters.closed_since(before) {
+            out(Output::Event(Event::PathClosed { path, by_peer }));
+        }
+        let opened = before.without(meters.closed());
+        for path in opened {
+            out(Output::Event(Event::PathOpened { path }));
+        }
+        if !opened.is_empty() {
+            // Heartbeats were held back, and the path counts as silent.
+            self.sender.on_reachable(now, opened);
+        }
+        for (path, number) in meters.take_notices(now) {
+            let encapsulation = self.encapsulation;
+            self.sender
+                .send_path_closed(now, path, number, &mut |output| {
+                    if admits(&mut meters, now, &output, encapsulation) {
+                        out(output);
+                    }
+                });
+        }
+        self.meters = (!meters.is_idle()).then_some(meters);
+    }
+
+    /// Keeps packets off the paths that have reached their limits.
+    fn block(&mut self, now: Time, meters: &Meters) {
+        self.sender.block(BlockedPaths {
+            closed: meters.closed(),
+            full: meters.full(now),
+        });
+    }
+}
+
+/// Takes note of an input.
+fn note<P: Payload>(
+    meters: &mut Meters,
+    now: Time,
+    input: &Input<P>,
+    encapsulation: Encapsulation,
+    paths: PathSet,
+) {
+    match input {
+        Input::Frame(frame) if paths.contains(frame.path) => {
+            let len = encapsulation.size(&frame.body);
+            meters.on_received(now, frame.path, len, frame.sent);
+            if let Body::PathClosed { path } = frame.body {
+                meters.on_closed_by_peer(path, frame.sent);
+            }
+        }
+        Input::PathUsed {
+            path,
+            used,
+            is_renewed,
+        } => meters.set_used(*path, *used, *is_renewed),
+        Input::Adjust(to) => meters.adjust(&to.tariffs),
+        Input::PeerRestarted => meters.on_peer_restarted(),
+        _ => {}
+    }
+}
+
+/// Counts a frame that is sent; returns false for what a closed path must not carry, and for what is
+/// observed of it.
+fn admits<P: Payload>(
+    meters: &mut Meters,
+    now: Time,
+    output: &Output<P>,
+    encapsulation: Encapsulation,
+) -> bool {
+    let is_open = |path: PathId| !meters.closed().contains(path);
+    match output {
+        Output::Transmit(frame) => {
+            let is_admitted = frame.body.kind() == FrameKind::PathClosed || is_open(frame.path);
+            if is_admitted {
+                meters.on_sent(now, frame.path, encapsulation.size(&frame.body));
+            }
+            is_admitted
+        }
+        Output::Event(Event::FrameOut { path, kind, .. }) => {
+            *kind == FrameKind::PathClosed || is_open(*path)
+        }
+        Output::Event(
+            Event::PathSilent { path, .. }
+            | Event::PathSilentAgain { path, .. }
+            | Event::PathBack { path, .. },
+        ) => is_open(*path),
+        _ => true,
+    }
+}

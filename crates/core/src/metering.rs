@@ -1,0 +1,289 @@
+//! Paths whose traffic is limited by their [tariff](crate::tariff): to a rate, or to a number of
+//! bytes in a period.
+//!
+//! **Ceiling.** What this end sends on a path conforms to the generic cell rate algorithm (ITU-T
+//! I.371): at most [`BURST`] ahead of the rate. While more would be, the path carries no packets;
+//! heartbeats and reports, which are few, go on and count.
+//!
+//! **Quota.** All bytes on the wire in both directions count. What the peer has sent arrives even if
+//! it stops now, so a path closes while [`RESERVE`] and as much as it received in the last second
+//! are left. A closed path carries nothing: no data, heartbeats, reports or handshakes. The peer is
+//! told so on another path if there is one, and again while frames arrive, since it may not have
+//! received it, or have restarted. It sends nothing on the path until a later frame arrives there.
+//! A path stays closed until its quota is renewed or raised.
+//!
+//! The endpoint counts its frames. The driver counts exactly, and corrects the endpoint
+//! ([`Input::PathUsed`](crate::endpoint::Input)); it also knows the time of a renewal.
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use crate::frame::PathId;
+use crate::policy::PathSet;
+use crate::tariff::{Tariff, Tariffs};
+use crate::time::{Duration, Time};
+use crate::units::{Bytes, Rate};
+
+/// The most that a path is ahead of its ceiling.
+pub const BURST: Duration = Duration::from_millis(100);
+/// The least that is left when a path closes: the frames that tell the peer, and a handshake.
+pub const RESERVE: Bytes = Bytes(4_000);
+/// The span over which received bytes are summed: the reserve is those of the last one to two spans.
+const SPAN: Duration = Duration::from_millis(500);
+/// The minimum time between two frames that close a path.
+const NOTICE_INTERVAL: Duration = Duration::from_millis(100);
+
+/// The use of a path that is limited, or closed by the peer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+pub struct PathUsage {
+    /// The bytes on the wire in both directions since the last renewal; 0 without a quota.
+    pub used: Bytes,
+    /// The quota.
+    pub quota: Option<Bytes>,
+    /// The most that this end sends.
+    pub ceiling: Option<Rate>,
+    /// Whether the quota is used up: the path carries nothing.
+    pub is_closed: bool,
+    /// Whether the path carries nothing because the peer's quota is used up.
+    pub is_closed_by_peer: bool,
+}
+
+/// The meters of the paths.
+#[derive(Clone, Debug)]
+pub(crate) struct Meters {
+    paths: Vec<Meter>,
+    /// The paths whose quota is used up.
+    closed: PathSet,
+    /// Those of the peer.
+    closed_by_peer: PathSet,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Meter {
+    tariff: Tariff,
+    used: u64,
+    received: Recent,
+    /// The time at which what was sent has left at the ceiling.
+    left: Time,
+    /// The send time, by the peer's clock, of the newest frame that closed the path.
+    closed_at: Time,
+    notices: Notices,
+}
+
+/// The frames that tell the peer of a closed path.
+#[derive(Clone, Debug, Default)]
+struct Notices {
+    is_due: bool,
+    next: Time,
+    /// Their number.
+    sent: u64,
+}
+
+/// The bytes received in the current span and in the one before it.
+#[derive(Clone, Debug, Default)]
+struct Recent {
+    start: Time,
+    current: u64,
+    last: u64,
+}
+
+impl Recent {
+    fn add(&mut self, now: Time, len: u64) {
+        self.advance(now);
+        self.current += len;
+    }
+
+    fn advance(&mut self, now: Time) {
+        if now < self.start + SPAN {
+            return;
+        }
+        let is_next = now < self.start + SPAN * 2;
+        self.last = if is_next { self.current } else { 0 };
+        self.current = 0;
+        self.start = if is_next { self.start + SPAN } else { now };
+    }
+
+    fn sum(&self) -> u64 {
+        self.current + self.last
+    }
+}
+
+impl Meter {
+    /// Whether so much of the quota is used that the path has to close.
+    fn is_used_up(&self) -> bool {
+        let reserve = RESERVE.0 + self.received.sum();
+        let used = self.used.saturating_add(reserve);
+        self.tariff.quota.is_some_and(|quota| used >= quota.0)
+    }
+
+    fn is_full(&self, now: Time) -> bool {
+        self.tariff.ceiling.is_some() && self.left > now + BURST
+    }
+}
+
+impl Meters {
+    /// The meters of `paths` paths that have carried nothing.
+    pub(crate) fn new(paths: u8, tariffs: &Tariffs) -> Self {
+        let mut meters = Self {
+            paths: vec![Meter::default(); usize::from(paths)],
+            closed: PathSet::EMPTY,
+            closed_by_peer: PathSet::EMPTY,
+        };
+        meters.adjust(tariffs);
+        meters
+    }
+
+    /// Whether nothing is metered and no path is closed.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.closed_by_peer.is_empty() && !self.paths.iter().any(|path| path.tariff.is_limited())
+    }
+
+    /// The paths that carry nothing.
+    pub(crate) fn closed(&self) -> PathSet {
+        self.closed.or(self.closed_by_peer)
+    }
+
+    /// The paths whose own quota is used up.
+    pub(crate) fn used_up(&self) -> PathSet {
+        self.closed
+    }
+
+    /// The paths that closed since `before`, and whether the peer closed them.
+    pub(crate) fn closed_since(&self, before: PathSet) -> impl Iterator<Item = (PathId, bool)> {
+        let new = self.closed().without(before);
+        let by_peer = self.closed_by_peer.without(self.closed);
+        new.into_iter()
+            .map(move |path| (path, by_peer.contains(path)))
+    }
+
+    /// The paths that are ahead of their ceilings.
+    pub(crate) fn full(&self, now: Time) -> PathSet {
+        let paths = (0..).map(PathId).zip(&self.paths);
+        let full = paths.filter(|(_, meter)| meter.is_full(now));
+        full.map(|(path, _)| path).collect()
+    }
+
+    /// The use of `path`; `None` if it is not limited and not closed.
+    pub(crate) fn usage(&self, path: PathId) -> Option<PathUsage> {
+        let meter = self.paths.get(path.index())?;
+        let is_closed_by_peer = self.closed_by_peer.contains(path);
+        if !meter.tariff.is_limited() && !is_closed_by_peer {
+            return None;
+        }
+        Some(PathUsage {
+            used: Bytes(meter.used),
+            quota: meter.tariff.quota,
+            ceiling: meter.tariff.ceiling,
+            is_closed: self.closed.contains(path),
+            is_closed_by_peer,
+        })
+    }
+
+    /// Counts `len` bytes that are sent on `path`.
+    pub(crate) fn on_sent(&mut self, now: Time, path: PathId, len: u32) {
+        let Some(meter) = self.paths.get_mut(path.index()) else {
+            return;
+        };
+        if let Some(ceiling) = meter.tariff.ceiling {
+            let time = ceiling.transmission_time(Bytes(len.into()));
+            meter.left = meter.left.max(now) + time;
+        }
+        self.count(now, path, len);
+    }
+
+    /// Counts `len` bytes that were received on `path`, in a frame that was sent at `sent`.
+    pub(crate) fn on_received(&mut self, now: Time, path: PathId, len: u32, sent: Time) {
+        let Some(meter) = self.paths.get_mut(path.index()) else {
+            return;
+        };
+        if meter.tariff.quota.is_some() {
+            meter.received.add(now, len.into());
+        }
+        meter.notices.is_due |= self.closed.contains(path);
+        if sent > meter.closed_at {
+            self.closed_by_peer = self.closed_by_peer.without(PathSet::only(path));
+        }
+        self.count(now, path, len);
+    }
+
+    fn count(&mut self, now: Time, path: PathId, len: u32) {
+        if let Some(meter) = self.paths.get_mut(path.index())
+            && meter.tariff.quota.is_some()
+        {
+            meter.received.advance(now);
+            meter.used = meter.used.saturating_add(len.into());
+            self.close_if_used_up(path);
+        }
+    }
+
+    fn close_if_used_up(&mut self, path: PathId) {
+        if let Some(meter) = self.paths.get_mut(path.index())
+            && !self.closed.contains(path)
+            && meter.is_used_up()
+        {
+            self.closed = self.closed.with(path);
+            meter.notices.is_due = true;
+        }
+    }
+
+    /// Sets the bytes that `path` has carried; `is_renewed` begins a period.
+    pub(crate) fn set_used(&mut self, path: PathId, used: Bytes, is_renewed: bool) {
+        let Some(meter) = self.paths.get_mut(path.index()) else {
+            return;
+        };
+        meter.used = used.0;
+        if is_renewed {
+            self.closed = self.closed.without(PathSet::only(path));
+        }
+        self.close_if_used_up(path);
+    }
+
+    /// Applies other tariffs: a path whose quota is raised or removed opens.
+    pub(crate) fn adjust(&mut self, tariffs: &Tariffs) {
+        for (path, meter) in (0..).map(PathId).zip(&mut self.paths) {
+            let tariff = tariffs.of(path);
+            if tariff.quota != meter.tariff.quota {
+                self.closed = self.closed.without(PathSet::only(path));
+            }
+            meter.tariff = tariff;
+        }
+        for path in (0..).map(PathId).take(self.paths.len()) {
+            self.close_if_used_up(path);
+        }
+    }
+
+    /// Notes that the peer closed `path`, at `sent` by its clock.
+    pub(crate) fn on_closed_by_peer(&mut self, path: PathId, sent: Time) {
+        if let Some(meter) = self.paths.get_mut(path.index()) {
+            meter.closed_at = meter.closed_at.max(sent);
+            self.closed_by_peer = self.closed_by_peer.with(path);
+        }
+    }
+
+    /// Opens what the peer closed, since it has restarted: if it has to, it closes them again.
+    pub(crate) fn on_peer_restarted(&mut self) {
+        self.closed_by_peer = PathSet::EMPTY;
+        for meter in &mut self.paths {
+            meter.closed_at = Time::ZERO;
+        }
+    }
+
+    /// The paths of which the peer has to be told that they are closed, each with the number of times
+    /// that it was told before.
+    pub(crate) fn take_notices(&mut self, now: Time) -> Vec<(PathId, u64)> {
+        let mut due = Vec::new();
+        for path in self.closed {
+            let notices = &mut self.paths[path.index()].notices;
+            if core::mem::take(&mut notices.is_due) && now >= notices.next {
+                due.push((path, notices.sent));
+                notices.sent += 1;
+                notices.next = now + NOTICE_INTERVAL;
+            }
+        }
+        due
+    }
+}
+
+#[cfg(test)]
+mod tests;

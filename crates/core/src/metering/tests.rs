@@ -1,0 +1,127 @@
+use super::*;
+use proptest::prelude::*;
+
+const PATH: PathId = PathId(1);
+
+fn at(ms: u64) -> Time {
+    Time::ZERO + Duration::from_millis(ms)
+}
+
+fn meters(tariff: Tariff) -> Meters {
+    let tariffs = [Tariff::default(), tariff].into_iter().collect();
+    Meters::new(2, &tariffs)
+}
+
+fn quota(bytes: u64) -> Tariff {
+    Tariff {
+        quota: Some(Bytes(bytes)),
+        ..Tariff::default()
+    }
+}
+
+#[test]
+fn a_path_is_full_while_it_is_ahead_of_its_ceiling() {
+    let mut meters = meters(Tariff {
+        ceiling: Some(Rate::from_mbits(1)),
+        ..Tariff::default()
+    });
+    // 12 500 bytes take 100 ms.
+    meters.on_sent(at(0), PATH, 12_500);
+    assert_eq!(meters.full(at(0)), PathSet::EMPTY);
+    meters.on_sent(at(0), PATH, 1_250);
+    assert_eq!(meters.full(at(9)), PathSet::only(PATH));
+    assert_eq!(meters.full(at(10)), PathSet::EMPTY);
+    assert_eq!(meters.usage(PATH).unwrap().used, Bytes(0), "no quota");
+    assert!(!meters.is_idle());
+    // What is saved up in an idle time is not spent at once.
+    meters.on_sent(at(5000), PATH, 13_750);
+    assert_eq!(meters.full(at(5009)), PathSet::only(PATH));
+}
+
+#[test]
+fn a_path_closes_before_its_quota_is_used_up_and_opens_when_it_is_renewed() {
+    let mut meters = meters(quota(100_000));
+    meters.on_received(at(0), PATH, 40_000, at(0));
+    meters.on_sent(at(0), PATH, 15_999);
+    assert_eq!(meters.closed(), PathSet::EMPTY);
+    // 56 000 used, 40 000 may arrive again, 4 000 are reserved.
+    meters.on_sent(at(0), PATH, 1);
+    assert_eq!(meters.closed(), PathSet::only(PATH));
+    assert_eq!(meters.take_notices(at(0)), [(PATH, 0)]);
+    assert_eq!(meters.take_notices(at(200)), [], "nothing arrives");
+    meters.on_received(at(200), PATH, 50, at(190));
+    assert_eq!(meters.take_notices(at(200)), [(PATH, 1)]);
+    meters.on_received(at(250), PATH, 50, at(240));
+    assert_eq!(meters.take_notices(at(250)), [], "too soon");
+    // What was reserved does not open it again.
+    meters.on_received(at(5000), PATH, 50, at(5000));
+    meters.set_used(PATH, Bytes(56_150), false);
+    assert_eq!(meters.closed(), PathSet::only(PATH));
+    meters.set_used(PATH, Bytes(0), true);
+    assert_eq!(meters.closed(), PathSet::EMPTY);
+    assert_eq!(meters.take_notices(at(6000)), []);
+}
+
+#[test]
+fn another_quota_opens_or_closes_a_path() {
+    let mut meters = meters(quota(100_000));
+    meters.set_used(PATH, Bytes(99_000), false);
+    assert_eq!(meters.used_up(), PathSet::only(PATH));
+    let to = |tariff: Tariff| [Tariff::default(), tariff].into_iter().collect::<Tariffs>();
+    meters.adjust(&to(quota(200_000)));
+    assert_eq!(meters.closed(), PathSet::EMPTY);
+    meters.adjust(&to(quota(100_000)));
+    assert_eq!(meters.closed(), PathSet::only(PATH));
+    meters.adjust(&Tariffs::default());
+    assert!(meters.is_idle());
+}
+
+#[test]
+fn what_the_peer_closed_opens_with_a_later_frame_on_it() {
+    let mut meters = meters(Tariff::default());
+    meters.on_closed_by_peer(PATH, at(100));
+    assert_eq!(
+        meters.closed_since(PathSet::EMPTY).collect::<Vec<_>>(),
+        [(PATH, true)]
+    );
+    meters.on_received(at(120), PATH, 1000, at(99));
+    meters.on_received(at(120), PathId(0), 1000, at(110));
+    assert_eq!(meters.closed(), PathSet::only(PATH), "overtaken");
+    // An older notice does not put the time back.
+    meters.on_closed_by_peer(PATH, at(50));
+    meters.on_received(at(130), PATH, 1000, at(100));
+    assert_eq!(meters.closed(), PathSet::only(PATH));
+    meters.on_received(at(140), PATH, 1000, at(101));
+    assert!(meters.is_idle());
+    meters.on_closed_by_peer(PATH, at(200));
+    meters.on_peer_restarted();
+    assert!(meters.is_idle());
+}
+
+proptest! {
+    /// The peer sends at a steady rate and stops a round trip after the path closed: then no more
+    /// than the quota is used.
+    #[test]
+    fn a_quota_is_not_exceeded(
+        quota_kb in 100_u64..5_000,
+        sent_len in 100_u32..1_500,
+        received_len in 100_u32..1_500,
+        interval_us in 200_u64..50_000,
+        rtt_ms in 0_u64..400,
+    ) {
+        let mut meters = meters(quota(quota_kb * 1000));
+        let (mut now, mut closed_at) = (Time::ZERO, None);
+        while closed_at.is_none_or(|at| now < at + Duration::from_millis(rtt_ms)) {
+            if closed_at.is_none() {
+                meters.on_sent(now, PATH, sent_len);
+            }
+            meters.on_received(now, PATH, received_len, now);
+            if !meters.closed().is_empty() {
+                closed_at.get_or_insert(now);
+            }
+            now += Duration::from_micros(interval_us);
+        }
+        let used = meters.usage(PATH).unwrap().used;
+        prop_assert!(used <= Bytes(quota_kb * 1000), "{used}");
+    }
+}
