@@ -16,8 +16,11 @@ use zeroize::Zeroizing;
 /// The feature bit of a node that reports which packets arrive ([`polypath_core::repair`]), and so
 /// understands frames of the kinds 6 to 9.
 pub(crate) const REPORTS: u32 = 1;
+/// The feature bit of a node that sends nothing on a path which its peer closes
+/// ([`polypath_core::metering`]), and so understands frames of the kind 10.
+pub(crate) const CLOSED_PATHS: u32 = 2;
 /// The feature bits that this node supports.
-pub(crate) const FEATURES: u32 = REPORTS;
+pub(crate) const FEATURES: u32 = REPORTS | CLOSED_PATHS;
 
 /// The description of a node in a handshake message, encrypted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

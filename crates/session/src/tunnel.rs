@@ -24,6 +24,7 @@ use polypath_core::liveness::PathHealth;
 use polypath_core::machine::{Deadline, Machine, Wake, step};
 use polypath_core::packet;
 use polypath_core::pmtu::PathMtu;
+use polypath_core::policy::PathSet;
 use polypath_core::time::Time;
 use polypath_core::wire::{self, Numbers};
 
@@ -31,12 +32,14 @@ use crate::address::Source;
 use crate::datagram::OVERHEAD;
 use crate::entropy::BoxedEntropy;
 use crate::event::{Counters, Reject, SessionEvent};
-use crate::handshake::REPORTS;
+use crate::handshake::{CLOSED_PATHS, REPORTS};
 use crate::record::{Entry, Recorder, shape_of_output, shape_of_wake};
 use crate::session::{self, Session, SessionConfig};
+use closed::ClosedPaths;
 pub use io::{Input, Output};
 use relays::RelaySessions;
 
+mod closed;
 mod fragment;
 mod io;
 mod relays;
@@ -254,6 +257,7 @@ impl Tunnel {
     ) {
         let mut opened = None;
         let (mut restarted, mut established) = (false, false);
+        let closed = ClosedPaths::of(&self.endpoint);
         let (session, relays) = (&mut self.session, &mut self.relays);
         session.receive(now, path, source, datagram, &mut |output| {
             if let session::Output::Event(event) = &output {
@@ -262,6 +266,7 @@ impl Tunnel {
             }
             match output {
                 session::Output::Opened { frame, .. } => opened = Some(frame),
+                output if closed.forbid(&output) => {}
                 output => forward(now, output, relays, out),
             }
         });
@@ -271,7 +276,11 @@ impl Tunnel {
             self.wake_endpoint(now, Wake::Input(endpoint::Input::PeerRestarted), out);
         }
         if established {
-            let reports = self.session.features() & REPORTS != 0;
+            let features = self.session.features();
+            if features & CLOSED_PATHS == 0 && self.has_quota() {
+                out(Output::Event(Event::QuotaUnenforceable));
+            }
+            let reports = features & REPORTS != 0;
             let input = endpoint::Input::PeerReports(reports);
             self.wake_endpoint(now, Wake::Input(input), out);
             self.wake_endpoint(now, Wake::Input(endpoint::Input::Reachable), out);
@@ -288,6 +297,13 @@ impl Tunnel {
         }
     }
 
+    /// Whether a path has a quota.
+    fn has_quota(&self) -> bool {
+        let paths = (0..PathSet::CAPACITY).map(PathId);
+        let mut usages = paths.filter_map(|path| self.endpoint.path_usage(path));
+        usages.any(|usage| usage.quota.is_some())
+    }
+
     fn wake_endpoint(
         &mut self,
         now: Time,
@@ -297,8 +313,13 @@ impl Tunnel {
         let (session, scratch) = (&mut self.session, &mut self.scratch);
         let numbers = &mut self.numbers;
         let relays = &mut self.relays;
-        let carries = |session: &Session, relays: &RelaySessions, path| {
-            session.can_send(path) && relays.can_send(path)
+        let closed = ClosedPaths::of(&self.endpoint);
+        // A frame that only counts now, or that the peer does not know.
+        let is_useless = |session: &Session, relays: &RelaySessions, kind, path| {
+            let is_sent = session.can_send(path) && relays.can_send(path);
+            let is_unknown =
+                kind == FrameKind::PathClosed && session.features() & CLOSED_PATHS == 0;
+            (must_be_sent_now(kind) && !is_sent) || is_unknown
         };
         let mut entry = self.recorder.is_some().then(|| Entry {
             at: now,
@@ -313,16 +334,19 @@ impl Tunnel {
             }
             match output {
                 endpoint::Output::Transmit(frame)
-                    if measures_path(frame.body.kind())
-                        && !carries(session, relays, frame.path) => {}
+                    if is_useless(session, relays, frame.body.kind(), frame.path) => {}
                 endpoint::Output::Event(Event::FrameOut { path, kind, .. })
-                    if measures_path(kind) && !carries(session, relays, path) => {}
+                    if is_useless(session, relays, kind, path) => {}
                 endpoint::Output::Transmit(frame) => {
                     scratch.clear();
                     numbers.on_sent(&frame);
                     wire::encode(&frame, scratch);
+                    // The endpoint does not send on closed paths, but sealing may start a handshake.
+                    let closed = closed.without(frame.path);
                     session.seal(now, frame.path, scratch, &mut |output| {
-                        forward(now, output, relays, out);
+                        if !closed.forbid(&output) {
+                            forward(now, output, relays, out);
+                        }
                     });
                 }
                 endpoint::Output::Deliver(packet) => out(Output::Packet(packet)),
@@ -374,10 +398,13 @@ struct Refused {
 }
 
 /// Whether a frame is useful only if it is sent immediately.
-const fn measures_path(kind: FrameKind) -> bool {
+const fn must_be_sent_now(kind: FrameKind) -> bool {
     matches!(
         kind,
-        FrameKind::Heartbeat | FrameKind::HeartbeatReply | FrameKind::Report
+        FrameKind::Heartbeat
+            | FrameKind::HeartbeatReply
+            | FrameKind::Report
+            | FrameKind::PathClosed
     )
 }
 
@@ -431,6 +458,18 @@ impl Machine for Tunnel {
                 let input = endpoint::Input::PathReachable(path);
                 self.wake_endpoint(now, Wake::Input(input), out);
             }
+            Input::PathUsed {
+                path,
+                used,
+                is_renewed,
+            } => {
+                let input = endpoint::Input::PathUsed {
+                    path,
+                    used,
+                    is_renewed,
+                };
+                self.wake_endpoint(now, Wake::Input(input), out);
+            }
             Input::InterfaceMtu {
                 path,
                 mtu,
@@ -454,13 +493,21 @@ impl Machine for Tunnel {
             self.wake_endpoint(now, Wake::Timeout, out);
         }
         if due(self.session.deadline()) {
+            let closed = ClosedPaths::of(&self.endpoint);
             let (session, relays) = (&mut self.session, &mut self.relays);
             step(session, now, Wake::Timeout, &mut |output| {
-                forward(now, output, relays, out);
+                if !closed.forbid(&output) {
+                    forward(now, output, relays, out);
+                }
             });
         }
         // The relays last, for the same reason.
-        self.relays.handle_timeout(now, out);
+        let closed = ClosedPaths::of(&self.endpoint);
+        self.relays.handle_timeout(now, &mut |output| {
+            if !closed.forbid_to_relay(&output) {
+                out(output);
+            }
+        });
     }
 
     fn deadline(&self) -> Option<Deadline> {

@@ -281,6 +281,7 @@ def decode_frame(data):
         7: len(body) > 0,
         8: len(body) > 0,
         9: len(body) > 3 and 0 <= len(body) - 4 - 10 * body[3] <= 512,
+        10: len(body) == 2 and body[0] == 0,
     }
     heartbeat = body in (b"\0\0", b"\0\1") or body[:2] == b"\0\2"
     if not valid.get(kind, kind in (4, 5) and heartbeat):

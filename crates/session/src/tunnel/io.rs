@@ -5,6 +5,7 @@ use polypath_core::endpoint::Adjustment;
 use polypath_core::event::Event;
 use polypath_core::frame::PathId;
 use polypath_core::time::Time;
+use polypath_core::units;
 
 use crate::address::Source;
 use crate::event::SessionEvent;
@@ -39,6 +40,16 @@ pub enum Input {
     /// A local undeliverable on this path is gone, such as a missing interface: if the path is not
     /// live, it is probed immediately.
     PathReachable(PathId),
+    /// The bytes that a path with a quota has carried
+    /// ([`endpoint::Input::PathUsed`](polypath_core::endpoint::Input)).
+    PathUsed {
+        /// The path.
+        path: PathId,
+        /// The bytes on the wire in both directions since the last renewal.
+        used: units::Bytes,
+        /// Whether the quota was renewed since the last input.
+        is_renewed: bool,
+    },
     /// The MTU of a path's interface, from which path MTU discovery starts
     /// ([`polypath_core::pmtu`]) if paths are watched.
     InterfaceMtu {

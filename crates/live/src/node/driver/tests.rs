@@ -40,6 +40,7 @@ impl Machine for Comparison {
             | Input::PeerAddressKnown(_)
             | Input::WallClock(_)
             | Input::PathReachable(_)
+            | Input::PathUsed { .. }
             | Input::InterfaceMtu { .. } => {
                 unreachable!("no configuration changes")
             }

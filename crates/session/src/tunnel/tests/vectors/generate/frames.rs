@@ -52,6 +52,7 @@ fn body(name: &str) -> Body<Vec<u8>> {
             len: 100,
         },
         "switch" => Body::Switch { to: PathId(1) },
+        "closed path" => Body::PathClosed { path: PathId(1) },
         "heartbeat, liveness" => Body::Heartbeat(Purpose::Liveness),
         "heartbeat, policy" => Body::Heartbeat(Purpose::Policy),
         "heartbeat, size" => Body::Heartbeat(size(48)),
@@ -104,6 +105,7 @@ pub(super) fn vectors() -> Vec<FrameVector> {
         "copy",
         "repair",
         "report",
+        "closed path",
     ];
     let vectors = (0_u8..).zip(names).map(|(number, name)| {
         // All bytes of each number differ.
@@ -126,8 +128,10 @@ pub(super) fn vectors() -> Vec<FrameVector> {
 }
 
 pub(super) fn rejected() -> Vec<RejectedFrame> {
-    let cases: [(&str, u8, &[u8]); 15] = [
-        ("unknown kind", 10, &[0, 0]),
+    let cases: [(&str, u8, &[u8]); 17] = [
+        ("unknown kind", 11, &[0, 0]),
+        ("a closed path without a zero", 10, &[1, 1]),
+        ("a long closed path", 10, &[0, 1, 0]),
         ("a repair without a packet", 8, &[]),
         ("a report without the number of its paths", 9, &[0; 3]),
         ("a report with part of a path", 9, &[0, 0, 0, 1, 0, 0, 0]),
