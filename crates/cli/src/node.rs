@@ -23,8 +23,9 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     stats: Option<PathBuf>,
     /// Keep the time of the peer's newest handshake in this file, so that replayed ones get no
-    /// answer after a restart, and the addresses of the peer that were learned, to reach it at once.
-    /// The node runs without it if it cannot be read or written.
+    /// answer after a restart, the addresses of the peer that were learned, to reach it at once, and
+    /// the use of quotas. The node runs without it if it cannot be read or written, unless a path has
+    /// a quota.
     #[arg(long, value_name = "FILE")]
     state: Option<PathBuf>,
     /// Record the inputs and decisions of the node's endpoint in this file for `polypath replay`,

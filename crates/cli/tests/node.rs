@@ -5,6 +5,8 @@ mod common;
 mod keys;
 #[path = "node/operation.rs"]
 mod operation;
+#[path = "node/quota.rs"]
+mod quota;
 #[path = "node/refused.rs"]
 mod refused;
 #[path = "node/reload.rs"]

@@ -22,6 +22,7 @@
 //! | `setup` | opening the device, the sockets and the tunnel from the configuration |
 //! | `management`, `control` | commands of the control thread: reload, status |
 //! | `statistics` | counters |
+//! | `quotas`, `state_file` | the use of quotas, and what the next run needs |
 //! | `path_log`, `session_log` | log lines |
 
 mod control;
@@ -32,6 +33,7 @@ mod io;
 mod management;
 mod path_log;
 mod paths;
+mod quotas;
 mod session_log;
 mod setup;
 mod state_file;
@@ -61,7 +63,8 @@ use io::events::EventFile;
 use io::sockets::{self, OpenedPaths};
 use paths::silence_detector::SilenceDetector;
 use paths::{Paths, TunMtu};
-use state_file::{PeerState, StateFile};
+use quotas::Quotas;
+use state_file::{SavedState, StateFile};
 
 /// Output files of a run, and its time zero.
 #[derive(Clone, Debug, Default)]
@@ -71,8 +74,8 @@ pub struct Options {
     pub events: Option<PathBuf>,
     /// The file of counters ([`Stats`]), replaced each second and at the end.
     pub stats: Option<PathBuf>,
-    /// The file that keeps the timestamp of the peer's newest initiation, and its learned
-    /// addresses, for the next run.
+    /// The file that keeps the timestamp of the peer's newest initiation, its learned addresses, and
+    /// the use of quotas, for the next run.
     pub state: Option<PathBuf>,
     /// The file that records the inputs and outputs of the endpoint ([`crate::recording`]).
     pub record: Option<PathBuf>,
@@ -124,11 +127,14 @@ impl Node {
         let events = events.transpose()?;
         let stats = options.stats.as_deref().map(setup::stats_writer);
         let stats = stats.transpose()?;
-        let state_file = options.state.as_deref().map(|path| {
-            let wall_clock = clock.wall_at_zero().saturating_add(clock.now().0);
-            StateFile::open(path, config.peer.public_key, wall_clock)
-        });
+        let wall_clock = clock.wall_at_zero().saturating_add(clock.now().0);
+        let state_file = options.state.as_deref();
+        let state_file =
+            state_file.map(|path| StateFile::open(path, config.peer.public_key, wall_clock));
         let endpoint = config.endpoint();
+        if quotas::has_quota(&endpoint.tariffs) {
+            setup::check_quota_state(options, state_file.as_ref())?;
+        }
         let recorder = options.record.as_deref();
         let recorder = recorder.map(|path| setup::recorder(path, &endpoint));
         let recorder = recorder.transpose()?;
@@ -143,7 +149,12 @@ impl Node {
         // datagrams.
         let max_datagram = longest.max(usize::from(mtu) + packet_overhead(true));
         let former = state_file.as_ref().map(StateFile::kept).cloned();
-        let former: PeerState = former.unwrap_or_default();
+        let former: SavedState = former.unwrap_or_default();
+        let saved = |path: PathId| {
+            let path = config.paths.get(path.index())?;
+            former.quotas.get(&path.name).copied()
+        };
+        let quotas = Quotas::new(&endpoint.tariffs, saved, wall_clock);
         let session = SessionConfig {
             preshared_key,
             peer_timestamp: former.timestamp,
@@ -176,7 +187,9 @@ impl Node {
         paths.set_tun_mtu(TunMtu { mtu, is_configured });
         let io = NodeIo::new(BatchedTun::new(tun, offload), paths, events);
         let files = OutputFiles { stats, state_file };
-        let mut handler = NodeEventHandler::new(tunnel, io, files, driver.watcher(), clock);
+        let mut handler = NodeEventHandler::new(tunnel, io, files, quotas, driver.watcher(), clock);
+        // Before anything is sent on a path whose quota is used up.
+        handler.update_quotas(clock.now(), clock.now())?;
         handler.set_mtu_discovery(clock.now(), config.discovers_mtu())?;
         handler.set_former_addresses(clock.now(), &former.addresses)?;
         let control_thread = control::start(

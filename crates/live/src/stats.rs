@@ -7,6 +7,7 @@ use std::net::SocketAddr;
 
 use polypath_core::event::DropReason;
 use polypath_core::liveness::{PathHealth, PathState};
+use polypath_core::metering::PathUsage;
 use polypath_core::order::OrderStatistics;
 use polypath_core::pmtu::MtuState;
 use polypath_core::repair::{PathEstimate, RepairStatistics};
@@ -106,8 +107,41 @@ pub struct PathStats {
     pub liveness: Option<LivenessStats>,
     /// The results of the peer's reports; absent where losses are not repaired.
     pub delivery: Option<DeliveryStats>,
+    /// The use of its ceiling and quota; absent where neither end limits the path.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub usage: Option<UsageStats>,
     /// The session with the path's relay, if it has one.
     pub relay: Option<RelayStats>,
+}
+
+/// The use of a path whose traffic is limited, or which the peer has closed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct UsageStats {
+    /// The most that this node sends in bit/s, with all headers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ceiling_bit_per_s: Option<u64>,
+    /// The quota in bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub quota_bytes: Option<u64>,
+    /// The bytes of the quota that are used, in both directions and with all headers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub used_bytes: Option<u64>,
+    /// Whether the quota is used up, so that the path carries nothing.
+    pub closed: bool,
+    /// Whether the peer's quota is used up, so that the path carries nothing.
+    pub closed_by_peer: bool,
+}
+
+impl From<PathUsage> for UsageStats {
+    fn from(usage: PathUsage) -> Self {
+        Self {
+            ceiling_bit_per_s: usage.ceiling.map(|rate| rate.0),
+            quota_bytes: usage.quota.map(|quota| quota.0),
+            used_bytes: usage.quota.map(|_| usage.used.0),
+            closed: usage.is_closed,
+            closed_by_peer: usage.is_closed_by_peer,
+        }
+    }
 }
 
 /// The results of the peer's reports of a path.

@@ -29,6 +29,7 @@ pub(super) fn render(state: &Value) -> String {
     let _ = writeln!(text, "{}", paths(state));
     text += "loss: heartbeats or their answers lost, in either direction\n";
     text += &incomplete_paths(state);
+    text += &limited_paths(state);
     let _ = writeln!(text, "{}", volumes(state));
     text += &repairs(state);
     for (title, counts) in [
@@ -135,12 +136,44 @@ fn truncated(name: String) -> String {
     kept.chain(['\u{2026}']).collect()
 }
 
-/// The state of a path: what it lacks, or else the state from heartbeats.
+/// The state of a path: what it lacks, whether it is closed, or else the state from heartbeats.
 fn state_of(path: &Value) -> String {
+    let is = |key: &str| path["usage"][key] == true;
     match path["missing"]["kind"].as_str() {
         Some(what) => format!("no {what}"),
+        None if is("closed") || is("closed_by_peer") => "closed".to_owned(),
         None => word(&path["liveness"]["state"]),
     }
+}
+
+/// A line for each path whose traffic is limited, or which the peer has closed.
+fn limited_paths(state: &Value) -> String {
+    let mut text = String::new();
+    for path in state["paths"].as_array().into_iter().flatten() {
+        let (name, usage) = (word(&path["name"]), &path["usage"]);
+        let number = |key: &str| usage[key].as_f64();
+        let mut parts = Vec::new();
+        if let (Some(used), Some(quota)) = (number("used_bytes"), number("quota_bytes")) {
+            let share = 100.0 * used / quota;
+            let (used, quota) = (used / 1e6, quota / 1e6);
+            parts.push(format!(
+                "{used:.3} of {quota:.3} MB used, {share:.1} % of its quota"
+            ));
+        }
+        if let Some(ceiling) = number("ceiling_bit_per_s") {
+            parts.push(format!("sends at most {:.3} Mbit/s", ceiling / 1e6));
+        }
+        if usage["closed"] == true {
+            parts.push("carries nothing until the quota is renewed or raised".to_owned());
+        }
+        if usage["closed_by_peer"] == true {
+            parts.push("carries nothing since the peer's quota is used up".to_owned());
+        }
+        if !parts.is_empty() {
+            let _ = writeln!(text, "{name}: {}", parts.join("; "));
+        }
+    }
+    text
 }
 
 /// A line for each path that lacks an interface, address or uplink.
@@ -344,6 +377,28 @@ mod tests {
              reported of lte: 20.1 ms one way, 0.5 ms of them in queues; 1.0 % lost\npackets dropped",
         ] {
             assert!(text.contains(line), "{line}: {text}");
+        }
+    }
+
+    #[test]
+    fn limited_paths_are_shown_with_their_use() {
+        let mut state = state();
+        assert!(!render(&state).contains("quota"));
+        state["paths"][0]["usage"] = json!({
+            "quota_bytes": 20_000_000, "used_bytes": 4_999_600, "ceiling_bit_per_s": 2_000_000,
+            "closed": false, "closed_by_peer": false,
+        });
+        let line =
+            "lte: 5.000 of 20.000 MB used, 25.0 % of its quota; sends at most 2.000 Mbit/s\n";
+        let text = render(&state);
+        assert!(text.contains(line) && !text.contains("closed"), "{text}");
+        for key in ["closed", "closed_by_peer"] {
+            let mut closed = state.clone();
+            closed["paths"][0]["usage"][key] = json!(true);
+            let text = render(&closed);
+            let is_row = |line: &str| line.starts_with("lte ") && line.contains(" closed ");
+            assert!(text.lines().any(is_row), "{text}");
+            assert!(text.contains("; carries nothing"), "{text}");
         }
     }
 

@@ -159,6 +159,7 @@ fn check_policy(config: &NodeConfig, problems: &mut Problems) {
         let message = "`leave` needs heartbeats, and liveness detection is off";
         problems.report("policy.leave", message, "omit it, or `liveness = \"off\"`");
     }
+    check_tariffs(config, problems);
     let costs = config.paths.iter().map(|path| path.tariff.cost);
     let costly = costs
         .clone()
@@ -172,6 +173,15 @@ fn check_policy(config: &NodeConfig, problems: &mut Problems) {
     if let Err(error) = policy.check(config.paths.len()) {
         let message = format!("policy `{}`: {error}", policy.name());
         problems.report(&error.key("policy"), message, error.remedy());
+    }
+}
+
+fn check_tariffs(config: &NodeConfig, problems: &mut Problems) {
+    for (index, path) in config.paths.iter().enumerate() {
+        if let Err(error) = path.tariff.check() {
+            let key = format!("path.{index}.tariff.{}", error.key());
+            problems.report(&key, error.to_string(), error.remedy());
+        }
     }
 }
 

@@ -454,6 +454,14 @@ fn invalid_tariffs_are_refused_with_their_line() {
     for (tariff, part) in [
         ("cost = 1", "does not regard costs"),
         ("coast = 1", "`cost`"),
+        ("ceiling = \"1 kbit/s\"", "use 100 kbit/s or more"),
+        ("quota = \"1 B\"", "use 100 kB or more"),
+        ("renews = \"daily\"", "`renews` needs a `quota`"),
+        ("quota = \"1 GB\", day = 3", "`day` needs"),
+        (
+            "quota = \"1 GB\", renews = \"monthly\", day = 31",
+            "use 1 to 28",
+        ),
     ] {
         let message = error_of(interface, &format!("{interface}\ntariff = {{ {tariff} }}"));
         assert!(

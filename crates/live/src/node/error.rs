@@ -61,6 +61,23 @@ pub enum NodeError {
         /// The error of the system.
         source: io::Error,
     },
+    /// A path has a quota, and its use would not outlast the node.
+    #[error(
+        "a path has a quota, whose use would be forgotten: keep it in a file with `--state FILE`"
+    )]
+    QuotaWithoutState,
+    /// The use of a quota is not known or cannot be kept.
+    #[error(
+        "--state {path}: {defect}; a path has a quota, so the node does not start without its use: let the node read and \
+         write the file, or remove it to begin a new count",
+        path = path.display()
+    )]
+    QuotaState {
+        /// The file.
+        path: PathBuf,
+        /// Its defect.
+        defect: String,
+    },
     /// The control socket.
     #[error(transparent)]
     Control(#[from] ControlError),

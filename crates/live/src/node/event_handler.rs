@@ -10,12 +10,15 @@ use polypath_session::tunnel::{Input, Tunnel};
 use serde_json::Value;
 
 use super::driver::{CatchUpDriver, Progress};
+use super::error::NodeError;
 use super::io::NodeIo;
 use super::management::{COMMANDS, Management};
 use super::paths::LocalIndices;
-use super::state_file::{PeerState, StateFile};
+use super::quotas::{self, Quotas};
+use super::state_file::{SavedState, StateFile};
 use super::statistics::{Statistics, status_line};
 use crate::clock::{Clock, next_second};
+use crate::control::change::Change;
 use crate::control::commands::Command;
 use crate::drive::{BUDGET, EventHandler, Token, Watcher};
 use crate::snapshot::SnapshotWriter;
@@ -44,6 +47,7 @@ pub(super) struct NodeEventHandler {
     io: NodeIo,
     statistics: Statistics,
     files: OutputFiles,
+    quotas: Quotas,
     clock: Clock,
     /// The start of the next second, when statistics are written and floods are counted.
     second_at: Time,
@@ -58,6 +62,7 @@ impl NodeEventHandler {
         tunnel: Tunnel,
         io: NodeIo,
         files: OutputFiles,
+        quotas: Quotas,
         watcher: Watcher,
         clock: Clock,
     ) -> Self {
@@ -72,6 +77,7 @@ impl NodeEventHandler {
             io,
             statistics: Statistics::new(now),
             files,
+            quotas,
             clock,
             second_at: now,
             silence_at: Some(now + PATIENCE),
@@ -93,9 +99,9 @@ impl NodeEventHandler {
         if let Some(writer) = &mut self.files.stats {
             writer.finish(stats.clone());
         }
-        let of_peer = self.peer_state();
+        let last = self.saved_state(true);
         if let Some(file) = &mut self.files.state_file {
-            file.finish(of_peer);
+            file.finish(last);
         }
         finished.map(|()| stats)
     }
@@ -122,12 +128,59 @@ impl NodeEventHandler {
         Ok(())
     }
 
-    /// The state of the peer for the next run.
-    fn peer_state(&self) -> PeerState {
-        PeerState {
+    /// The state for the next run; `is_last` states that this one carries nothing more.
+    fn saved_state(&self, is_last: bool) -> SavedState {
+        let name = |path| self.io.paths.name(path).unwrap_or_default().to_owned();
+        let quotas = self.quotas.saved(is_last);
+        SavedState {
             timestamp: self.driver.machine().peer_timestamp(),
             addresses: self.io.paths.learned_addresses(),
+            quotas: quotas.map(|(path, quota)| (name(path), quota)).collect(),
         }
+    }
+
+    fn save_state(&mut self) {
+        let state = self.saved_state(false);
+        if let Some(file) = &mut self.files.state_file {
+            file.keep(state);
+        }
+    }
+
+    /// Counts what the paths with a quota have carried, corrects the endpoint at `at`, and saves the
+    /// counts.
+    pub(super) fn update_quotas(&mut self, now: Time, at: Time) -> io::Result<()> {
+        let wall_clock = self.wall_clock(now);
+        let traffic = self.io.paths.traffic();
+        for input in self.quotas.update(now, wall_clock, traffic) {
+            self.driver.handle_input(at, input, &mut self.io)?;
+        }
+        self.save_state();
+        Ok(())
+    }
+
+    /// The time of the wall clock at `now`, in nanoseconds since 1970.
+    fn wall_clock(&self, now: Time) -> u64 {
+        self.clock.wall_at_zero().saturating_add(now.0)
+    }
+
+    /// Applies `change` at `at`; the inner error is the reason of a refusal, which changes nothing.
+    fn change(&mut self, change: Change, now: Time, at: Time) -> io::Result<Result<(), String>> {
+        let settings = change.settings.as_ref();
+        let tariffs = settings.map(|settings| settings.adjustment.tariffs().clone());
+        if let Some(tariffs) = &tariffs
+            && quotas::has_quota(tariffs)
+            && (self.files.state_file.as_ref()).is_none_or(|file| file.defect().is_some())
+        {
+            return Ok(Err(NodeError::QuotaWithoutState.to_string()));
+        }
+        let (driver, io) = (&mut self.driver, &mut self.io);
+        let outcome = self.management.change(change, at, driver, io)?;
+        if let (Some(tariffs), Ok(())) = (&tariffs, &outcome) {
+            let wall_clock = self.wall_clock(now);
+            let traffic = self.io.paths.traffic();
+            self.quotas.adjust(tariffs, wall_clock, traffic);
+        }
+        Ok(outcome)
     }
 
     fn count(&self, now: Time) -> Stats {
@@ -150,10 +203,7 @@ impl NodeEventHandler {
         if let Some(writer) = &self.files.stats {
             let _ = writer.submit(stats);
         }
-        let of_peer = self.peer_state();
-        if let Some(file) = &mut self.files.state_file {
-            file.keep(of_peer);
-        }
+        self.save_state();
     }
 
     /// Handles the datagrams that arrived by `now`, and the deadlines up to then.
@@ -167,6 +217,9 @@ impl NodeEventHandler {
         let tunnel = self.driver.machine();
         let paths = &mut self.io.paths;
         paths.update_guard(|path| LocalIndices::of(tunnel, path));
+        if self.quotas.is_due(now) {
+            self.update_quotas(now, progress.until)?;
+        }
         Ok(progress)
     }
 
@@ -179,8 +232,7 @@ impl NodeEventHandler {
                 // The sender has withdrawn the change.
                 Some(Command::Change(command)) if !command.decided.set() => {}
                 Some(Command::Change(command)) => {
-                    let (driver, io) = (&mut self.driver, &mut self.io);
-                    let outcome = self.management.change(*command.change, at, driver, io)?;
+                    let outcome = self.change(*command.change, now, at)?;
                     _ = command.answer.try_send(outcome);
                 }
                 Some(Command::ReloadRefused(_)) | None => return Ok(()),

@@ -201,6 +201,35 @@ pub(super) fn log_repair_unavailable() {
     );
 }
 
+/// Logs that a path carries nothing because a quota is used up.
+pub(super) fn log_path_closed(path: Option<&str>, by_peer: bool) {
+    if by_peer {
+        tracing::warn!(
+            path,
+            "the peer's quota for this path is used up: the path is closed until the peer opens it"
+        );
+    } else {
+        tracing::warn!(
+            path,
+            "the quota of this path is used up: the path is closed until it is renewed, or raised in the file and \
+             the file reloaded"
+        );
+    }
+}
+
+/// Logs that a path that was closed carries packets again.
+pub(super) fn log_path_opened(path: Option<&str>) {
+    tracing::info!(path, "the path is open again");
+}
+
+/// Logs that the peer does not know closed paths.
+pub(super) fn log_quota_unenforceable() {
+    tracing::warn!(
+        "a path has a quota, but the peer does not know quotas: what it sends on the path when it is used up exceeds \
+         the quota; update polypath at the peer"
+    );
+}
+
 /// Logs that GRO and GSO are disabled for a peer that compares arrival times.
 pub(super) fn log_gro_disabled() {
     tracing::info!(

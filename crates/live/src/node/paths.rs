@@ -219,6 +219,11 @@ impl Paths {
                 },
             ),
             Event::RepairUnavailable => path_log::log_repair_unavailable(),
+            Event::PathClosed { path, by_peer } => {
+                path_log::log_path_closed(self.name(path), by_peer);
+            }
+            Event::PathOpened { path } => path_log::log_path_opened(self.name(path)),
+            Event::QuotaUnenforceable => path_log::log_quota_unenforceable(),
             _ => {}
         }
     }

@@ -9,7 +9,9 @@ use polypath_session::record::Recorder;
 use polypath_session::session::{Limits, SessionConfig};
 use polypath_session::tunnel::{Tunnel, packet_overhead};
 
+use super::Options;
 use super::error::NodeError;
+use super::state_file::StateFile;
 use crate::clock::Clock;
 use crate::config::{MIN_MTU_V6, NodeConfig, PathConfig};
 use crate::interfaces::netlink;
@@ -47,6 +49,22 @@ pub(super) fn stats_writer(path: &Path) -> Result<SnapshotWriter<Stats>, NodeErr
         option: "--stats",
         path: path.to_owned(),
         source,
+    })
+}
+
+/// Checks that the use of a quota outlasts the node.
+pub(super) fn check_quota_state(
+    options: &Options,
+    state_file: Option<&StateFile>,
+) -> Result<(), NodeError> {
+    let (Some(path), Some(file)) = (&options.state, state_file) else {
+        return Err(NodeError::QuotaWithoutState);
+    };
+    file.defect().map_or(Ok(()), |defect| {
+        Err(NodeError::QuotaState {
+            path: path.clone(),
+            defect: defect.to_owned(),
+        })
     })
 }
 

@@ -1,11 +1,11 @@
-//! The state of the peer that a node keeps in a file for the next run: the timestamp of the newest
-//! initiation, and the addresses that were learned.
+//! The state that a node keeps in a file for the next run: the timestamp of the peer's newest
+//! initiation, the addresses that were learned, and the use of [quotas](super::quotas).
 //!
 //! A node that restarts has otherwise no memory of initiations, and answers a replayed one. The
 //! answer has no effect, but it costs two Diffie-Hellman operations and a budget that the peer may
 //! need. And without the peer's address it cannot start a handshake, but waits until the peer
 //! notices the restart, which takes it ten seconds. A file that cannot be read or written does not
-//! stop the node.
+//! stop the node, unless a path has a quota, which it would use again.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -17,6 +17,7 @@ use polypath_session::key::PublicKey;
 use polypath_session::session::usable_timestamp;
 use serde::{Deserialize, Serialize};
 
+use super::quotas::SavedQuota;
 use crate::output_file::{Kind, kind_of};
 use crate::snapshot::{Messages, SnapshotFile, SnapshotWriter};
 
@@ -34,29 +35,32 @@ const UNWRITABLE: &str = "the node continues, but after a restart it answers rep
 
 const MESSAGES: Messages = Messages {
     option: "--state",
-    content: "state of the peer",
-    on_failure: "the node continues, and retries when its peer has a new handshake or address; let the user that \
-                 it runs as create files in this directory, and check that the disk is not full",
+    content: "state",
+    on_failure: "the node continues, and retries when its peer has a new handshake or address, or a quota is used; \
+                 let the user that it runs as create files in this directory, and check that the disk is not full",
 };
 
-/// The state of the peer that the next run can use.
+/// The state that the next run can use.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct PeerState {
+pub(super) struct SavedState {
     /// The timestamp of its newest initiation, in nanoseconds since 1970; 0 if there is none.
     pub(super) timestamp: u64,
     /// The learned addresses, by the name of the path.
     #[serde(default)]
     pub(super) addresses: BTreeMap<String, SocketAddr>,
+    /// The use of quotas, by the name of the path. It holds for any peer.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) quotas: BTreeMap<String, SavedQuota>,
 }
 
 /// The content of the file.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct State {
     version: u32,
     /// The peer's public key.
     peer: String,
     #[serde(flatten)]
-    kept: PeerState,
+    kept: SavedState,
 }
 
 /// The reason why a kept state is not used.
@@ -101,10 +105,12 @@ impl StateError {
 pub(super) struct StateFile {
     peer: PublicKey,
     /// The state in the file, or on its way there.
-    kept: PeerState,
+    kept: SavedState,
     /// Whether the file contains a state, or will.
     has_content: bool,
     writer: Option<SnapshotWriter<State>>,
+    /// The reason why a quota cannot be kept in the file.
+    defect: Option<String>,
 }
 
 impl StateFile {
@@ -115,10 +121,23 @@ impl StateFile {
             let (path, remedy) = (path.display(), error.remedy());
             tracing::warn!("--state {path}: {error}; the node starts without {lacks}; {remedy}");
         };
-        let kept = read(path, peer).unwrap_or_else(|error| {
-            warn(error, "the state of its peer");
-            PeerState::default()
-        });
+        let mut defect = None;
+        let kept = match read(path) {
+            Ok(state) if state.peer == peer.to_string() => state.kept,
+            Ok(state) if state.peer.is_empty() => SavedState::default(),
+            Ok(state) => {
+                warn(StateError::OtherPeer, "the state of its peer");
+                SavedState {
+                    quotas: state.kept.quotas,
+                    ..SavedState::default()
+                }
+            }
+            Err(error) => {
+                defect = Some(error.to_string());
+                warn(error, "the state of its peer");
+                SavedState::default()
+            }
+        };
         let lead = kept.timestamp.saturating_sub(wall_clock);
         if usable_timestamp(kept.timestamp, wall_clock).is_none() {
             warn(StateError::Ahead, "the timestamp of its peer");
@@ -134,22 +153,29 @@ impl StateFile {
         let writer = opened.and_then(|file| SnapshotWriter::start(file, MESSAGES));
         if let Err(error) = &writer {
             tracing::warn!("--state {}: {error}; {UNWRITABLE}", path.display());
+            defect.get_or_insert(error.to_string());
         }
         Self {
             peer,
-            has_content: kept != PeerState::default(),
+            has_content: kept != SavedState::default(),
             kept,
             writer: writer.ok(),
+            defect,
         }
     }
 
+    /// The reason why the use of a quota is not known, or cannot be kept.
+    pub(super) fn defect(&self) -> Option<&str> {
+        self.defect.as_deref()
+    }
+
     /// The kept state.
-    pub(super) fn kept(&self) -> &PeerState {
+    pub(super) fn kept(&self) -> &SavedState {
         &self.kept
     }
 
     /// Keeps `state` if it differs; never blocks.
-    pub(super) fn keep(&mut self, state: PeerState) {
+    pub(super) fn keep(&mut self, state: SavedState) {
         if state != self.kept
             && let Some(writer) = &self.writer
             && writer.submit(self.content(state.clone()))
@@ -160,8 +186,8 @@ impl StateFile {
     }
 
     /// Keeps the last state and waits until it is written or given up.
-    pub(super) fn finish(&mut self, last: PeerState) {
-        if last == PeerState::default() && !self.has_content {
+    pub(super) fn finish(&mut self, last: SavedState) {
+        if last == SavedState::default() && !self.has_content {
             return;
         }
         let content = self.content(last);
@@ -170,7 +196,7 @@ impl StateFile {
         }
     }
 
-    fn content(&self, kept: PeerState) -> State {
+    fn content(&self, kept: SavedState) -> State {
         State {
             version: VERSION,
             peer: self.peer.to_string(),
@@ -179,14 +205,14 @@ impl StateFile {
     }
 }
 
-/// The state in the file; the default if there is no file.
-fn read(path: &Path, peer: PublicKey) -> Result<PeerState, StateError> {
+/// The content of the file; one of no peer if there is no file.
+fn read(path: &Path) -> Result<State, StateError> {
     // Opening a FIFO would wait for its writer.
     if kind_of(path)? != Kind::File {
         return Err(StateError::NotRegular);
     }
     let file = match File::open(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(PeerState::default()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(State::default()),
         file => file?,
     };
     let mut text = Vec::new();
@@ -195,10 +221,7 @@ fn read(path: &Path, peer: PublicKey) -> Result<PeerState, StateError> {
     if state.version != VERSION {
         return Err(StateError::Version(state.version));
     }
-    if state.peer != peer.to_string() {
-        return Err(StateError::OtherPeer);
-    }
-    Ok(state.kept)
+    Ok(state)
 }
 
 #[cfg(test)]
@@ -218,10 +241,10 @@ mod tests {
     }
 
     /// A state without addresses.
-    fn at(timestamp: u64) -> PeerState {
-        PeerState {
+    fn at(timestamp: u64) -> SavedState {
+        SavedState {
             timestamp,
-            ..PeerState::default()
+            ..SavedState::default()
         }
     }
 
@@ -251,20 +274,20 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("state.json");
         let open = |peer| StateFile::open(&path, peer, WALL);
-        let state = |text| PeerState {
-            timestamp: 0,
+        let state = |text| SavedState {
             addresses: address(text),
+            ..SavedState::default()
         };
         let mut file = open(peer("b"));
         file.keep(state("192.0.2.1:7001"));
         file.finish(state("[2001:db8::1]:7001"));
         assert_eq!(open(peer("b")).kept(), &state("[2001:db8::1]:7001"));
-        assert_eq!(open(peer("c")).kept(), &PeerState::default());
+        assert_eq!(open(peer("c")).kept(), &SavedState::default());
         // An address that is configured now, and learned no longer.
         let mut file = open(peer("b"));
-        file.keep(PeerState::default());
-        file.finish(PeerState::default());
-        assert_eq!(open(peer("b")).kept(), &PeerState::default());
+        file.keep(SavedState::default());
+        file.finish(SavedState::default());
+        assert_eq!(open(peer("b")).kept(), &SavedState::default());
     }
 
     #[test]
@@ -283,9 +306,10 @@ mod tests {
     fn a_wrong_clock_costs_nothing() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("state.json");
-        let state = PeerState {
+        let state = SavedState {
             timestamp: u64::MAX,
             addresses: address("192.0.2.1:7001"),
+            ..SavedState::default()
         };
         StateFile::open(&path, peer("b"), u64::MAX).finish(state.clone());
         let mut file = StateFile::open(&path, peer("b"), WALL);

@@ -9,7 +9,9 @@ use polypath_session::tunnel::Tunnel;
 
 use super::io::NodeIo;
 use super::paths::Paths;
-use crate::stats::{self, DeliveryStats, PathStats, PolicyStats, RelayStats, Reloads, Stats};
+use crate::stats::{
+    self, DeliveryStats, PathStats, PolicyStats, RelayStats, Reloads, Stats, UsageStats,
+};
 use rates::Rates;
 
 /// The counters that need a history.
@@ -73,6 +75,7 @@ impl Statistics {
                 rate: self.rates.of(id.index()),
                 relay: tunnel.relay(id).map(RelayStats::from),
                 delivery: tunnel.endpoint().path_estimate(id).map(DeliveryStats::from),
+                usage: tunnel.endpoint().path_usage(id).map(UsageStats::from),
                 mtu_bytes: size.and_then(|size| paths.wire_mtu(id, size)),
                 mtu_state: size.map(|size| size.state),
                 ..path

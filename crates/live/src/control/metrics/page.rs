@@ -1,5 +1,7 @@
 //! The metrics page, encoded by prometheus-client.
 
+mod usage;
+
 use std::fmt;
 use std::sync::Arc;
 
@@ -95,6 +97,7 @@ impl Collector for Snapshot {
         path_status(page, &stats.paths)?;
         liveness(page, &stats.paths)?;
         delivery(page, &stats.paths)?;
+        usage::encode(page, &stats.paths)?;
         repairs(page, stats)?;
         order(page, stats)?;
         drops(page, stats)

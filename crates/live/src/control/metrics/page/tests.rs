@@ -6,7 +6,7 @@ use polypath_core::repair::RepairStatistics;
 use polypath_session::event::Counters;
 
 use super::*;
-use crate::stats::{DeliveryStats, InterfaceStatus, LivenessStats, Missing, session};
+use crate::stats::{DeliveryStats, InterfaceStatus, LivenessStats, Missing, UsageStats, session};
 
 /// Parses a page of either format: contiguous families, each with HELP and TYPE before its samples,
 /// and no duplicate samples.
@@ -98,6 +98,12 @@ fn stats() -> Stats {
             queueing_ms: 1.0,
             loss: 0.01,
             capacity_bit_per_s: Some(4_000_000),
+        }),
+        usage: liveness.map(|_| UsageStats {
+            quota_bytes: Some(20_000_000),
+            used_bytes: Some(5_000_000),
+            closed: true,
+            ..UsageStats::default()
         }),
         ..PathStats::default()
     };
@@ -215,6 +221,10 @@ fn the_page_is_valid_and_in_base_units() {
             "{path=\"lte\"}",
             500_000.0,
         ),
+        ("path_used_bytes", "{path=\"lte\"}", 5_000_000.0),
+        ("path_quota_bytes", "{path=\"lte\"}", 20_000_000.0),
+        ("path_closed", "{path=\"lte\",by=\"node\"}", 1.0),
+        ("path_closed", "{path=\"lte\",by=\"peer\"}", 0.0),
         ("transmissions_total", "{kind=\"first\"}", 100.0),
         ("transmissions_total", "{kind=\"copy\"}", 2.0),
         ("transmission_bytes_total", "{kind=\"repair\"}", 3500.0),
