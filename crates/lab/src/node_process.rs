@@ -117,6 +117,8 @@ impl NodeProcess {
         command.arg("node").arg(files.configuration());
         command.arg("--events").arg(files.events());
         command.arg("--stats").arg(files.stats());
+        // A path with a quota requires it.
+        command.arg("--state").arg(files.with_suffix("state.json"));
         command.arg("--origin-ns").arg(origin_ns.to_string());
         let name = format!("the {}'s node", side_name(files.side));
         let process = Process::start(namespace, name, &mut command, files.log())?;
@@ -202,16 +204,21 @@ impl<'a> Configuration<'a> {
             probing: overlay.probing,
             path: paths
                 .map(|(path, name)| PathTable {
-                    tariff: if overlay.policy.respects_costs() {
-                        overlay.tariffs.of(path)
-                    } else {
-                        Tariff::default()
-                    },
+                    tariff: tariff(&overlay, path),
                     ..PathTable::new(path, name, side)
                 })
                 .collect(),
         }
     }
+}
+
+/// The tariff of `path` without what a node with this policy refuses.
+fn tariff(overlay: &OverlayConfig<'_>, path: PathId) -> Tariff {
+    let tariff = overlay.tariffs.of(path);
+    if overlay.policy.respects_costs() {
+        return tariff;
+    }
+    Tariff { cost: 0, ..tariff }
 }
 
 impl<'a> PathTable<'a> {

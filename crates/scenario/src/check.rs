@@ -216,6 +216,10 @@ fn check_paths(loaded: LoadedPaths<'_>, frames: &[Largest], problems: &mut Probl
             let keys = [format!("{key}.name"), format!("path.{earlier}.name")];
             problems.report_among(&keys.each_ref().map(String::as_str), message, "rename one");
         }
+        if let Err(error) = path.tariff.check() {
+            let key = format!("{key}.tariff.{}", error.key());
+            problems.report(&key, error.to_string(), error.remedy());
+        }
         let datagram = Largest::of_background(loaded, path);
         let packets: Vec<&Largest> = frames.iter().chain(&datagram).collect();
         check_links(&key, path, &packets, problems);
