@@ -96,6 +96,8 @@ pub struct PathCoverage {
     pub refused: u64,
     /// Paths with an MTU below that of their interfaces, discovered by the end of the run.
     pub reduced_mtus: u64,
+    /// Paths that were closed because their quota was used up, by either node.
+    pub closed: u64,
     /// Reloads of a node's configuration.
     pub reloads: u64,
     /// Driver stalls.
@@ -108,6 +110,7 @@ impl PathCoverage {
         let reason = DropReason::TooLong;
         match event {
             Event::PathSilent { .. } => self.silenced += 1,
+            Event::PathClosed { .. } => self.closed += 1,
             Event::PathBack { .. } => self.recovered += 1,
             Event::Dropped { reason: why, .. } if *why == reason => self.refused += 1,
             _ => {}
@@ -115,13 +118,14 @@ impl PathCoverage {
     }
 
     /// All counters.
-    pub fn counts(&mut self) -> [&mut u64; 7] {
+    pub fn counts(&mut self) -> [&mut u64; 8] {
         [
             &mut self.silenced,
             &mut self.recovered,
             &mut self.above_mtu,
             &mut self.refused,
             &mut self.reduced_mtus,
+            &mut self.closed,
             &mut self.reloads,
             &mut self.stalls,
         ]
@@ -276,12 +280,13 @@ impl fmt::Display for Coverage {
         writeln!(
             f,
             "paths: {} became silent ({} recovered), {} datagrams above the MTU, {} packets refused, {} reduced MTUs \
-             discovered; {} reloads, {} stalls",
+             discovered; {} closed; {} reloads, {} stalls",
             paths.silenced,
             paths.recovered,
             paths.above_mtu,
             paths.refused,
             paths.reduced_mtus,
+            paths.closed,
             paths.reloads,
             paths.stalls
         )?;

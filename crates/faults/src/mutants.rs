@@ -5,12 +5,14 @@
 
 use bytes::Bytes;
 use polypath_core::liveness::LivenessConfig;
+use polypath_core::policy::PathSet;
 use polypath_core::rng::Stream;
 use polypath_session::address::Source;
 use polypath_session::datagram::{
     COOKIE_MAC_OFFSET, INITIATION, INITIATION_LEN, SESSION_MAC_OFFSET,
 };
 use polypath_session::entropy::{BoxedEntropy, Entropy, EntropyError};
+use polypath_session::tunnel::Output;
 
 use crate::datagram::{Address, Host, TestDatagram};
 
@@ -66,6 +68,8 @@ pub enum Mutant {
     NoMtuDiscovery,
     /// A node reports a larger MTU than it discovered.
     OverstatesMtu,
+    /// A node goes on sending on a path that it has closed.
+    SendsOnClosedPath,
     /// A node panics.
     Panics,
     /// A node reports more buffered items than it has.
@@ -115,6 +119,18 @@ impl Mutant {
         let mut bytes = datagram.to_vec();
         bytes[ignored].fill(0);
         bytes.into()
+    }
+
+    /// Adds a datagram on each of the `closed` paths to the outputs of a node.
+    pub fn mutate_closed(self, closed: PathSet, outputs: &mut Vec<Output>) {
+        if self == Self::SendsOnClosedPath {
+            let datagram = Bytes::from_static(b"still here");
+            let datagrams = closed.into_iter().map(|path| Output::Datagram {
+                path,
+                datagram: datagram.clone(),
+            });
+            outputs.extend(datagrams);
+        }
     }
 
     /// The number of items that a node with `buffered` items reports.

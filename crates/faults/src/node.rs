@@ -14,7 +14,7 @@ use polypath_session::tunnel::{Input, Output, Tunnel};
 
 use crate::datagram::{Address, End};
 use crate::mutants::Mutant;
-use crate::schedule::{Schedule, Settings};
+use crate::schedule::{MeteredPath, Schedule, Settings};
 
 /// The longest datagram that a node accepts, in bytes.
 pub(crate) const MAX_DATAGRAM: usize = 1500;
@@ -35,6 +35,7 @@ pub struct Node {
     mutant: Mutant,
     /// The costs of its paths, at first and after each reload.
     costs: Stream,
+    metered: Option<MeteredPath>,
 }
 
 /// The parameters of a start.
@@ -97,7 +98,8 @@ impl Node {
         let name_of_costs = format!("faults/costs/{}/{}", end.name(), start.number);
         let mut costs = schedule.seed.stream(&name_of_costs);
         let mut endpoint = endpoint(schedule, &start, mutant);
-        endpoint.tariffs = draw_tariffs(&mut costs, endpoint.paths);
+        let metered = schedule.metered.filter(|metered| metered.end == end);
+        endpoint.tariffs = draw_tariffs(&mut costs, endpoint.paths, metered);
         let tunnel = Tunnel::new(&endpoint, session.clone(), entropy);
         let mut tunnel = tunnel.expect("a schedule draws valid configurations");
         for path in schedule.relayed_paths() {
@@ -115,6 +117,7 @@ impl Node {
             is_impostor: start.is_impostor,
             mutant,
             costs,
+            metered,
         }
     }
 
@@ -172,7 +175,7 @@ impl Node {
     pub fn adjust(&mut self, settings: Settings) -> Input {
         self.endpoint.policy = settings.policy;
         self.endpoint.liveness = self.mutant.liveness(settings.liveness);
-        self.endpoint.tariffs = draw_tariffs(&mut self.costs, self.endpoint.paths);
+        self.endpoint.tariffs = draw_tariffs(&mut self.costs, self.endpoint.paths, self.metered);
         let adjustment = Adjustment::new(&self.endpoint);
         Input::Adjust(adjustment.expect("a schedule draws valid configurations"))
     }
@@ -234,11 +237,14 @@ fn endpoint(schedule: &Schedule, start: &Start, mutant: Mutant) -> EndpointConfi
     }
 }
 
-/// Costs of as many paths: none in half of the cases.
-fn draw_tariffs(costs: &mut Stream, paths: u8) -> Tariffs {
+/// Costs of as many paths, none in half of the cases, and the quota of a path.
+fn draw_tariffs(costs: &mut Stream, paths: u8, metered: Option<MeteredPath>) -> Tariffs {
     let most = if costs.chance(0.5) { 3 } else { 1 };
-    let tariff = |_| Tariff {
+    let tariff = |path| Tariff {
         cost: u8::try_from(costs.below(most)).unwrap_or(0),
+        quota: metered
+            .filter(|metered| metered.path == PathId(path))
+            .map(|metered| metered.quota),
         ..Tariff::FREE
     };
     (0..paths).map(tariff).collect()

@@ -28,6 +28,7 @@ use crate::packet;
 use crate::schedule::{Attack, Incident, Schedule};
 use crate::trace::{Trace, TraceEvent};
 use crate::violation::Violation;
+use checks::check_closed;
 use node_slot::NodeSlot;
 use relay_slot::RelaySlot;
 
@@ -333,6 +334,7 @@ impl<'a> Run<'a> {
             return Ok(());
         };
         let mut outputs = Vec::new();
+        let (closed, _) = node.tunnel().endpoint().closed_paths();
         let woken = node.wake(at, wake, &mut |output| outputs.push(output));
         let (buffered, capacity) = (node.tunnel().buffered(), node.tunnel().capacity());
         let host = Host::Node(end);
@@ -341,6 +343,8 @@ impl<'a> Run<'a> {
             self.mutate_outputs(datagram, &mut outputs);
             self.check_outputs(end, datagram, &outputs)?;
         }
+        self.mutant.mutate_closed(closed, &mut outputs);
+        check_closed(end, closed, &outputs)?;
         let buffered = self.mutant.buffered(buffered);
         self.coverage.max_buffered = self.coverage.max_buffered.max(buffered);
         if buffered > capacity {

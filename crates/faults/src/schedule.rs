@@ -12,6 +12,7 @@ use polypath_core::liveness::LivenessConfig;
 use polypath_core::policy::PolicyConfig;
 use polypath_core::rng::{Seed, Stream};
 use polypath_core::time::{Duration, Time};
+use polypath_core::units::Bytes;
 use polypath_session::session::Limits;
 use polypath_session::tunnel::packet_overhead;
 
@@ -303,6 +304,8 @@ pub struct Schedule {
     pub nodes: NodesPlan,
     /// The incidents at nodes and relays.
     pub incidents: Vec<(Time, Incident)>,
+    /// A path with a quota, if there is one.
+    pub metered: Option<MeteredPath>,
     /// The impairments of the paths.
     pub fault_intervals: Vec<FaultInterval>,
     /// The datagrams of attackers.
@@ -317,6 +320,17 @@ pub struct Schedule {
     pub last_packet_at: Time,
     /// The end of the run.
     pub end: Time,
+}
+
+/// A path that one node closes when it has carried its quota.
+#[derive(Clone, Copy, Debug)]
+pub struct MeteredPath {
+    /// The node whose quota it is.
+    pub end: End,
+    /// The path.
+    pub path: PathId,
+    /// The bytes on the wire in both directions; a node that restarts begins a new count.
+    pub quota: Bytes,
 }
 
 impl Schedule {
@@ -340,6 +354,7 @@ impl Schedule {
         if seed.0 >= ROUND_ROBIN_FROM {
             policies::draw_round_robin(&mut schedule);
         }
+        schedule.metered = policies::draw_metered(&schedule);
         schedule
     }
 
@@ -354,6 +369,7 @@ impl Schedule {
             paths,
             nodes: draw_nodes(stream, count),
             incidents: Vec::new(),
+            metered: None,
             fault_intervals: Vec::new(),
             attacks: Vec::new(),
             reactions: Vec::new(),
@@ -362,6 +378,12 @@ impl Schedule {
             last_packet_at: Time::ZERO,
             end: Time::ZERO,
         }
+    }
+
+    /// Whether a node may close `path`.
+    #[must_use]
+    pub fn may_close(&self, path: PathId) -> bool {
+        self.metered.is_some_and(|metered| metered.path == path)
     }
 
     /// The numbers of the paths.

@@ -65,6 +65,14 @@ pub enum Violation {
         /// The destination.
         to: Address,
     },
+    /// A node sent on a path that it has closed.
+    #[error("{end} sent on path {path}, whose quota is used up", end = end.name(), path = path.0)]
+    SentOnClosedPath {
+        /// The node.
+        end: End,
+        /// The path.
+        path: PathId,
+    },
     /// A node or a relay sent a cookie to another address than the one that it covers.
     #[error("{host} sent {to} a cookie for another address", host = host.name())]
     MisdirectedCookie {

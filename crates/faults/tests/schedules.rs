@@ -130,8 +130,8 @@ fn violation(mutant: Mutant, first: u64) -> Violation {
 fn every_mutant_is_detected() {
     use Violation::{
         ActedOnForgery, Amplified, DeliveredToImpostor, DuplicateDelivery, ForgedDelivery,
-        MisdirectedCookie, Missing, MtuNotFound, MtuTooLarge, OverCapacity, StuckDeadline,
-        UnprovenDestination,
+        MisdirectedCookie, Missing, MtuNotFound, MtuTooLarge, OverCapacity, SentOnClosedPath,
+        StuckDeadline, UnprovenDestination,
     };
     let detected_from = |first, mutant, is_expected: fn(&Violation) -> bool| {
         let violation = violation(mutant, first);
@@ -185,6 +185,9 @@ fn every_mutant_is_detected() {
     detected(Mutant::NeverFollows, |v| matches!(v, Missing { .. }));
     detected(Mutant::IgnoresLiveness, |v| matches!(v, Missing { .. }));
     detected(Mutant::NoMtuDiscovery, |v| matches!(v, MtuNotFound { .. }));
+    detected(Mutant::SendsOnClosedPath, |v| {
+        matches!(v, SentOnClosedPath { .. })
+    });
     detected(Mutant::OverstatesMtu, |v| matches!(v, MtuTooLarge { .. }));
     let at_relay = |v: &Violation| {
         matches!(

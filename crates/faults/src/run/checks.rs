@@ -1,6 +1,7 @@
 //! Checks of the outputs of a node for one datagram.
 
 use bytes::Bytes;
+use polypath_core::policy::PathSet;
 use polypath_session::datagram::{COOKIE_REPLY, INITIATION};
 use polypath_session::event::{Reject, SessionEvent};
 use polypath_session::tunnel::Output;
@@ -82,6 +83,20 @@ impl Run<'_> {
             _ => Ok(()),
         }
     }
+}
+
+/// Checks that nothing is sent on the paths that a node has `closed`: it has others.
+pub(super) fn check_closed(end: End, closed: PathSet, outputs: &[Output]) -> Result<(), Violation> {
+    let is_sent = |path| {
+        outputs.iter().any(|output| match output {
+            Output::Datagram { path: on, .. } | Output::Reply { path: on, .. } => *on == path,
+            _ => false,
+        })
+    };
+    let sent = closed.into_iter().find(|path| is_sent(*path));
+    sent.map_or(Ok(()), |path| {
+        Err(Violation::SentOnClosedPath { end, path })
+    })
 }
 
 /// Whether the output only gives the sender of an initiation a cookie.

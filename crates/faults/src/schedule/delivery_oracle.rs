@@ -163,6 +163,9 @@ impl Schedule {
         len: u16,
         liveness: Option<LivenessConfig>,
     ) -> Expectation {
+        if self.may_close(path) {
+            return Expectation::Unknown;
+        }
         let until = at + DELIVERY_TIME;
         let window = Span {
             from: at - self.settling_time(),
@@ -199,8 +202,8 @@ impl Schedule {
         len <= pmtu::MIN_PACKET || (is_tried && !self.mtu_in_doubt(path, at))
     }
 
-    /// Whether the MTU of a path has to be discovered by `at`: the path works, and no carried size
-    /// may have failed.
+    /// Whether the MTU of a path has to be discovered by `at`: the path works and is never closed, and
+    /// no carried size may have failed.
     #[must_use]
     pub fn must_find_mtu(&self, path: PathId, at: Time) -> bool {
         let window = Span {
@@ -209,7 +212,9 @@ impl Schedule {
         };
         let concerns = |d: &&Disturbance| d.path.is_none_or(|other| other == path);
         let mut own = self.disturbances.iter().filter(concerns);
-        !own.any(|d| d.span.overlaps(&window)) && !self.mtu_in_doubt(path, at)
+        !self.may_close(path)
+            && !own.any(|d| d.span.overlaps(&window))
+            && !self.mtu_in_doubt(path, at)
     }
 
     /// Whether a packet size that the path carries may have failed by `at`.

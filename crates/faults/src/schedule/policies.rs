@@ -1,12 +1,15 @@
 //! The policies of the nodes.
 
+use polypath_core::frame::PathId;
 use polypath_core::order::{MAX_HOLD, Order};
 use polypath_core::policy::{PolicyConfig, Weights};
 use polypath_core::repair::{RepairConfig, Share};
 use polypath_core::rng::Stream;
 use polypath_core::time::Duration;
+use polypath_core::units::Bytes;
 
-use super::{Incident, Schedule, Settings, pick};
+use super::{Incident, MeteredPath, Schedule, Settings, pick};
+use crate::datagram::End;
 
 /// One of the policies of all schedules; those that name a path name `path`.
 pub(super) fn draw(stream: &mut Stream, path: u8) -> PolicyConfig {
@@ -67,4 +70,17 @@ pub(super) fn draw_round_robin(schedule: &mut Schedule) {
             settings.policy = PolicyConfig::RoundRobin { weights };
         }
     }
+}
+
+/// Gives a node a quota for one of its paths in one of eight schedules with several.
+pub(super) fn draw_metered(schedule: &Schedule) -> Option<MeteredPath> {
+    let stream = &mut schedule.seed.stream("faults/quota");
+    let is_drawn = stream.chance(0.125) && schedule.paths.len() > 1;
+    let path = stream.below(schedule.paths.len() as u64);
+    let metered = MeteredPath {
+        end: pick(stream, &End::ALL),
+        path: PathId(u8::try_from(path).ok()?),
+        quota: Bytes(100_000 + stream.below(900_000)),
+    };
+    is_drawn.then_some(metered)
 }
