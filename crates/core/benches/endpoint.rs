@@ -5,7 +5,7 @@ use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use polypath_core::endpoint::{Endpoint, EndpointConfig, Input, Output, ProbingConfig};
 use polypath_core::frame::{Encapsulation, Frame, Payload};
 use polypath_core::machine::{Machine, Wake, step};
-use polypath_core::packet::{Ecn, FlowId, IpVersion, Kind, PacketMeta};
+use polypath_core::packet::{Dscp, Ecn, FlowId, IpVersion, Kind, PacketMeta};
 use polypath_core::policy::PolicyConfig;
 use polypath_core::repair::RepairConfig;
 use polypath_core::rng::Seed;
@@ -94,6 +94,7 @@ fn endpoints(criterion: &mut Criterion) {
         kind: Kind::Data,
         size: 1000,
         ecn: Ecn::NotEct,
+        dscp: Dscp::DEFAULT,
     };
     let mut group = criterion.benchmark_group("policy+combiner, a data packet on two paths");
     group.throughput(Throughput::Elements(1));

@@ -5,7 +5,7 @@
 
 use alloc::boxed::Box;
 
-use crate::packet::{self, Ecn, FlowId};
+use crate::packet::{self, Dscp, Ecn, FlowId};
 use crate::repair::Report;
 use crate::time::Time;
 
@@ -22,6 +22,12 @@ pub trait Payload: Clone {
     #[inline]
     fn ecn(&self) -> Ecn {
         Ecn::NotEct
+    }
+
+    /// The DSCP of its IP header (RFC 2474); a payload without one has the default.
+    #[inline]
+    fn dscp(&self) -> Dscp {
+        Dscp::DEFAULT
     }
 
     /// The flow that it belongs to: each flow is marked, and queued where a link has a queue for
@@ -52,6 +58,10 @@ impl Payload for alloc::vec::Vec<u8> {
         packet::ecn(self)
     }
 
+    fn dscp(&self) -> Dscp {
+        packet::dscp(self)
+    }
+
     fn flow(&self) -> FlowId {
         flow_of(self)
     }
@@ -73,6 +83,10 @@ impl Payload for bytes::Bytes {
 
     fn ecn(&self) -> Ecn {
         packet::ecn(self)
+    }
+
+    fn dscp(&self) -> Dscp {
+        packet::dscp(self)
     }
 
     fn flow(&self) -> FlowId {

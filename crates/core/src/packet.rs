@@ -1,8 +1,10 @@
-//! Packet metadata for policies: kind, flow, size and ECN field, never the payload.
+//! Packet metadata for policies: kind, flow, size, ECN field and DSCP, never the payload.
 
+mod dscp;
 mod ecn;
 mod parse;
 
+pub use dscp::{Dscp, ParseDscpError, dscp};
 pub use ecn::{ecn, mark_ce};
 pub use parse::{NotIp, is_tcp, parse};
 
@@ -71,4 +73,21 @@ pub struct PacketMeta {
     pub size: u32,
     /// The ECN field.
     pub ecn: Ecn,
+    /// The DSCP; absent from recordings if it is the default.
+    #[cfg_attr(
+        feature = "serde",
+        serde(default, skip_serializing_if = "Dscp::is_default")
+    )]
+    pub dscp: Dscp,
+}
+
+/// The traffic class of an IPv6 packet (RFC 8200, section 3), or the byte in its place in an IPv4
+/// header (RFC 2474, section 3): DSCP and ECN field.
+#[inline]
+fn traffic_class(packet: &[u8]) -> Option<u8> {
+    match *packet {
+        [first, class, ..] if first >> 4 == 4 => Some(class),
+        [first, second, ..] if first >> 4 == 6 => Some(first << 4 | second >> 4),
+        _ => None,
+    }
 }

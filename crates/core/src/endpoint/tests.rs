@@ -10,7 +10,7 @@ use crate::event::DropReason;
 use crate::frame::PathId;
 use crate::frame::{Epoch, FrameKind};
 use crate::machine::{Wake, step};
-use crate::packet::{Ecn, FlowId, IpVersion, Kind, PacketMeta};
+use crate::packet::{Dscp, Ecn, FlowId, IpVersion, Kind, PacketMeta};
 use crate::policy::PolicyConfig;
 use crate::repair::RepairConfig;
 use crate::rng::Seed;
@@ -85,6 +85,7 @@ fn meta(kind: Kind, size: u32) -> PacketMeta {
         kind,
         size,
         ecn: Ecn::NotEct,
+        dscp: Dscp::DEFAULT,
     }
 }
 

@@ -1,6 +1,6 @@
 //! Reads and sets the ECN field of IP packets (RFC 3168).
 
-use super::Ecn;
+use super::{Ecn, traffic_class};
 
 /// The position of the checksum in an IPv4 header.
 const CHECKSUM: core::ops::Range<usize> = 10..12;
@@ -28,11 +28,7 @@ impl Ecn {
 /// The ECN field of an IPv4 or IPv6 packet; `NotEct` for anything else.
 #[must_use]
 pub fn ecn(packet: &[u8]) -> Ecn {
-    match *packet {
-        [version, class, ..] if version >> 4 == 4 => Ecn::of_traffic_class(class),
-        [version, class, ..] if version >> 4 == 6 => Ecn::of_traffic_class(class >> 4),
-        _ => Ecn::NotEct,
-    }
+    traffic_class(packet).map_or(Ecn::NotEct, Ecn::of_traffic_class)
 }
 
 /// Sets the ECN field of an ECN-capable IPv4 or IPv6 packet to CE; returns whether it is CE now.

@@ -2,7 +2,7 @@
 
 use etherparse::{IpNumber, IpSlice, TcpSlice, UdpSlice};
 
-use super::{Ecn, FlowId, IpVersion, Kind, PacketMeta};
+use super::{FlowId, IpVersion, Kind, PacketMeta, dscp, ecn};
 
 /// The bytes are not an IPv4 or IPv6 packet, or are truncated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -19,9 +19,9 @@ pub struct NotIp;
 /// If the bytes are not a complete IP packet.
 pub fn parse(bytes: &[u8]) -> Result<PacketMeta, NotIp> {
     let ip = IpSlice::from_slice(bytes).map_err(|_| NotIp)?;
-    let (version, traffic_class) = match &ip {
-        IpSlice::Ipv4(v4) => (IpVersion::V4, v4.header().slice()[1]),
-        IpSlice::Ipv6(v6) => (IpVersion::V6, v6.header().slice()[1] >> 4),
+    let version = match &ip {
+        IpSlice::Ipv4(_) => IpVersion::V4,
+        IpSlice::Ipv6(_) => IpVersion::V6,
     };
     let protocol = ip.payload_ip_number();
     let payload = (!ip.is_fragmenting_payload()).then(|| ip.payload().payload);
@@ -36,7 +36,8 @@ pub fn parse(bytes: &[u8]) -> Result<PacketMeta, NotIp> {
         flow: flow_of(&ip, protocol, ports),
         kind,
         size: u32::try_from(bytes.len()).unwrap_or(u32::MAX),
-        ecn: Ecn::of_traffic_class(traffic_class),
+        ecn: ecn(bytes),
+        dscp: dscp(bytes),
     })
 }
 
@@ -93,6 +94,7 @@ fn flow_of(ip: &IpSlice<'_>, protocol: IpNumber, ports: Option<[u16; 2]>) -> Flo
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::packet::Ecn;
     use alloc::vec::Vec;
     use etherparse::{IpFragOffset, Ipv4Header, PacketBuilder, TcpHeader};
     use proptest::prelude::*;

@@ -2,7 +2,7 @@ use alloc::vec::Vec;
 
 use super::*;
 use crate::liveness::LivenessConfig;
-use crate::packet::{Ecn, FlowId, Kind};
+use crate::packet::{Dscp, Ecn, FlowId, Kind};
 use bench::Bench;
 
 mod bench;
@@ -25,6 +25,7 @@ fn meta(version: IpVersion, size: u32) -> PacketMeta {
         kind: Kind::Opaque,
         size,
         ecn: Ecn::NotEct,
+        dscp: Dscp::DEFAULT,
     }
 }
 

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::frame::Epoch;
-use crate::packet::{Ecn, FlowId, IpVersion, PacketMeta};
+use crate::packet::{Dscp, Ecn, FlowId, IpVersion, PacketMeta};
 use crate::rng::Seed;
 use crate::tariff::Tariffs;
 use crate::time::{Duration, Time};
@@ -51,6 +51,7 @@ fn packet(kind: Kind) -> PacketMeta {
         kind,
         size: 1000,
         ecn: Ecn::NotEct,
+        dscp: Dscp::DEFAULT,
     }
 }
 

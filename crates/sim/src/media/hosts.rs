@@ -2,7 +2,7 @@
 
 use polypath_core::frame::Payload;
 use polypath_core::machine::{Deadline, Machine};
-use polypath_core::packet::{IpVersion, Kind, PacketMeta};
+use polypath_core::packet::{Dscp, IpVersion, Kind, PacketMeta};
 use polypath_core::time::Time;
 use polypath_scenario::Media;
 
@@ -31,6 +31,7 @@ impl MediaPacket {
             kind: Kind::Opaque,
             size: self.len,
             ecn: self.ecn(),
+            dscp: Dscp::DEFAULT,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! A TCP segment of a simulated host.
 
 use polypath_core::frame::Payload;
-use polypath_core::packet::{Ecn, FlowId, IpVersion, Kind, PacketMeta};
+use polypath_core::packet::{Dscp, Ecn, FlowId, IpVersion, Kind, PacketMeta};
 
 use super::ranges::Range;
 
@@ -145,6 +145,7 @@ impl Segment {
             kind,
             size: self.size,
             ecn: self.ecn,
+            dscp: Dscp::DEFAULT,
         }
     }
 }

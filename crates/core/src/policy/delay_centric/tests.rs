@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 use super::*;
 use crate::frame::PathId;
-use crate::packet::{Ecn, FlowId, IpVersion, Kind, PacketMeta};
+use crate::packet::{Dscp, Ecn, FlowId, IpVersion, Kind, PacketMeta};
 use crate::rng::Seed;
 use crate::tariff::Tariffs;
 
@@ -86,6 +86,7 @@ fn packet() -> PacketMeta {
         kind: Kind::Opaque,
         size: 250,
         ecn: Ecn::NotEct,
+        dscp: Dscp::DEFAULT,
     }
 }
 

@@ -3,7 +3,7 @@
 
 use polypath_core::frame::{Epoch, PathId};
 use polypath_core::machine::{Deadline, Machine};
-use polypath_core::packet::{Ecn, FlowId, IpVersion, Kind, PacketMeta};
+use polypath_core::packet::{Dscp, Ecn, FlowId, IpVersion, Kind, PacketMeta};
 use polypath_core::policy::{
     Action, DelayCentric, Feedback, PathPolicy, PathSet, Paths, PolicyContext,
 };
@@ -111,6 +111,7 @@ impl MultihomedSource {
             kind: Kind::Opaque,
             size,
             ecn: Ecn::NotEct,
+            dscp: Dscp::DEFAULT,
         };
         if !self.has_begun {
             self.has_begun = true;
