@@ -5,6 +5,7 @@ use std::collections::{BTreeSet, VecDeque};
 use bytes::Bytes;
 use polypath_core::frame::PathId;
 use polypath_core::machine::{Machine, Wake, step};
+use polypath_core::packet::Dscp;
 use polypath_core::policy::PolicyConfig;
 use polypath_core::time::{Duration, Time};
 use polypath_core::units::Rate;
@@ -264,6 +265,7 @@ impl Site {
                 let input = relay::Input {
                     source,
                     datagram: bytes,
+                    dscp: Dscp::DEFAULT,
                 };
                 self.wake_relay(Wake::Input(input))
             }
@@ -291,7 +293,7 @@ impl Site {
                     let newest = &mut self.newest[end.index()];
                     *newest = (*newest).max(Some(number));
                 }
-                Output::Datagram { path, datagram } => {
+                Output::Datagram { path, datagram, .. } => {
                     let to = node.peer_address(path);
                     effects.count_sent(&datagram, &mut self.responses);
                     self.transmit(Host::Node(end), path, to, datagram);
@@ -337,7 +339,7 @@ impl Site {
         assert!(!is_timeout || host.deadline().is_none_or(|at| at > self.now));
         for output in outputs {
             match output {
-                relay::Output::Send { to, datagram } => {
+                relay::Output::Send { to, datagram, .. } => {
                     effects.count_sent(&datagram, &mut self.responses);
                     self.transmit(Host::Relay, to.path, Some(to), datagram);
                 }

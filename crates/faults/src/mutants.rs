@@ -5,6 +5,7 @@
 
 use bytes::Bytes;
 use polypath_core::liveness::LivenessConfig;
+use polypath_core::packet::Dscp;
 use polypath_core::policy::PathSet;
 use polypath_core::rng::Stream;
 use polypath_session::address::Source;
@@ -128,6 +129,7 @@ impl Mutant {
             let datagrams = closed.into_iter().map(|path| Output::Datagram {
                 path,
                 datagram: datagram.clone(),
+                dscp: Dscp::DEFAULT,
             });
             outputs.extend(datagrams);
         }

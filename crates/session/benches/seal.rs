@@ -6,6 +6,7 @@ use bytes::Bytes;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use polypath_core::frame::PathId;
 use polypath_core::machine::{Wake, step};
+use polypath_core::packet::Dscp;
 use polypath_core::rng::Seed;
 use polypath_core::time::Time;
 use polypath_session::address::Source;
@@ -27,7 +28,7 @@ fn exchange(ends: &mut [Session; 2], who: usize, wake: Wake<Input>) -> usize {
         Time::ZERO,
         wake,
         &mut |output| match output {
-            Output::Send { path, datagram } | Output::Reply { path, datagram } => {
+            Output::Send { path, datagram, .. } | Output::Reply { path, datagram } => {
                 datagrams.push((path, datagram));
             }
             Output::Opened { .. } => opened += 1,
@@ -56,7 +57,8 @@ fn seal_and_open(criterion: &mut Criterion) {
     group.bench_function("seal and open", |bencher| {
         bencher.iter(|| {
             let (path, frame) = (PathId(0), frame.clone());
-            let input = Input::Seal { path, frame };
+            let dscp = Dscp::DEFAULT;
+            let input = Input::Seal { path, frame, dscp };
             assert_eq!(exchange(&mut ends, 0, Wake::Input(input)), 1);
         });
     });

@@ -46,7 +46,7 @@ fn exchange(ends: &mut [Tunnel; 2], who: usize, wake: Wake<Input>) -> usize {
         Time::ZERO,
         wake,
         &mut |output| match output {
-            Output::Datagram { path, datagram } | Output::Reply { path, datagram } => {
+            Output::Datagram { path, datagram, .. } | Output::Reply { path, datagram } => {
                 datagrams.push((path, datagram));
             }
             Output::Packet(_) => packets += 1,

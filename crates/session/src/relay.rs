@@ -10,7 +10,8 @@
 //! other node and sent to its address. The frame is a datagram of the nodes' own session, sealed
 //! end to end, handshakes included: the relay cannot read, modify or forge it. Nothing is queued:
 //! if the other node has no session with the relay, or has not answered for
-//! [`SILENCE_TIMEOUT`](crate::session::SILENCE_TIMEOUT), the frame is dropped and counted.
+//! [`SILENCE_TIMEOUT`](crate::session::SILENCE_TIMEOUT), the frame is dropped and counted. It leaves
+//! with the DSCP with which it arrived; all else that a relay sends has the default.
 //!
 //! **Abuse.** Each forwarded datagram is caused by an authentic one and no longer than that. Apart
 //! from these, the relay sends only responses and cookies to initiations, which are longer, and
@@ -18,8 +19,10 @@
 //! parties. The forwarded rate of each node is limited ([`RelayConfig::rate`]), and so are the cost
 //! of unauthenticated initiations ([`Reject::Throttled`]) and the memory ([`CAPACITY`]).
 
+use bytes::Bytes;
 use polypath_core::frame::PathId;
 use polypath_core::machine::{Deadline, Machine};
+use polypath_core::packet::Dscp;
 use polypath_core::time::{Duration, Time};
 use polypath_core::units::{self, Rate};
 
@@ -136,8 +139,8 @@ impl<A: Copy + PartialEq + Into<Source>> Relay<A> {
         &mut self.peers[side.index()]
     }
 
-    fn receive(&mut self, now: Time, source: A, bytes: &[u8], out: &mut impl FnMut(Output<A>)) {
-        if let Err(reason) = self.try_receive(now, source, bytes, out) {
+    fn receive(&mut self, now: Time, input: &Input<A>, out: &mut impl FnMut(Output<A>)) {
+        if let Err(reason) = self.try_receive(now, input, out) {
             self.unassigned.count_rejected(reason);
             out(Output::Event(RelayEvent::Rejected(reason)));
         }
@@ -146,18 +149,18 @@ impl<A: Copy + PartialEq + Into<Source>> Relay<A> {
     fn try_receive(
         &mut self,
         now: Time,
-        source: A,
-        bytes: &[u8],
+        input: &Input<A>,
         out: &mut impl FnMut(Output<A>),
     ) -> Result<(), Reject> {
+        let bytes = &input.datagram;
         if bytes.len() > self.max_datagram {
             return Err(Reject::Oversized);
         }
         match datagram::parse(bytes)? {
             Datagram::Transport(transport) => {
-                self.on_transport(now, source, transport.receiver, bytes, out)
+                self.on_transport(now, transport.receiver, input, out)
             }
-            Datagram::Initiation(message) => self.on_initiation(now, source, &message, out),
+            Datagram::Initiation(message) => self.on_initiation(now, input.source, &message, out),
             // A relay sends no initiations.
             Datagram::Response { .. } => Err(Reject::UnknownIndex),
             Datagram::Cookie(_) => Err(Reject::UnexpectedCookie),
@@ -167,11 +170,15 @@ impl<A: Copy + PartialEq + Into<Source>> Relay<A> {
     fn on_transport(
         &mut self,
         now: Time,
-        source: A,
         index: u32,
-        bytes: &[u8],
+        input: &Input<A>,
         out: &mut impl FnMut(Output<A>),
     ) -> Result<(), Reject> {
+        let Input {
+            source,
+            datagram,
+            dscp,
+        } = input;
         let mut is_known = false;
         for side in Side::ALL {
             let peer = self.peer_mut(side);
@@ -181,9 +188,14 @@ impl<A: Copy + PartialEq + Into<Source>> Relay<A> {
             is_known = true;
             // Both sessions may have drawn the same index; the datagram opens in one of them.
             let mut emit = |output| out(relay_output(side, output));
-            let received = peer.receive(now, source, bytes, &mut emit);
+            let received = peer.receive(now, *source, datagram, &mut emit);
             if let Some(frame) = received.frame {
-                self.forward(now, side, &frame, bytes.len(), out);
+                let forwarded = Forwarded {
+                    frame,
+                    len: datagram.len(),
+                    dscp: *dscp,
+                };
+                self.forward(now, side, &forwarded, out);
             }
             if received.is_authentic {
                 break;
@@ -218,8 +230,11 @@ impl<A: Copy + PartialEq + Into<Source>> Relay<A> {
             Ok(initiation) => initiation,
             Err(InitiationError::Rejected(reason)) => return Err(reason),
             Err(InitiationError::Replied(reason, datagram)) => {
-                let to = source;
-                out(Output::Send { to, datagram });
+                out(Output::Send {
+                    to: source,
+                    datagram,
+                    dscp: Dscp::DEFAULT,
+                });
                 return Err(reason);
             }
             Err(InitiationError::NoEntropy) => {
@@ -249,10 +264,10 @@ impl<A: Copy + PartialEq + Into<Source>> Relay<A> {
         &mut self,
         now: Time,
         side: Side,
-        frame: &[u8],
-        len: usize,
+        forwarded: &Forwarded,
         out: &mut impl FnMut(Output<A>),
     ) {
+        let len = forwarded.len;
         let (rate, burst) = (self.rate, self.burst);
         let unreachable = self.peer(side.other()).undeliverable();
         let from = self.peer_mut(side);
@@ -263,7 +278,8 @@ impl<A: Copy + PartialEq + Into<Source>> Relay<A> {
         }
         let mut sent = None;
         let to = side.other();
-        self.peer_mut(to).seal(now, frame, &mut |output| {
+        let Forwarded { frame, dscp, .. } = forwarded;
+        self.peer_mut(to).seal(now, frame, *dscp, &mut |output| {
             if let peer::PeerOutput::Send { datagram, .. } = &output {
                 sent = Some(datagram.len());
             }
@@ -275,9 +291,18 @@ impl<A: Copy + PartialEq + Into<Source>> Relay<A> {
     }
 }
 
+/// A frame that one node sealed for the relay.
+struct Forwarded {
+    frame: Bytes,
+    /// The length of its datagram in bytes.
+    len: usize,
+    /// The DSCP with which it arrived.
+    dscp: Dscp,
+}
+
 fn relay_output<A>(side: Side, output: peer::PeerOutput<A>) -> Output<A> {
     match output {
-        peer::PeerOutput::Send { to, datagram } => Output::Send { to, datagram },
+        peer::PeerOutput::Send { to, datagram, dscp } => Output::Send { to, datagram, dscp },
         peer::PeerOutput::Located(at) => Output::Event(RelayEvent::Located { side, at }),
         peer::PeerOutput::Session(event) => Output::Event(RelayEvent::Session { side, event }),
     }
@@ -288,7 +313,7 @@ impl<A: Copy + PartialEq + Into<Source>> Machine for Relay<A> {
     type Output = Output<A>;
 
     fn handle_input(&mut self, now: Time, input: Input<A>, out: &mut impl FnMut(Output<A>)) {
-        self.receive(now, input.source, &input.datagram, out);
+        self.receive(now, &input, out);
     }
 
     fn handle_timeout(&mut self, now: Time, out: &mut impl FnMut(Output<A>)) {

@@ -46,6 +46,7 @@ use std::collections::VecDeque;
 use bytes::Bytes;
 use polypath_core::frame::PathId;
 use polypath_core::machine::{Deadline, Machine};
+use polypath_core::packet::Dscp;
 use polypath_core::time::{Duration, Time};
 
 use crate::address::Source;
@@ -81,6 +82,13 @@ pub const CAPACITY: usize = QUEUE_LEN + admission::MAX_REMEMBERED;
 /// The frame that answers a hello.
 const HELLO_REPLY: &[u8] = &[1];
 
+/// A frame that waits for keys.
+struct QueuedFrame {
+    path: PathId,
+    frame: Bytes,
+    dscp: Dscp,
+}
+
 /// One side of a session.
 pub struct Session {
     limits: Limits,
@@ -93,7 +101,7 @@ pub struct Session {
     attempts: Attempts,
     keys: Keyring,
     hellos: Hellos,
-    queued: VecDeque<(PathId, Bytes)>,
+    queued: VecDeque<QueuedFrame>,
     arena: Arena,
     counters: Counters,
     peer_paths: Option<u8>,
@@ -254,18 +262,21 @@ impl Session {
         out(Output::Event(SessionEvent::Rejected { path, reason }));
     }
 
-    /// Seals `frame` for `path`, or queues it until the session is established.
+    /// Seals `frame`, whose packet has this DSCP, for `path`, or queues it until the session is
+    /// established.
     pub(crate) fn seal(
         &mut self,
         now: Time,
         path: PathId,
         frame: &[u8],
+        dscp: Dscp,
         out: &mut impl FnMut(Output),
     ) {
         if self.keys.current.is_none() {
-            return self.queue(path, frame, out);
+            let frame = Bytes::copy_from_slice(frame);
+            return self.queue(QueuedFrame { path, frame, dscp }, out);
         }
-        if self.send_sealed(path, frame, out) {
+        if self.send_sealed(path, frame, dscp, out) {
             self.counters.sealed += 1;
             self.hellos.on_sent(now);
         } else {
@@ -277,12 +288,12 @@ impl Session {
         }
     }
 
-    fn queue(&mut self, path: PathId, frame: &[u8], out: &mut impl FnMut(Output)) {
+    fn queue(&mut self, frame: QueuedFrame, out: &mut impl FnMut(Output)) {
         if self.queued.len() == QUEUE_LEN {
             self.queued.pop_front();
             self.discard(out);
         }
-        self.queued.push_back((path, Bytes::copy_from_slice(frame)));
+        self.queued.push_back(frame);
     }
 
     /// Counts a frame that is dropped.
@@ -293,12 +304,22 @@ impl Session {
 
     /// Returns false if the frame is too long for a datagram, the path unknown or the counter
     /// exhausted.
-    fn send_sealed(&mut self, path: PathId, frame: &[u8], out: &mut impl FnMut(Output)) -> bool {
+    fn send_sealed(
+        &mut self,
+        path: PathId,
+        frame: &[u8],
+        dscp: Dscp,
+        out: &mut impl FnMut(Output),
+    ) -> bool {
         let pair = self.keys.current.as_mut();
         let Some(datagram) = pair.and_then(|pair| pair.seal(path, frame, &mut self.arena)) else {
             return false;
         };
-        out(Output::Send { path, datagram });
+        out(Output::Send {
+            path,
+            datagram,
+            dscp,
+        });
         true
     }
 
@@ -352,8 +373,8 @@ impl Session {
         out(Output::Event(SessionEvent::Established { initiator }));
         self.hellos.restart(now);
         self.send_due_hellos(now, out);
-        for (path, frame) in std::mem::take(&mut self.queued) {
-            self.seal(now, path, &frame, out);
+        for QueuedFrame { path, frame, dscp } in std::mem::take(&mut self.queued) {
+            self.seal(now, path, &frame, dscp, out);
         }
     }
 
@@ -377,7 +398,7 @@ impl Session {
     }
 
     fn send_hello(&mut self, path: PathId, hello: &[u8], out: &mut impl FnMut(Output)) {
-        if self.send_sealed(path, hello, out) {
+        if self.send_sealed(path, hello, Dscp::DEFAULT, out) {
             self.counters.hellos += 1;
         }
     }
@@ -398,7 +419,11 @@ impl Session {
         out(Output::Event(SessionEvent::Initiated { attempt }));
         for path in self.reachable_paths() {
             if let Some(datagram) = self.attempts.pending_datagram(now, path) {
-                out(Output::Send { path, datagram });
+                out(Output::Send {
+                    path,
+                    datagram,
+                    dscp: Dscp::DEFAULT,
+                });
             }
         }
     }
@@ -418,6 +443,7 @@ impl Session {
             out(Output::Send {
                 path,
                 datagram: datagram.clone(),
+                dscp: Dscp::DEFAULT,
             });
         }
     }
@@ -434,7 +460,7 @@ impl Machine for Session {
                 source,
                 datagram,
             } => self.receive(now, path, source, &datagram, out),
-            Input::Seal { path, frame } => self.seal(now, path, &frame, out),
+            Input::Seal { path, frame, dscp } => self.seal(now, path, &frame, dscp, out),
         }
     }
 

@@ -15,14 +15,18 @@
 //!
 //! On a path through a [relay](crate::relay), datagrams of the session with the peer are sealed
 //! again for the relay.
+//!
+//! A datagram has the DSCP of the packet in it (as in RFC 4301, section 5.1.2), so that queues on the
+//! way treat it alike. The delivered packet keeps its own, whatever the network did with that of the
+//! datagram.
 
 use bytes::Bytes;
 use polypath_core::endpoint::{self, ConfigError, Endpoint, EndpointConfig};
 use polypath_core::event::{DropReason, Event};
-use polypath_core::frame::{Frame, FrameKind, HEADER_LEN, PathId, SEAL_LEN};
+use polypath_core::frame::{Frame, FrameKind, HEADER_LEN, PathId, Payload, SEAL_LEN};
 use polypath_core::liveness::PathHealth;
 use polypath_core::machine::{Deadline, Machine, Wake, step};
-use polypath_core::packet;
+use polypath_core::packet::{self, Dscp};
 use polypath_core::pmtu::PathMtu;
 use polypath_core::policy::PathSet;
 use polypath_core::time::Time;
@@ -341,9 +345,11 @@ impl Tunnel {
                     scratch.clear();
                     numbers.on_sent(&frame);
                     wire::encode(&frame, scratch);
+                    let packet = frame.body.payload();
+                    let dscp = packet.map_or(Dscp::DEFAULT, Payload::dscp);
                     // The endpoint does not send on closed paths, but sealing may start a handshake.
                     let closed = closed.without(frame.path);
-                    session.seal(now, frame.path, scratch, &mut |output| {
+                    session.seal(now, frame.path, scratch, dscp, &mut |output| {
                         if !closed.forbid(&output) {
                             forward(now, output, relays, out);
                         }
@@ -416,12 +422,23 @@ fn forward(
     out: &mut impl FnMut(Output),
 ) {
     match output {
-        session::Output::Send { path, datagram } | session::Output::Reply { path, datagram }
-            if relays.has(path) =>
-        {
-            relays.send(now, path, &datagram, out);
+        session::Output::Send {
+            path,
+            datagram,
+            dscp,
+        } if relays.has(path) => relays.send(now, path, &datagram, dscp, out),
+        session::Output::Reply { path, datagram } if relays.has(path) => {
+            relays.send(now, path, &datagram, Dscp::DEFAULT, out);
         }
-        session::Output::Send { path, datagram } => out(Output::Datagram { path, datagram }),
+        session::Output::Send {
+            path,
+            datagram,
+            dscp,
+        } => out(Output::Datagram {
+            path,
+            datagram,
+            dscp,
+        }),
         session::Output::Reply { path, datagram } => out(Output::Reply { path, datagram }),
         session::Output::Authenticated { path } => out(Output::Authenticated { path }),
         session::Output::Event(event) => out(Output::Session(event)),

@@ -1,6 +1,7 @@
 //! Checks of the outputs of a node for one datagram.
 
 use bytes::Bytes;
+use polypath_core::packet::Dscp;
 use polypath_core::policy::PathSet;
 use polypath_session::datagram::{COOKIE_REPLY, INITIATION};
 use polypath_session::event::{Reject, SessionEvent};
@@ -20,6 +21,7 @@ impl Run<'_> {
             outputs.push(Output::Datagram {
                 path: datagram.to.path,
                 datagram: Bytes::from_static(b"what is that?"),
+                dscp: Dscp::DEFAULT,
             });
         }
         let is_answer = |output: &Output| matches!(output, Output::Reply { .. });
@@ -115,7 +117,7 @@ fn is_cookie(datagram: &TestDatagram, output: &Output) -> bool {
 /// Whether the output only repeats an initiation with a cookie. Cookies are bound to no path: a copy
 /// of one on another path is tried there.
 fn is_repetition(datagram: &TestDatagram, output: &Output) -> bool {
-    matches!(output, Output::Datagram { path, datagram: sent }
+    matches!(output, Output::Datagram { path, datagram: sent, .. }
         if *path == datagram.to.path && sent.first() == Some(&INITIATION))
 }
 

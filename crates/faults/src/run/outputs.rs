@@ -19,7 +19,7 @@ impl Run<'_> {
     ) -> Result<(), Violation> {
         match output {
             Output::Packet(packet) => self.deliver_packet(end, packet)?,
-            Output::Datagram { path, datagram } => {
+            Output::Datagram { path, datagram, .. } => {
                 let node = self.slot(end).node.as_ref();
                 if let Some(to) = node.and_then(|node| node.peer_address(path)) {
                     self.send(end, to, datagram)?;

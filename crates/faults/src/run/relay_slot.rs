@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use bytes::Bytes;
 use polypath_core::frame::PathId;
 use polypath_core::machine::{Machine, Wake, step};
+use polypath_core::packet::Dscp;
 use polypath_core::time::{Duration, Time};
 use polypath_core::units::Rate;
 use polypath_session::datagram::{
@@ -152,6 +153,7 @@ impl Run<'_> {
         let input = Input {
             source: datagram.source,
             datagram: self.mutant.received(&datagram.bytes),
+            dscp: Dscp::DEFAULT,
         };
         self.wake_relay(path, Wake::Input(input), Some(datagram))
     }
@@ -210,6 +212,7 @@ impl Run<'_> {
                 outputs.push(Output::Send {
                     to,
                     datagram: datagram.bytes.clone(),
+                    dscp: Dscp::DEFAULT,
                 });
             }
             (Mutant::AnswersFirstCopy, _) => {
@@ -221,6 +224,7 @@ impl Run<'_> {
             (Mutant::RelayRepliesToRejected, _) if is_rejected => outputs.push(Output::Send {
                 to: datagram.source,
                 datagram: Bytes::from_static(b"who are you?"),
+                dscp: Dscp::DEFAULT,
             }),
             (Mutant::RelaysTwice, _) => {
                 let is_forwarded = |output: &&Output<Address>| matches!(output, Output::Send { to, .. } if *to != datagram.source);
@@ -251,6 +255,7 @@ impl Run<'_> {
                 Output::Send {
                     to,
                     datagram: bytes,
+                    ..
                 } => ((*to == datagram.source) == is_back).then_some(bytes.len()),
                 Output::Event(_) => None,
             });
@@ -306,6 +311,7 @@ impl Run<'_> {
             Output::Send {
                 to,
                 datagram: bytes,
+                ..
             } => {
                 let is_answer = |datagram: &TestDatagram| {
                     datagram.bytes.first() == Some(&INITIATION) && datagram.source == to

@@ -4,6 +4,7 @@ use std::io;
 use std::net::SocketAddr;
 
 use polypath_core::machine::{Deadline, Machine, Wake, step};
+use polypath_core::packet::Dscp;
 use polypath_core::time::{Duration, Time};
 use polypath_session::datagram::RESPONSE;
 use polypath_session::event::Reject;
@@ -109,9 +110,13 @@ impl RelayPath {
         };
         let datagram = self.datagrams.take(received.len);
         self.counters.received.add(self.wire_len(received.len));
-        let source = received.from;
+        let input = Input {
+            source: received.from,
+            datagram,
+            dscp: Dscp::DEFAULT,
+        };
         self.handle_due(received.at);
-        self.wake(received.at, Wake::Input(Input { source, datagram }));
+        self.wake(received.at, Wake::Input(input));
         Ok(Some(received.at))
     }
 
@@ -143,7 +148,7 @@ impl RelayPath {
         let is_stranger = !nodes.contains(&source);
         for output in outputs {
             match output {
-                Output::Send { to, datagram } => self.send(&datagram, to),
+                Output::Send { to, datagram, .. } => self.send(&datagram, to),
                 Output::Event(event) => {
                     if let RelayEvent::Rejected(reason) = event
                         && is_stranger

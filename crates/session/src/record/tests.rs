@@ -7,6 +7,7 @@ use polypath_core::event::Event;
 use polypath_core::frame::{Encapsulation, OVER_IPV4, PathId};
 use polypath_core::liveness::LivenessConfig;
 use polypath_core::machine::{Machine, step};
+use polypath_core::packet::{Dscp, PacketMeta};
 use polypath_core::policy::PolicyConfig;
 use polypath_core::rng::{Seed, Stream};
 use polypath_core::tariff::Tariffs;
@@ -120,7 +121,7 @@ impl Run {
     fn wake(&mut self, now: Time, who: usize, wake: Wake<tunnel::Input>) {
         let mut datagrams = Vec::new();
         step(&mut self.tunnels[who], now, wake, &mut |output| {
-            if let tunnel::Output::Datagram { path, datagram }
+            if let tunnel::Output::Datagram { path, datagram, .. }
             | tunnel::Output::Reply { path, datagram } = output
             {
                 datagrams.push((path, datagram));
@@ -329,6 +330,36 @@ fn an_entry_contains_no_addresses_or_payloads() {
         "an address"
     );
     assert!(text.contains("\"deliver\":{\"len\":"));
+}
+
+/// Recordings from before packets had a DSCP remain valid, and so do their digests.
+#[test]
+fn an_entry_contains_the_dscp_of_a_packet_that_has_one() {
+    for (tos, expected) in [(0, None), (3, None), (0xb8, Some("ef")), (0xfc, Some("63"))] {
+        let builder = PacketBuilder::ipv4([10, 77, 0, 1], [10, 77, 0, 2], 64).udp(1, 2);
+        let mut bytes = Vec::new();
+        builder.write(&mut bytes, &[7; 100]).unwrap();
+        bytes[1] = tos;
+        let meta = packet::parse(&bytes).unwrap();
+        let recorded = serde_json::to_value(meta).unwrap();
+        let dscp = recorded.get("dscp").and_then(Value::as_str);
+        assert_eq!(dscp, expected);
+        let read: PacketMeta = serde_json::from_value(recorded).unwrap();
+        assert_eq!(read, meta);
+    }
+}
+
+#[test]
+fn a_dscp_is_read_from_its_name_or_number() {
+    let read = |text: &str| serde_json::from_str::<Dscp>(text);
+    for text in ["\"ef\"", "\"46\"", "46"] {
+        assert_eq!(read(text).unwrap(), Dscp::EF);
+    }
+    for text in ["64", "-1", "\"eff\"", "1.5", "18446744073709551615"] {
+        assert!(read(text).is_err(), "{text}");
+    }
+    let error = read("64").unwrap_err().to_string();
+    assert!(error.contains("`64`") && error.contains("af43"), "{error}");
 }
 
 #[test]

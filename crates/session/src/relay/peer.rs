@@ -2,6 +2,7 @@
 
 use bytes::Bytes;
 use polypath_core::machine::{Wake, step};
+use polypath_core::packet::Dscp;
 use polypath_core::time::{Duration, Time};
 use polypath_core::units::{self, Rate};
 
@@ -67,7 +68,7 @@ impl Traffic {
 
 /// An output that concerns one node.
 pub(super) enum PeerOutput<A> {
-    Send { to: A, datagram: Bytes },
+    Send { to: A, datagram: Bytes, dscp: Dscp },
     Located(A),
     Session(SessionEvent),
 }
@@ -173,18 +174,27 @@ impl<A: Copy + PartialEq + Into<Source>> RelayPeer<A> {
         let is_silent = &mut self.is_silent;
         session.accept_initiation(now, PATH, initiation, &mut |output| match output {
             Output::Reply { datagram, .. } => {
-                let to = source;
-                out(PeerOutput::Send { to, datagram });
+                out(PeerOutput::Send {
+                    to: source,
+                    datagram,
+                    dscp: Dscp::DEFAULT,
+                });
             }
             output => forward_output(output, address, is_silent, out),
         })
     }
 
-    /// Seals a frame of the other node for this one.
-    pub(super) fn seal(&mut self, now: Time, frame: &[u8], out: &mut impl FnMut(PeerOutput<A>)) {
+    /// Seals a frame of the other node, whose datagram had this DSCP, for this one.
+    pub(super) fn seal(
+        &mut self,
+        now: Time,
+        frame: &[u8],
+        dscp: Dscp,
+        out: &mut impl FnMut(PeerOutput<A>),
+    ) {
         let (session, address) = (&mut self.session, self.address);
         let is_silent = &mut self.is_silent;
-        session.seal(now, PATH, frame, &mut |output| {
+        session.seal(now, PATH, frame, dscp, &mut |output| {
             forward_output(output, address, is_silent, out);
         });
     }
@@ -207,9 +217,9 @@ fn forward_output<A: Copy + PartialEq>(
     out: &mut impl FnMut(PeerOutput<A>),
 ) {
     match output {
-        Output::Send { datagram, .. } => {
+        Output::Send { datagram, dscp, .. } => {
             if let Some(to) = address.get() {
-                out(PeerOutput::Send { to, datagram });
+                out(PeerOutput::Send { to, datagram, dscp });
             }
         }
         Output::Event(event) => {

@@ -56,6 +56,10 @@ struct Site {
     received: Vec<(u32, Bytes)>,
     /// The datagrams that it sent, with time and destination.
     sent: Vec<(Time, u32, Bytes)>,
+    /// Those of the datagrams that it sent.
+    sent_dscps: Vec<Dscp>,
+    /// That of the datagrams that it receives.
+    dscp: Dscp,
     events: Vec<RelayEvent<u32>>,
 }
 
@@ -70,6 +74,8 @@ impl Site {
             opened: Default::default(),
             received: Vec::new(),
             sent: Vec::new(),
+            sent_dscps: Vec::new(),
+            dscp: Dscp::DEFAULT,
             events: Vec::new(),
         }
     }
@@ -108,18 +114,26 @@ impl Site {
     /// Delivers a datagram to the relay, and the relay's output to the nodes.
     fn arrive(&mut self, source: u32, datagram: Bytes) {
         self.received.push((source, datagram.clone()));
-        self.wake_relay(Wake::Input(Input { source, datagram }));
+        let dscp = self.dscp;
+        self.wake_relay(Wake::Input(Input {
+            source,
+            datagram,
+            dscp,
+        }));
     }
 
     fn wake_relay(&mut self, wake: Wake<Input<u32>>) {
         let mut out = VecDeque::new();
-        let events = &mut self.events;
+        let (events, dscps) = (&mut self.events, &mut self.sent_dscps);
         step(
             &mut self.relay,
             self.now,
             wake,
             &mut |output| match output {
-                Output::Send { to, datagram } => out.push_back((to, datagram)),
+                Output::Send { to, datagram, dscp } => {
+                    dscps.push(dscp);
+                    out.push_back((to, datagram));
+                }
                 Output::Event(event) => events.push(event),
             },
         );
@@ -141,7 +155,14 @@ impl Site {
 
     fn seal(&mut self, who: usize, frame: impl Into<Bytes>) {
         let (path, frame) = (PATH, frame.into());
-        self.wake(who, Wake::Input(session::Input::Seal { path, frame }));
+        self.wake(
+            who,
+            Wake::Input(session::Input::Seal {
+                path,
+                frame,
+                dscp: Dscp::DEFAULT,
+            }),
+        );
     }
 
     /// Runs all timers up to `until`.
@@ -198,6 +219,23 @@ fn forwarded_datagrams_keep_their_length() {
     assert_eq!(received, sent);
     let traffic = site.relay.traffic(Side::First);
     assert_eq!((traffic.forwarded, traffic.bytes), (1, 4 + OVERHEAD as u64));
+}
+
+/// Only the network sees the DSCP of a datagram: a relay has no other.
+#[test]
+fn a_forwarded_datagram_keeps_its_dscp() {
+    let mut site = Site::established(FAST);
+    assert!(site.sent_dscps.iter().all(Dscp::is_default), "handshakes");
+    for dscp in [Dscp::EF, Dscp::DEFAULT, Dscp::MAX] {
+        site.sent_dscps.clear();
+        site.dscp = dscp;
+        site.seal(0, "to b");
+        assert_eq!(site.sent_dscps, [dscp]);
+    }
+    // Hellos arrive with a DSCP, and the answers have none.
+    site.sent_dscps.clear();
+    site.pass(SILENCE_TIMEOUT);
+    assert!(!site.sent_dscps.is_empty() && site.sent_dscps.iter().all(Dscp::is_default));
 }
 
 #[test]

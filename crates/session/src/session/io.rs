@@ -2,6 +2,7 @@
 
 use bytes::Bytes;
 use polypath_core::frame::PathId;
+use polypath_core::packet::Dscp;
 
 use crate::address::Source;
 use crate::event::SessionEvent;
@@ -99,6 +100,8 @@ pub enum Input {
         path: PathId,
         /// Its bytes.
         frame: Bytes,
+        /// The DSCP of the packet in it; the default if it has none.
+        dscp: Dscp,
     },
 }
 
@@ -111,6 +114,8 @@ pub enum Output {
         path: PathId,
         /// Its bytes.
         datagram: Bytes,
+        /// The DSCP of the packet in it; the default if it has none.
+        dscp: Dscp,
     },
     /// Reply with this datagram to the datagram just received
     /// ([`PeerAddress::reply_to`](crate::address::PeerAddress::reply_to)).

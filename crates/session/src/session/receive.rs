@@ -1,6 +1,7 @@
 //! Datagrams from the network: parsed, opened, and handled by their type.
 
 use polypath_core::frame::PathId;
+use polypath_core::packet::Dscp;
 use polypath_core::time::Time;
 
 use super::{HELLO_REPLY, Output, Session};
@@ -50,7 +51,11 @@ impl Session {
             }
             Datagram::Cookie(reply) => {
                 if let Some(datagram) = self.attempts.on_cookie(now, path, &reply)? {
-                    out(Output::Send { path, datagram });
+                    out(Output::Send {
+                        path,
+                        datagram,
+                        dscp: Dscp::DEFAULT,
+                    });
                 }
                 Ok(())
             }

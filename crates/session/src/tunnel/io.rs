@@ -4,6 +4,7 @@ use bytes::Bytes;
 use polypath_core::endpoint::Adjustment;
 use polypath_core::event::Event;
 use polypath_core::frame::PathId;
+use polypath_core::packet::Dscp;
 use polypath_core::time::Time;
 use polypath_core::units;
 
@@ -74,6 +75,8 @@ pub enum Output {
         path: PathId,
         /// Its bytes.
         datagram: Bytes,
+        /// The DSCP of its outer IP header: that of the packet in it, or else the default.
+        dscp: Dscp,
     },
     /// Reply with this datagram to the datagram just received, whose source is not necessarily the
     /// peer's address ([`PeerAddress::reply_to`](crate::address::PeerAddress::reply_to)).

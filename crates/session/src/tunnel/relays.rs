@@ -3,6 +3,7 @@
 use bytes::Bytes;
 use polypath_core::frame::PathId;
 use polypath_core::machine::{Deadline, Machine, Wake, step};
+use polypath_core::packet::Dscp;
 use polypath_core::time::Time;
 
 use super::Output;
@@ -94,16 +95,19 @@ impl RelaySessions {
         self.0.iter().flatten().count() * (session::CAPACITY + 1)
     }
 
-    /// Sends a datagram to the peer through the relay of `path`.
+    /// Sends a datagram, whose packet has this DSCP, to the peer through the relay of `path`.
     pub(super) fn send(
         &mut self,
         now: Time,
         path: PathId,
         datagram: &Bytes,
+        dscp: Dscp,
         out: &mut impl FnMut(Output),
     ) {
         if let Some(relay) = self.get_mut(path) {
-            relay.send(now, datagram, &mut |output| forward(path, output, out));
+            relay.send(now, datagram, dscp, &mut |output| {
+                forward(path, output, out);
+            });
         }
     }
 
@@ -142,9 +146,15 @@ impl RelaySessions {
 }
 
 impl RelaySession {
-    fn send(&mut self, now: Time, datagram: &Bytes, out: &mut impl FnMut(session::Output)) {
+    fn send(
+        &mut self,
+        now: Time,
+        datagram: &Bytes,
+        dscp: Dscp,
+        out: &mut impl FnMut(session::Output),
+    ) {
         if self.session.is_established() {
-            self.session.seal(now, PATH, datagram, out);
+            self.session.seal(now, PATH, datagram, dscp, out);
         } else if datagram.first() == Some(&INITIATION) {
             self.initiation = Some(datagram.clone());
         } else {
@@ -175,7 +185,8 @@ impl RelaySession {
         if received.is_new_session
             && let Some(initiation) = self.initiation.take()
         {
-            self.session.seal(now, PATH, &initiation, out);
+            self.session
+                .seal(now, PATH, &initiation, Dscp::DEFAULT, out);
         }
         received
     }
@@ -185,14 +196,18 @@ impl RelaySession {
 fn forward(path: PathId, output: session::Output, out: &mut impl FnMut(Output)) {
     use session::Output::{Authenticated, Event, Opened, Reply, Send};
     match output {
-        // The session answers no handshake, so there is no `Reply`.
-        Send { datagram, .. } | Reply { datagram, .. } => out(Output::Datagram { path, datagram }),
+        Send { datagram, dscp, .. } => out(Output::Datagram {
+            path,
+            datagram,
+            dscp,
+        }),
         Authenticated { .. } => out(Output::RelayAuthenticated { path }),
         Event(SessionEvent::Rejected { reason, .. }) => {
             let event = SessionEvent::Rejected { path, reason };
             out(Output::Relay { path, event });
         }
         Event(event) => out(Output::Relay { path, event }),
-        Opened { .. } => {}
+        // The session answers no handshake, so there is no `Reply`.
+        Reply { .. } | Opened { .. } => {}
     }
 }

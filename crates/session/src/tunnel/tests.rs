@@ -13,6 +13,7 @@ use crate::key::PrivateKey;
 use crate::session::Limits;
 
 mod adjust;
+mod dscp;
 mod liveness;
 mod relayed;
 mod restart;
@@ -55,6 +56,8 @@ struct Node {
     tunnel: Tunnel,
     packets: Vec<Bytes>,
     events: Vec<Event>,
+    /// Those of the datagrams that it sends, but for replies.
+    sent_dscps: Vec<Dscp>,
     wire: u64,
 }
 
@@ -113,6 +116,7 @@ fn node_with(
         tunnel: Tunnel::new(&endpoint, session, entropy).unwrap(),
         packets: Vec::new(),
         events: Vec::new(),
+        sent_dscps: Vec::new(),
         wire: 0,
     }
 }
@@ -122,9 +126,15 @@ impl Node {
     fn wake(&mut self, now: Time, wake: Wake<Input>) -> Vec<(PathId, Bytes)> {
         let mut datagrams = Vec::new();
         step(&mut self.tunnel, now, wake, &mut |output| match output {
-            Output::Datagram { path, datagram } | Output::Reply { path, datagram } => {
+            Output::Datagram {
+                path,
+                datagram,
+                dscp,
+            } => {
+                self.sent_dscps.push(dscp);
                 datagrams.push((path, datagram));
             }
+            Output::Reply { path, datagram } => datagrams.push((path, datagram)),
             Output::Packet(packet) => self.packets.push(packet),
             Output::Event(event) => self.events.push(event),
             Output::Authenticated { .. }
@@ -231,7 +241,7 @@ fn malformed_frames_are_counted() {
     nodes[0]
         .tunnel
         .session
-        .seal(now, PathId(0), b"no frame", &mut |output| {
+        .seal(now, PathId(0), b"no frame", Dscp::DEFAULT, &mut |output| {
             if let session::Output::Send { datagram, .. } = output {
                 sealed = Some(datagram);
             }

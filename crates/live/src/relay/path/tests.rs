@@ -133,7 +133,8 @@ fn datagrams_before_a_timer_keep_their_times() {
     let (mut path, mut nodes) = joined(clock);
     for _ in 0..COUNT {
         let (path, frame) = (PathId(0), vec![1; LONG].into());
-        let seal = session::Input::Seal { path, frame };
+        let dscp = Dscp::DEFAULT;
+        let seal = session::Input::Seal { path, frame, dscp };
         nodes[0].wake(clock.now(), Wake::Input(seal));
         sleep(time::Duration::from_millis(10));
     }
@@ -170,7 +171,11 @@ fn during_a_flood_nodes_are_forwarded_and_can_reconnect() {
     assert_eq!(flood(&mut path), read, "the kernel drops them");
     assert_eq!(path.stats().kernel_dropped, read);
     let (on, frame) = (PathId(0), vec![1; 100].into());
-    let seal = session::Input::Seal { path: on, frame };
+    let seal = session::Input::Seal {
+        path: on,
+        frame,
+        dscp: Dscp::DEFAULT,
+    };
     nodes[0].wake(clock.now(), Wake::Input(seal));
     path.receive(100).unwrap();
     assert_eq!(path.stats().nodes[0].forwarded.packets, 1);
@@ -204,7 +209,13 @@ fn a_flood_from_the_address_of_a_node_leaves_strangers_their_share() {
         while path.stats().rejected["bad-mac"] < until {
             for _ in 0..1_000 {
                 let datagram = initiation.clone().into();
-                path.wake(path.last, Wake::Input(Input { source, datagram }));
+                let dscp = Dscp::DEFAULT;
+                let input = Input {
+                    source,
+                    datagram,
+                    dscp,
+                };
+                path.wake(path.last, Wake::Input(input));
             }
         }
         path.guard();

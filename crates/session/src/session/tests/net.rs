@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 use polypath_core::frame::PathId;
 use polypath_core::machine::{Machine, Wake, step};
+use polypath_core::packet::Dscp;
 use polypath_core::rng::Seed;
 use polypath_core::time::{Duration, Time};
 
@@ -105,7 +106,7 @@ impl Net {
         } = end;
         let mut sent = Vec::new();
         step(session, self.now, wake, &mut |output| match output {
-            Output::Send { path, datagram } => sent.push((path, datagram, false)),
+            Output::Send { path, datagram, .. } => sent.push((path, datagram, false)),
             Output::Reply { path, datagram } => sent.push((path, datagram, is_attack)),
             Output::Opened { path, frame } => opened.push((path, frame)),
             Output::Event(event) => events.push(event),
@@ -129,7 +130,14 @@ impl Net {
 
     pub(super) fn offer(&mut self, who: usize, path: u8, frame: impl Into<Bytes>) {
         let (path, frame) = (PathId(path), frame.into());
-        self.wake(who, Wake::Input(Input::Seal { path, frame }));
+        self.wake(
+            who,
+            Wake::Input(Input::Seal {
+                path,
+                frame,
+                dscp: Dscp::DEFAULT,
+            }),
+        );
     }
 
     /// Delivers a datagram of the peer, or of an attacker who spoofs its address.

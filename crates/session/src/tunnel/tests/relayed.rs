@@ -119,7 +119,7 @@ impl Site {
     fn wake_relay(&mut self, now: Time, wake: Wake<relay::Input<u32>>) {
         let mut out = Vec::new();
         step(&mut self.relay, now, wake, &mut |output| {
-            if let relay::Output::Send { to, datagram } = output {
+            if let relay::Output::Send { to, datagram, .. } = output {
                 out.push((to, datagram));
             }
         });
@@ -148,7 +148,11 @@ impl Site {
                     }
                     (Who::Node(source), Who::Relay) => {
                         let source = u32::try_from(source).unwrap();
-                        let input = relay::Input { source, datagram };
+                        let input = relay::Input {
+                            source,
+                            datagram,
+                            dscp: Dscp::DEFAULT,
+                        };
                         self.wake_relay(next, Wake::Input(input));
                     }
                     (Who::Relay, Who::Relay) => unreachable!("a relay sends to nodes"),
@@ -184,6 +188,22 @@ fn at(ms: u64) -> Time {
 
 fn packets(count: u8) -> Vec<Bytes> {
     (0..count).map(udp_packet).collect()
+}
+
+#[test]
+fn datagrams_to_the_relay_have_the_dscp_of_the_packet_in_them() {
+    let mut site = Site::new();
+    site.is_direct_cut = true;
+    site.run(at(2_000));
+    site.nodes[0].sent_dscps.clear();
+    let packet = super::dscp::packet_of(Dscp::EF, packet::IpVersion::V4);
+    site.wake_node(at(2_000), 0, Wake::Input(Input::Packet(packet.clone())));
+    // A heartbeat may be due with the packet.
+    let sent = site.nodes[0].sent_dscps.iter();
+    let classes: Vec<_> = sent.filter(|dscp| !dscp.is_default()).collect();
+    assert_eq!(classes, [&Dscp::EF]);
+    site.run(at(2_100));
+    assert_eq!(site.nodes[1].packets, [packet]);
 }
 
 #[test]
@@ -277,7 +297,7 @@ fn a_relay_can_neither_read_nor_forge_nor_replay() {
     // A malicious relay forwards forged datagrams and replays.
     let now = at(20_000);
     let (mut sealed, session) = (None, &mut site.nodes[0].tunnel.session);
-    session.seal(now, RELAYED, b"frame", &mut |output| {
+    session.seal(now, RELAYED, b"frame", Dscp::DEFAULT, &mut |output| {
         if let session::Output::Send { datagram, .. } = output {
             sealed = Some(datagram);
         }

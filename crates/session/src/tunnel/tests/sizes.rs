@@ -65,7 +65,7 @@ impl Pair {
         let node = &mut self.nodes[who];
         let mut datagrams = Vec::new();
         step(&mut node.tunnel, now, wake, &mut |output| match output {
-            Output::Datagram { path, datagram } | Output::Reply { path, datagram } => {
+            Output::Datagram { path, datagram, .. } | Output::Reply { path, datagram } => {
                 datagrams.push((path, datagram));
             }
             Output::Packet(packet) => node.packets.push(packet),

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 use bytes::Bytes;
 use polypath_core::frame::PathId;
 use polypath_core::machine::{Wake, step};
+use polypath_core::packet::Dscp;
 use polypath_core::time::Time;
 
 use crate::address::Source;
@@ -121,6 +122,7 @@ impl Party {
         let input = Input::Seal {
             path: PathId(path),
             frame: Bytes::copy_from_slice(frame),
+            dscp: Dscp::DEFAULT,
         };
         let sent = self.wake(now, Wake::Input(input)).sent();
         sent[0].datagram.clone()
@@ -167,7 +169,7 @@ pub(super) struct Sent {
 impl Outputs {
     pub(super) fn sent(&self) -> Vec<Sent> {
         let sent = self.0.iter().filter_map(|output| match output.clone() {
-            Output::Send { path, datagram } | Output::Reply { path, datagram } => {
+            Output::Send { path, datagram, .. } | Output::Reply { path, datagram } => {
                 Some(Sent { path, datagram })
             }
             _ => None,
