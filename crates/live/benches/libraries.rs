@@ -7,6 +7,7 @@ use std::net::{SocketAddr, UdpSocket};
 
 use bytes::{Bytes, BytesMut};
 use etherparse::PacketBuilder;
+use polypath_core::packet::Dscp;
 use polypath_core::time::{Duration, Time};
 use polypath_live::clock::Clock;
 use polypath_live::config::PathConfig;
@@ -102,6 +103,7 @@ fn path_socket() -> Outcome<PathSocket> {
         relay: None,
         interface: None,
         tariff: polypath_core::tariff::Tariff::default(),
+        copy_dscp: true,
     })?)
 }
 
@@ -155,7 +157,7 @@ fn gso_batches(
     let sent = datagrams.clone();
     let ours = move || {
         for datagram in &sent {
-            outgoing.push(datagram.clone());
+            outgoing.push(datagram.clone(), Dscp::DEFAULT);
         }
         outgoing.flush(&from, target);
         let mut bytes = 0;
@@ -204,7 +206,7 @@ fn single_datagrams(
     let sent = datagrams.clone();
     let ours = move || {
         for datagram in &sent {
-            from.send(datagram, target)?;
+            from.send(datagram, Dscp::DEFAULT, target)?;
         }
         let mut bytes = 0;
         while let Some(received) = to.receive(space(&mut chunk, LEN), clock)? {

@@ -153,6 +153,10 @@ pub struct PathConfig {
     /// Its cost to this node, which it regards in what it sends: `{ cost = 1 }`.
     #[serde(default)]
     pub tariff: Tariff,
+    /// Whether the datagrams on it have the DSCP of the packet in them (RFC 2474), so that queues
+    /// on the way treat them alike. An observer on the path then sees the class of each packet.
+    #[serde(default = "copies_dscp")]
+    pub copy_dscp: bool,
 }
 
 impl PathConfig {
@@ -186,6 +190,7 @@ impl PathConfig {
             relay: None,
             interface: interface.map(str::to_owned),
             tariff: Tariff::default(),
+            copy_dscp: true,
         }
     }
 }
@@ -298,6 +303,10 @@ impl NodeConfig {
     pub fn schema() -> serde_json::Value {
         schemars::schema_for!(NodeConfig).to_value()
     }
+}
+
+fn copies_dscp() -> bool {
+    true
 }
 
 fn default_queue() -> u32 {

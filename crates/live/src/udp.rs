@@ -3,7 +3,8 @@
 //! With GSO and GRO, datagrams of one length are sent and received in one call ([`batch`]): they
 //! leave as a burst and share one receive time, which packet spacing and the comparison of paths do
 //! not permit. The ECN field of the outer header stays zero (not ECN-capable: the compatibility
-//! mode of RFC 6040, section 4.3); that of the inner packet is not changed.
+//! mode of RFC 6040, section 4.3); that of the inner packet is not changed. Its DSCP is that of the
+//! inner packet.
 
 use std::io::{self, IoSlice};
 use std::net::{SocketAddr, UdpSocket};
@@ -12,10 +13,11 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use nix::errno::Errno;
 use nix::sys::socket::sockopt::{RcvBufForce, ReceiveTimestampns, UdpGroSegment};
 use nix::sys::socket::{
-    ControlMessage, ControlMessageOwned, MsgFlags, SockaddrStorage, recvmsg, sendmsg, setsockopt,
+    ControlMessage, ControlMessageOwned, MsgFlags, SockaddrStorage, recvmsg, setsockopt,
 };
 use nix::sys::time::TimeSpec;
 use polypath_core::frame::{OVER_IPV4, OVER_IPV6};
+use polypath_core::packet::Dscp;
 use polypath_core::time::Time;
 use socket2::{Domain, Protocol, SockRef, Socket, Type};
 
@@ -27,6 +29,7 @@ pub mod batch;
 pub mod filter;
 
 mod dont_fragment;
+pub(crate) mod dscp;
 pub(crate) mod flood;
 mod interface;
 mod send_buffer;
@@ -103,6 +106,8 @@ pub struct Received {
     pub from: SocketAddr,
     /// The kernel's receive time.
     pub at: Time,
+    /// The DSCP of the IP header, if the socket receives it ([`PathSocket::receive_dscp`]).
+    pub dscp: Dscp,
 }
 
 /// The socket of a path.
@@ -180,7 +185,7 @@ impl PathSocket {
                 OVER_IPV6
             },
             socket: socket.into(),
-            control: nix::cmsg_space!(TimeSpec, i32),
+            control: nix::cmsg_space!(TimeSpec, i32, i32),
             kernel: Connection::open().ok(),
         })
     }
@@ -253,14 +258,14 @@ impl PathSocket {
             ) => return Ok(None),
             Err(errno) => return Err(errno.into()),
         };
-        let (mut stamp, mut segment) = (None, message.bytes);
+        let (mut stamp, mut segment, mut dscp) = (None, message.bytes, Dscp::DEFAULT);
         for control in message.cmsgs()? {
             match control {
                 ControlMessageOwned::ScmTimestampns(at) => stamp = Some(nanoseconds(at)),
                 ControlMessageOwned::UdpGroSegments(len) => {
                     segment = usize::try_from(len).unwrap_or(0).clamp(1, segment.max(1));
                 }
-                _ => {}
+                control => dscp = dscp::dscp_of(&control).unwrap_or(dscp),
             }
         }
         let from = message.address.as_ref().and_then(address);
@@ -269,21 +274,25 @@ impl PathSocket {
             segment,
             from: from.ok_or(io::ErrorKind::InvalidData)?,
             at: stamp.map_or_else(|| clock.now(), |stamp| clock.at_wall(stamp)),
+            dscp,
         }))
     }
 
-    /// Sends `datagram` to `to`.
+    /// Sends `datagram` to `to` with this DSCP.
     ///
     /// An error concerns this datagram alone: no route, a full queue, or a cookie withheld.
-    pub fn send(&self, datagram: &[u8], to: SocketAddr) -> io::Result<()> {
+    pub fn send(&self, datagram: &[u8], dscp: Dscp, to: SocketAddr) -> io::Result<()> {
         if !self.admits(datagram, to) {
             return Err(io::ErrorKind::WouldBlock.into());
         }
-        self.socket.send_to(datagram, to).map(|_| ())
+        if dscp.is_default() {
+            return self.socket.send_to(datagram, to).map(|_| ());
+        }
+        self.send_with(&[IoSlice::new(datagram)], None, dscp, to)
     }
 
-    /// Sends `datagrams` to `to` in one call by GSO: each has `segment` bytes, the last may be
-    /// shorter.
+    /// Sends `datagrams` to `to` in one call by GSO, all with this DSCP: each has `segment` bytes,
+    /// the last may be shorter.
     ///
     /// # Errors
     /// As with [`PathSocket::send`], for all of them; or GSO is not possible.
@@ -291,14 +300,12 @@ impl PathSocket {
         &self,
         datagrams: &[IoSlice<'_>],
         segment: usize,
+        dscp: Dscp,
         to: SocketAddr,
     ) -> io::Result<()> {
         let segment = u16::try_from(segment).map_err(|_| io::ErrorKind::InvalidInput)?;
-        let control = [ControlMessage::UdpGsoSegments(&segment)];
-        let to = SockaddrStorage::from(to);
-        let fd = self.socket.as_raw_fd();
-        sendmsg(fd, datagrams, &control, MsgFlags::empty(), Some(&to))?;
-        Ok(())
+        let segments = ControlMessage::UdpGsoSegments(&segment);
+        self.send_with(datagrams, Some(segments), dscp, to)
     }
 
     /// The address that the socket is bound to.

@@ -13,7 +13,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::check::{check_interface, check_sockets, check_user};
-use super::{LoadError, PathConfig, address, public_key};
+use super::{LoadError, PathConfig, address, copies_dscp, public_key};
 use crate::keys;
 
 /// The number of nodes of a path.
@@ -59,6 +59,10 @@ pub struct RelayedPath {
     /// The interface that the path is bound to, regardless of the routing table.
     #[serde(default)]
     pub interface: Option<String>,
+    /// Whether a datagram is forwarded with the DSCP with which it arrived (RFC 2474); an observer
+    /// then sees the class of each packet.
+    #[serde(default = "copies_dscp")]
+    pub copy_dscp: bool,
 }
 
 /// A node of a path.
@@ -128,6 +132,7 @@ impl RelayedPath {
             remote: None,
             relay: None,
             interface: self.interface.clone(),
+            copy_dscp: self.copy_dscp,
         }
     }
 }
@@ -230,6 +235,11 @@ nodes = [
         assert_eq!(file.paths.len(), 2);
         assert_eq!(file.paths[0].rate, Rate::from_mbits(100));
         assert_eq!(file.paths[1].nodes[1].name, "b");
+        assert!(file.paths.iter().all(|path| path.copy_dscp));
+        let key = "name = \"two\"";
+        let forbidden = GOOD.replacen(key, &format!("{key}\ncopy_dscp = false"), 1);
+        let file = RelayFile::parse(&forbidden, "relay.toml").unwrap();
+        assert_eq!([0, 1].map(|n| file.paths[n].copy_dscp), [true, false]);
     }
 
     #[test]

@@ -449,6 +449,18 @@ fn conflicting_sockets_are_refused() {
 }
 
 #[test]
+fn the_dscp_is_copied_by_default() {
+    let interface = "interface = \"p2\"";
+    let copies = |text: &str| {
+        let config = NodeConfig::parse(text, "a.toml").unwrap();
+        [0, 1].map(|path| config.paths[path].copy_dscp)
+    };
+    assert_eq!(copies(GOOD), [true; 2]);
+    let forbidden = GOOD.replacen(interface, &format!("{interface}\ncopy_dscp = false"), 1);
+    assert_eq!(copies(&forbidden), [true, false]);
+}
+
+#[test]
 fn invalid_tariffs_are_refused_with_their_line() {
     let interface = "interface = \"p2\"";
     for (tariff, part) in [

@@ -39,6 +39,8 @@ pub(crate) struct PathChange {
     pub(crate) interface: Option<Box<Rebinding>>,
     /// The socket that replaces the current one.
     pub(crate) socket: Option<PathSocket>,
+    /// Whether datagrams have the DSCP of the packet in them.
+    pub(crate) copies_dscp: Option<bool>,
     /// The MTU of the interface in bytes.
     pub(crate) mtu: Option<u32>,
     /// The interface and what is missing.

@@ -121,7 +121,11 @@ impl MachineIo for NodeIo {
         let OutputContext { at, source } = context;
         match output {
             Output::Packet(packet) => self.tun.write(packet)?,
-            Output::Datagram { path, datagram, .. } => self.paths.send(path, datagram),
+            Output::Datagram {
+                path,
+                datagram,
+                dscp,
+            } => self.paths.send(path, datagram, dscp),
             Output::PacketTooBig { packet, mtu } => {
                 if let Some(message) = self.packet_too_big.message(at, &packet, mtu) {
                     self.tun.write(message)?;

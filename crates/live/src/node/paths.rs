@@ -17,6 +17,7 @@ use bytes::Bytes;
 use polypath_core::event::Event;
 use polypath_core::frame::{FrameKind, PathId};
 use polypath_core::liveness::PathHealth;
+use polypath_core::packet::Dscp;
 use polypath_core::time::Time;
 use polypath_session::datagram::{INITIATION, RESPONSE};
 use polypath_session::tunnel::Input;
@@ -113,19 +114,25 @@ impl Paths {
     }
 
     /// Sends `datagram` to the peer, at the latest with the next [`Paths::flush`]; drops it while
-    /// the peer's address on the path is unknown.
-    pub(super) fn send(&mut self, path: PathId, datagram: Bytes) {
+    /// the peer's address on the path is unknown. It has this DSCP, or the default if the file
+    /// forbids that.
+    pub(super) fn send(&mut self, path: PathId, datagram: Bytes, dscp: Dscp) {
         let Some(path) = self.all.get_mut(path.index()) else {
             return;
         };
         path.has_new_index |= datagram.first() == Some(&INITIATION);
+        let dscp = if path.copies_dscp {
+            dscp
+        } else {
+            Dscp::DEFAULT
+        };
         if path.needs_fragments(&datagram) {
-            return path.send_in_fragments(&datagram);
+            return path.send_in_fragments(&datagram, dscp);
         }
-        if !path.outgoing.accepts(&datagram) {
+        if !path.outgoing.accepts(&datagram, dscp) {
             path.flush();
         }
-        path.outgoing.push(datagram);
+        path.outgoing.push(datagram, dscp);
         if !self.gro_enabled {
             path.flush();
         }
@@ -146,7 +153,7 @@ impl Paths {
         {
             path.has_new_index |= datagram.first() == Some(&RESPONSE);
             path.flush();
-            path.outgoing.push(datagram);
+            path.outgoing.push(datagram, Dscp::DEFAULT);
             path.flush_to(to);
         }
     }

@@ -59,6 +59,12 @@ impl RelayPath {
     ) -> Self {
         let node = |index: usize| config.nodes.get(index).map_or("", |node| &node.name);
         let nodes = [0, 1].map(|index| node(index).to_owned());
+        if config.copy_dscp
+            && let Err(error) = socket.receive_dscp()
+        {
+            let path = &*config.name;
+            tracing::warn!(path, %error, "datagrams are forwarded without their DSCP");
+        }
         Self {
             local: socket.local().unwrap_or(config.local),
             socket,
@@ -113,7 +119,7 @@ impl RelayPath {
         let input = Input {
             source: received.from,
             datagram,
-            dscp: Dscp::DEFAULT,
+            dscp: received.dscp,
         };
         self.handle_due(received.at);
         self.wake(received.at, Wake::Input(input));
@@ -148,7 +154,7 @@ impl RelayPath {
         let is_stranger = !nodes.contains(&source);
         for output in outputs {
             match output {
-                Output::Send { to, datagram, .. } => self.send(&datagram, to),
+                Output::Send { to, datagram, dscp } => self.send(&datagram, dscp, to),
                 Output::Event(event) => {
                     if let RelayEvent::Rejected(reason) = event
                         && is_stranger
@@ -168,13 +174,13 @@ impl RelayPath {
         self.counters.kernel_dropped += u64::from(dropped);
     }
 
-    fn send(&mut self, datagram: &[u8], to: SocketAddr) {
+    fn send(&mut self, datagram: &[u8], dscp: Dscp, to: SocketAddr) {
         if datagram.first() == Some(&RESPONSE) {
             // The answer comes under keys that the filter does not have yet.
             let (flood, relay) = (&mut self.flood, &self.relay);
             flood.update(&self.socket, || admitted(relay));
         }
-        match self.socket.send(datagram, to) {
+        match self.socket.send(datagram, dscp, to) {
             Ok(()) => self.counters.sent.add(self.wire_len(datagram.len())),
             Err(error) => {
                 self.counters.unsent += 1;

@@ -10,6 +10,7 @@ use std::io::{self, IoSlice};
 use std::net::SocketAddr;
 
 use bytes::Bytes;
+use polypath_core::packet::Dscp;
 
 use super::{PathSocket, Received};
 
@@ -23,6 +24,8 @@ const MAX_BYTES: usize = 65_507;
 pub struct Outgoing {
     datagrams: Vec<Bytes>,
     len: usize,
+    /// That of all of them.
+    dscp: Dscp,
     /// Whether GSO was refused, and datagrams are sent one by one.
     pub(crate) gso_refused: bool,
 }
@@ -41,20 +44,23 @@ pub struct SendCounts {
 }
 
 impl Outgoing {
-    /// Whether `datagram` can join the queue: it is as long as the others, or shorter as the last.
+    /// Whether `datagram` can join the queue: it has the DSCP of the others, and is as long as they
+    /// are, or shorter as the last.
     #[must_use]
-    pub fn accepts(&self, datagram: &[u8]) -> bool {
+    pub fn accepts(&self, datagram: &[u8], dscp: Dscp) -> bool {
         let (Some(first), Some(last)) = (self.datagrams.first(), self.datagrams.last()) else {
             return true;
         };
-        last.len() == first.len()
+        dscp == self.dscp
+            && last.len() == first.len()
             && datagram.len() <= first.len()
             && self.datagrams.len() < MAX_DATAGRAMS
             && self.len + datagram.len() <= MAX_BYTES
     }
 
-    /// Adds a datagram to the queue.
-    pub fn push(&mut self, datagram: Bytes) {
+    /// Adds a datagram, to be sent with this DSCP, to the queue.
+    pub fn push(&mut self, datagram: Bytes, dscp: Dscp) {
+        self.dscp = dscp;
         self.len += datagram.len();
         self.datagrams.push(datagram);
     }
@@ -70,7 +76,8 @@ impl Outgoing {
         let all = std::mem::take(&mut self.len);
         let datagrams = self.datagrams.len();
         if datagrams > 1 && !self.gso_refused {
-            match socket.send_gso(&slices(&self.datagrams), self.datagrams[0].len(), to) {
+            let segment = self.datagrams[0].len();
+            match socket.send_gso(&slices(&self.datagrams), segment, self.dscp, to) {
                 Ok(()) => {
                     self.datagrams.clear();
                     return SendCounts {
@@ -115,7 +122,7 @@ impl Outgoing {
     fn send_each(&mut self, socket: &PathSocket, to: SocketAddr) -> SendCounts {
         let mut sent = SendCounts::default();
         for datagram in self.datagrams.drain(..) {
-            match socket.send(&datagram, to) {
+            match socket.send(&datagram, self.dscp, to) {
                 Ok(()) => {
                     sent.datagrams += 1;
                     sent.bytes += datagram.len();

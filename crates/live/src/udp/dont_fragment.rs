@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use std::os::fd::AsRawFd;
 
 use nix::libc::{self, c_int};
+use polypath_core::packet::Dscp;
 
 use super::PathSocket;
 
@@ -29,13 +30,14 @@ impl PathSocket {
         self.set(libc::IPPROTO_IPV6, libc::IPV6_DONTFRAG, is_set.into())
     }
 
-    /// Sends `datagram` to `to`, fragmented if necessary, from a socket with don't-fragment.
+    /// Sends `datagram` to `to` with this DSCP, fragmented if necessary, from a socket with
+    /// don't-fragment.
     ///
     /// # Errors
     /// As with [`PathSocket::send`].
-    pub fn send_in_fragments(&self, datagram: &[u8], to: SocketAddr) -> io::Result<()> {
+    pub fn send_in_fragments(&self, datagram: &[u8], dscp: Dscp, to: SocketAddr) -> io::Result<()> {
         self.allow_fragments()?;
-        let sent = self.send(datagram, to);
+        let sent = self.send(datagram, dscp, to);
         if !self.is_v4() {
             self.set(libc::IPPROTO_IPV6, libc::IPV6_MTU, 0)?;
         }
@@ -115,6 +117,7 @@ mod tests {
                 remote: None,
                 relay: None,
                 interface: None,
+                copy_dscp: true,
             };
             let mut socket = match PathSocket::open(&path) {
                 Ok(socket) => socket,
@@ -130,10 +133,10 @@ mod tests {
             assert_eq!(mode(&socket), default);
             socket.set_dont_fragment(true).unwrap();
             assert_eq!(mode(&socket), dont_fragment);
-            socket.send(&[1; 2000], to).unwrap();
-            socket.send_in_fragments(&[2; 3000], to).unwrap();
+            socket.send(&[1; 2000], Dscp::DEFAULT, to).unwrap();
+            socket.send_in_fragments(&[2; 3000], Dscp::EF, to).unwrap();
             assert_eq!(mode(&socket), dont_fragment);
-            socket.send(&[3; 4000], to).unwrap();
+            socket.send(&[3; 4000], Dscp::DEFAULT, to).unwrap();
             socket.allow_fragments().unwrap();
             let (mode_alone, refuses) = mode(&socket);
             assert!(mode_alone != libc::IP_PMTUDISC_PROBE && !refuses);

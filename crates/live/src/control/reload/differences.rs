@@ -70,6 +70,7 @@ pub(super) fn changed_keys(old: &NodeConfig, new: &NodeConfig) -> Vec<String> {
             ("remote", old.remote != new.remote),
             ("interface", old.interface != new.interface),
             ("tariff", old.tariff != new.tariff),
+            ("copy_dscp", old.copy_dscp != new.copy_dscp),
         ]);
         keys.extend(fields.iter().map(|field| format!("path.{index}.{field}")));
     }
@@ -95,6 +96,7 @@ fn fixed_path_keys(index: usize, old: &PathConfig, new: &PathConfig) -> Vec<Stri
     rest.name.clone_from(&new.name);
     rest.interface.clone_from(&new.interface);
     (rest.local, rest.remote, rest.tariff) = (new.local, new.remote, new.tariff);
+    rest.copy_dscp = new.copy_dscp;
     if rest != *new {
         keys.push(format!("path.{index}.relay"));
     }

@@ -157,6 +157,21 @@ fn the_cost_of_a_path_needs_no_restart() {
 }
 
 #[test]
+fn the_copying_of_the_dscp_needs_no_restart() {
+    let mut testbed = Testbed::new();
+    let Reloaded { outcome, change } = testbed.reload(&[(
+        "local = \"127.0.0.1:7702\"",
+        "local = \"127.0.0.1:7702\"\ncopy_dscp = false",
+    )]);
+    assert_eq!(outcome.unwrap(), ["path.1.copy_dscp"]);
+    let [path] = &change.unwrap().paths[..] else {
+        panic!("one path changes");
+    };
+    assert_eq!((path.path, path.copies_dscp), (PathId(1), Some(false)));
+    assert!(path.socket.is_none(), "no socket is touched");
+}
+
+#[test]
 fn a_socket_whose_interface_is_gone_is_replaced_instead_of_rebound() {
     let local = "local = \"127.0.0.1:7702\"";
     let by_lo = format!("{local}\ninterface = \"lo\"");

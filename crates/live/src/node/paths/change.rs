@@ -112,6 +112,7 @@ impl Path {
                 self.retired.push(retired, now + GRACE);
             }
         }
+        self.copies_dscp = change.copies_dscp.unwrap_or(self.copies_dscp);
         if let Some(mtu) = change.mtu {
             path_log::log_interface_mtu(&self.stats.name, mtu);
             self.socket.set_mtu(mtu);

@@ -30,6 +30,8 @@ pub(super) struct Path {
     pub(super) has_new_index: bool,
     pub(super) incoming: Incoming,
     pub(super) outgoing: Outgoing,
+    /// Whether datagrams have the DSCP of the packet in them.
+    pub(super) copies_dscp: bool,
     pub(super) dont_fragment: DontFragment,
 }
 
@@ -50,6 +52,7 @@ impl Path {
             has_new_index: false,
             incoming: Incoming::default(),
             outgoing: Outgoing::default(),
+            copies_dscp: config.copy_dscp,
             dont_fragment: DontFragment::default(),
         }
     }

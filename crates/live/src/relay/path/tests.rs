@@ -1,3 +1,5 @@
+use std::io::Write;
+use std::iter;
 use std::net::UdpSocket;
 use std::thread::sleep;
 use std::time;
@@ -5,7 +7,7 @@ use std::time;
 use polypath_core::frame::PathId;
 use polypath_core::units::Rate;
 use polypath_session::address::Source;
-use polypath_session::datagram::{INITIATION, INITIATION_LEN, TRANSPORT};
+use polypath_session::datagram::{INITIATION, INITIATION_LEN, OVERHEAD, TRANSPORT};
 use polypath_session::entropy::BoxedEntropy;
 use polypath_session::key::{PrivateKey, PublicKey};
 use polypath_session::relay::RelayConfig;
@@ -14,6 +16,7 @@ use polypath_session::session::{self, Limits, Session, SessionConfig};
 use super::*;
 use crate::config::relay::RelayedNode;
 use crate::keys::SystemEntropy;
+use crate::udp::dscp::tests::{receive_class, received, set_class};
 use crate::udp::filter::Handshakes;
 use crate::udp::flood::MANY_PER_SECOND;
 
@@ -43,7 +46,7 @@ impl Node {
             limits: Limits::default(),
             ..SessionConfig::new(private_key.clone(), peer)
         };
-        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let socket = UdpSocket::bind((relay.ip(), 0)).unwrap();
         socket.set_nonblocking(true).unwrap();
         Self {
             key: private_key,
@@ -63,6 +66,16 @@ impl Node {
                 socket.send_to(&datagram, relay).unwrap();
             }
         });
+    }
+
+    /// Sends a frame to the other node.
+    fn send(&mut self, now: Time, frame: Vec<u8>) {
+        let seal = session::Input::Seal {
+            path: PathId(0),
+            frame: frame.into(),
+            dscp: Dscp::DEFAULT,
+        };
+        self.wake(now, Wake::Input(seal));
     }
 
     fn turn(&mut self, now: Time) {
@@ -85,6 +98,10 @@ impl Node {
 
 /// A path of a relay, and its two nodes, which have joined.
 fn joined(clock: Clock) -> (RelayPath, [Node; 2]) {
+    joined_at("127.0.0.1:0", true, clock)
+}
+
+fn joined_at(local: &str, copy_dscp: bool, clock: Clock) -> (RelayPath, [Node; 2]) {
     let (own, keys) = (key(), [key(), key()]);
     let publics = keys.each_ref().map(PrivateKey::public);
     let node = |(name, public_key): (&str, PublicKey)| RelayedNode {
@@ -93,10 +110,11 @@ fn joined(clock: Clock) -> (RelayPath, [Node; 2]) {
     };
     let config = RelayedPath {
         name: "one".to_owned(),
-        local: "127.0.0.1:0".parse().unwrap(),
+        local: local.parse().unwrap(),
         rate: RATE,
         nodes: ["a", "b"].into_iter().zip(publics).map(node).collect(),
         interface: None,
+        copy_dscp,
     };
     let socket = PathSocket::open(&config.socket()).unwrap();
     let (local, public) = (socket.local().unwrap(), own.public());
@@ -132,10 +150,7 @@ fn datagrams_before_a_timer_keep_their_times() {
     let clock = Clock::starting_now();
     let (mut path, mut nodes) = joined(clock);
     for _ in 0..COUNT {
-        let (path, frame) = (PathId(0), vec![1; LONG].into());
-        let dscp = Dscp::DEFAULT;
-        let seal = session::Input::Seal { path, frame, dscp };
-        nodes[0].wake(clock.now(), Wake::Input(seal));
+        nodes[0].send(clock.now(), vec![1; LONG]);
         sleep(time::Duration::from_millis(10));
     }
     // A relay that reads it so late that a timer is due first.
@@ -145,6 +160,36 @@ fn datagrams_before_a_timer_keep_their_times() {
     let a = &path.stats().nodes[0];
     let counted = (a.forwarded.packets, a.dropped["rate"]);
     assert_eq!(counted, (COUNT, 0), "{a:?}");
+}
+
+#[test]
+fn datagrams_are_forwarded_with_their_dscp_unless_the_file_forbids_it() {
+    for local in ["127.0.0.1:0", "[::1]:0"] {
+        if let Err(error) = UdpSocket::bind(local) {
+            // The runner captures what the print macros write.
+            let _ = writeln!(io::stderr(), "skipped without {local}: {error}");
+            continue;
+        }
+        for copy_dscp in [true, false] {
+            let clock = Clock::starting_now();
+            let (mut path, mut nodes) = joined_at(local, copy_dscp, clock);
+            receive_class(&nodes[1].socket);
+            for dscp in [Dscp::EF, Dscp::DEFAULT, Dscp::MAX] {
+                // The network has marked it (RFC 3168), which ends at the relay.
+                set_class(&nodes[0].socket, dscp.traffic_class() | 3);
+                let before = path.stats().nodes[0].forwarded.packets;
+                nodes[0].send(clock.now(), vec![1; 100]);
+                path.receive(100).unwrap();
+                assert_eq!(path.stats().nodes[0].forwarded.packets, before + 1);
+                let expected = if copy_dscp { dscp } else { Dscp::DEFAULT };
+                // After any hellos.
+                let mut datagrams = iter::repeat_with(|| received(&nodes[1].socket));
+                let forwarded = datagrams.find(|datagram| datagram.len == 100 + OVERHEAD);
+                let class = forwarded.map(|datagram| datagram.class);
+                assert_eq!(class, Some(expected.traffic_class()), "{local}: {dscp}");
+            }
+        }
+    }
 }
 
 #[test]
@@ -170,13 +215,7 @@ fn during_a_flood_nodes_are_forwarded_and_can_reconnect() {
     assert!(read >= MANY_PER_SECOND);
     assert_eq!(flood(&mut path), read, "the kernel drops them");
     assert_eq!(path.stats().kernel_dropped, read);
-    let (on, frame) = (PathId(0), vec![1; 100].into());
-    let seal = session::Input::Seal {
-        path: on,
-        frame,
-        dscp: Dscp::DEFAULT,
-    };
-    nodes[0].wake(clock.now(), Wake::Input(seal));
+    nodes[0].send(clock.now(), vec![1; 100]);
     path.receive(100).unwrap();
     assert_eq!(path.stats().nodes[0].forwarded.packets, 1);
     // The second node restarts at another address.

@@ -1,13 +1,9 @@
 use super::*;
 use crate::clock::Clock;
 use crate::config::PathConfig;
-use nix::sys::socket::sockopt::IpRecvTos;
-use nix::sys::socket::{ControlMessageOwned, MsgFlags, recvmsg, setsockopt};
+use crate::udp::dscp::tests::{class_receiver, received_class};
 use proptest::prelude::*;
 use socket2::SockRef;
-use std::io::IoSliceMut;
-use std::net::UdpSocket;
-use std::os::fd::AsRawFd;
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -28,8 +24,8 @@ fn a_batch_is_sent_in_one_call_and_split_again() {
         .map(|n| datagram(n, if n == 8 { 70 } else { 900 }))
         .collect();
     for datagram in &sent {
-        assert!(outgoing.accepts(datagram));
-        outgoing.push(datagram.clone());
+        assert!(outgoing.accepts(datagram, Dscp::DEFAULT));
+        outgoing.push(datagram.clone(), Dscp::DEFAULT);
     }
     let report = outgoing.flush(&from, to.local().unwrap());
     assert_eq!(
@@ -58,41 +54,26 @@ fn a_batch_is_sent_in_one_call_and_split_again() {
     assert!(incoming.is_empty());
 }
 
-/// The ECN field of the next datagram of `socket`.
-fn ecn_field(socket: &UdpSocket) -> u8 {
-    let (mut buffer, mut control) = (vec![0; 65_535], nix::cmsg_space!(u8));
-    let mut slices = [IoSliceMut::new(&mut buffer)];
-    let fd = socket.as_raw_fd();
-    let message = recvmsg::<()>(fd, &mut slices, Some(&mut control), MsgFlags::empty()).unwrap();
-    let tos = message.cmsgs().unwrap().find_map(|control| match control {
-        ControlMessageOwned::Ipv4Tos(tos) => Some(tos),
-        _ => None,
-    });
-    tos.unwrap() & 3
-}
-
 /// In the compatibility mode of RFC 6040 routers drop outer datagrams and never mark them.
 #[test]
 fn outer_datagrams_are_not_ecn_capable() {
     let from = socket();
-    let peer = UdpSocket::bind("127.0.0.1:0").unwrap();
-    peer.set_read_timeout(Some(Duration::from_secs(10)))
-        .unwrap();
-    setsockopt(&peer, IpRecvTos, &true).unwrap();
+    let peer = class_receiver("127.0.0.1:0").unwrap();
     let mut outgoing = Outgoing::default();
     for batch in [1, 9] {
         for n in 0..batch {
-            outgoing.push(datagram(n, 900));
+            outgoing.push(datagram(n, 900), Dscp::DEFAULT);
         }
         let sent = outgoing.flush(&from, peer.local_addr().unwrap());
         assert_eq!(sent.datagrams, usize::from(batch));
         for _ in 0..batch {
-            assert_eq!(ecn_field(&peer), 0);
+            assert_eq!(received_class(&peer) & 3, 0);
         }
     }
     SockRef::from(&from).set_tos_v4(2).unwrap();
-    from.send(&[1], peer.local_addr().unwrap()).unwrap();
-    assert_eq!(ecn_field(&peer), 2, "the test sees marks");
+    from.send(&[1], Dscp::DEFAULT, peer.local_addr().unwrap())
+        .unwrap();
+    assert_eq!(received_class(&peer) & 3, 2, "the test sees marks");
 }
 
 /// Datagrams that differ in their ECN fields, which a peer or a router sets, arrive in order and
@@ -109,7 +90,7 @@ fn datagrams_with_any_outer_ecn_field_arrive_in_order() {
     for (n, mark) in (0..).zip(marks) {
         SockRef::from(&from).set_tos_v4(mark).unwrap();
         for datagram in [datagram(n, 900), datagram(n, 900), datagram(n, 70)] {
-            outgoing.push(datagram.clone());
+            outgoing.push(datagram.clone(), Dscp::DEFAULT);
             sent.push(datagram);
         }
         outgoing.flush(&from, target);
@@ -142,15 +123,16 @@ fn segmented(datagrams: &[Bytes]) -> Vec<Bytes> {
             segment: slices.first().map_or(0, |first| first.len()),
             from: "192.0.2.1:7001".parse().unwrap(),
             at: polypath_core::time::Time::ZERO,
+            dscp: Dscp::DEFAULT,
         };
         incoming.fill(received, bytes.into());
         outgoing.discard();
     };
     for datagram in datagrams {
-        if !outgoing.accepts(datagram) {
+        if !outgoing.accepts(datagram, Dscp::DEFAULT) {
             flush(&mut outgoing);
         }
-        outgoing.push(datagram.clone());
+        outgoing.push(datagram.clone(), Dscp::DEFAULT);
     }
     flush(&mut outgoing);
     let mut arrived = Vec::new();
@@ -194,26 +176,32 @@ proptest! {
 #[test]
 fn a_batch_holds_what_one_call_can_carry() {
     let mut outgoing = Outgoing::default();
-    outgoing.push(datagram(0, 900));
-    assert!(!outgoing.accepts(&datagram(1, 901)), "longer");
-    assert!(outgoing.accepts(&datagram(1, 900)));
-    outgoing.push(datagram(1, 500));
-    assert!(!outgoing.accepts(&datagram(2, 500)), "behind a shorter one");
+    outgoing.push(datagram(0, 900), Dscp::DEFAULT);
+    assert!(
+        !outgoing.accepts(&datagram(1, 901), Dscp::DEFAULT),
+        "longer"
+    );
+    assert!(outgoing.accepts(&datagram(1, 900), Dscp::DEFAULT));
+    outgoing.push(datagram(1, 500), Dscp::DEFAULT);
+    assert!(
+        !outgoing.accepts(&datagram(2, 500), Dscp::DEFAULT),
+        "behind a shorter one"
+    );
     let mut outgoing = Outgoing::default();
     for n in 0..64 {
-        assert!(outgoing.accepts(&datagram(n, 100)));
-        outgoing.push(datagram(n, 100));
+        assert!(outgoing.accepts(&datagram(n, 100), Dscp::DEFAULT));
+        outgoing.push(datagram(n, 100), Dscp::DEFAULT);
     }
     assert!(
-        !outgoing.accepts(&datagram(64, 100)),
+        !outgoing.accepts(&datagram(64, 100), Dscp::DEFAULT),
         "more than the kernel splits"
     );
     assert_eq!(outgoing.discard(), 64);
     for _ in 0..43 {
-        outgoing.push(datagram(0, 1500));
+        outgoing.push(datagram(0, 1500), Dscp::DEFAULT);
     }
     assert!(
-        !outgoing.accepts(&datagram(0, 1500)),
+        !outgoing.accepts(&datagram(0, 1500), Dscp::DEFAULT),
         "more than a packet holds"
     );
 }
@@ -224,7 +212,7 @@ fn datagrams_are_sent_one_by_one_after_a_refusal_of_gso() {
     let mut outgoing = Outgoing::default();
     // More than the kernel splits.
     for n in 0..200 {
-        outgoing.push(datagram(n, 10));
+        outgoing.push(datagram(n, 10), Dscp::DEFAULT);
     }
     let report = outgoing.flush(&from, to.local().unwrap());
     sleep(Duration::from_millis(20));
@@ -240,8 +228,8 @@ fn datagrams_are_sent_one_by_one_after_a_refusal_of_gso() {
     assert_eq!((report.datagrams, report.bytes, arrived), (200, 2000, 200));
     assert!(outgoing.gso_refused);
     outgoing.retry_gso();
-    outgoing.push(datagram(1, 10));
-    outgoing.push(datagram(2, 10));
+    outgoing.push(datagram(1, 10), Dscp::DEFAULT);
+    outgoing.push(datagram(2, 10), Dscp::DEFAULT);
     outgoing.flush(&from, to.local().unwrap());
     assert!(!outgoing.gso_refused, "a few it takes");
 }
@@ -252,7 +240,7 @@ fn without_a_route_a_batch_is_lost_and_gso_stays_enabled() {
     let from = socket();
     let mut outgoing = Outgoing::default();
     for n in 0..3 {
-        outgoing.push(datagram(n, 100));
+        outgoing.push(datagram(n, 100), Dscp::DEFAULT);
     }
     let report = outgoing.flush(&from, "192.0.2.1:9".parse().unwrap());
     assert_eq!((report.datagrams, report.bytes, report.unsent), (0, 0, 3));

@@ -21,6 +21,7 @@ fn paths(mtu: u32) -> Paths {
         remote: None,
         relay: None,
         interface: None,
+        copy_dscp: true,
     };
     let mut socket = PathSocket::open(&config).unwrap();
     socket.set_mtu(mtu);
@@ -49,6 +50,7 @@ fn change() -> PathChange {
         interface: None,
         remote: None,
         socket: None,
+        copies_dscp: None,
         mtu: None,
         interface_status: None,
     }
@@ -87,6 +89,7 @@ fn a_changed_route_is_notified_once() {
         remote: None,
         relay: None,
         interface: Some("lo".to_owned()),
+        copy_dscp: true,
     };
     let socket = Some(PathSocket::open(&config).unwrap());
     let bound = PathChange { socket, ..change() };

@@ -1,0 +1,210 @@
+use super::*;
+use crate::clock::Clock;
+use crate::config::PathConfig;
+use crate::udp::batch::Outgoing;
+use bytes::Bytes;
+use nix::sched::{CloneFlags, unshare};
+use nix::sys::socket::recvmsg;
+use nix::sys::socket::sockopt::{Ipv4Tos, Ipv6TClass};
+use std::io::{IoSliceMut, Write};
+use std::net::UdpSocket;
+use std::os::fd::AsFd;
+use std::process::Command;
+use std::thread;
+use std::time::Duration;
+
+/// Loopback over both versions of IP.
+const LOOPBACK: [&str; 2] = ["127.0.0.1:0", "[::1]:0"];
+
+/// A socket at `local` that receives the traffic class of each datagram.
+pub(crate) fn class_receiver(local: &str) -> io::Result<UdpSocket> {
+    let socket = UdpSocket::bind(local)?;
+    receive_class(&socket);
+    socket.set_read_timeout(Some(Duration::from_secs(10)))?;
+    Ok(socket)
+}
+
+/// Has `socket` receive the traffic class of each datagram.
+pub(crate) fn receive_class(socket: &UdpSocket) {
+    if socket.local_addr().unwrap().is_ipv4() {
+        setsockopt(socket, IpRecvTos, &true).unwrap();
+    } else {
+        setsockopt(socket, Ipv6RecvTClass, &true).unwrap();
+    }
+}
+
+/// Sets the traffic class or TOS byte of all datagrams of `socket`.
+pub(crate) fn set_class(socket: &UdpSocket, class: u8) {
+    if socket.local_addr().unwrap().is_ipv4() {
+        setsockopt(socket, Ipv4Tos, &class.into()).unwrap();
+    } else {
+        setsockopt(socket, Ipv6TClass, &class.into()).unwrap();
+    }
+}
+
+/// The traffic class or TOS byte of the next datagram of `socket`.
+pub(crate) fn received_class(socket: &UdpSocket) -> u8 {
+    received(socket).class
+}
+
+/// A datagram that a test has received.
+pub(crate) struct Datagram {
+    /// Its length in bytes.
+    pub(crate) len: usize,
+    /// Its traffic class or TOS byte.
+    pub(crate) class: u8,
+}
+
+/// The next datagram of `socket`.
+pub(crate) fn received(socket: &UdpSocket) -> Datagram {
+    let (mut buffer, mut control) = (vec![0; 65_535], nix::cmsg_space!(i32));
+    let mut slices = [IoSliceMut::new(&mut buffer)];
+    let fd = socket.as_fd().as_raw_fd();
+    let message = recvmsg::<()>(fd, &mut slices, Some(&mut control), MsgFlags::empty()).unwrap();
+    let class = message.cmsgs().unwrap().find_map(|control| match control {
+        ControlMessageOwned::Ipv4Tos(tos) => Some(tos),
+        ControlMessageOwned::Ipv6TClass(class) => u8::try_from(class).ok(),
+        _ => None,
+    });
+    Datagram {
+        len: message.bytes,
+        class: class.unwrap(),
+    }
+}
+
+/// A sender and a receiver at `local`; none without IPv6, if that is asked for.
+pub(crate) fn pair(local: &str) -> Option<(PathSocket, UdpSocket)> {
+    match class_receiver(local) {
+        Ok(peer) => Some((
+            PathSocket::open(&PathConfig::at(local, None)).unwrap(),
+            peer,
+        )),
+        Err(error) if local.starts_with('[') => {
+            // The runner captures what the print macros write.
+            let _ = writeln!(io::stderr(), "skipped without IPv6: {error}");
+            None
+        }
+        Err(error) => panic!("{error}"),
+    }
+}
+
+fn all() -> impl Iterator<Item = Dscp> {
+    (0..=Dscp::MAX.number()).filter_map(Dscp::new)
+}
+
+#[test]
+fn a_datagram_has_the_dscp_and_an_ecn_field_of_zero() {
+    for (socket, peer) in LOOPBACK.into_iter().filter_map(pair) {
+        let to = peer.local_addr().unwrap();
+        for dscp in all() {
+            socket.send(&[1], dscp, to).unwrap();
+            assert_eq!(received_class(&peer), dscp.number() * 4, "{to}");
+            // The next one is not marked by the one before.
+            socket.send(&[1], Dscp::DEFAULT, to).unwrap();
+            assert_eq!(received_class(&peer), 0, "{to}");
+        }
+        socket.set_dont_fragment(true).unwrap();
+        socket.send_in_fragments(&[1; 3000], Dscp::EF, to).unwrap();
+        assert_eq!(received_class(&peer), 46 * 4, "{to}");
+    }
+}
+
+#[test]
+fn batches_do_not_mix_dscps() {
+    // Runs of one DSCP, as applications send them, and single datagrams between them.
+    let numbers = [46, 46, 46, 0, 0, 34, 0, 46, 1, 1, 1, 1, 63, 0, 0];
+    for (socket, peer) in LOOPBACK.into_iter().filter_map(pair) {
+        let to = peer.local_addr().unwrap();
+        let mut outgoing = Outgoing::default();
+        let (mut calls, mut sent) = (0, 0);
+        let mut flush = |outgoing: &mut Outgoing| {
+            calls += 1;
+            sent += outgoing.flush(&socket, to).datagrams;
+            assert!(!outgoing.gso_refused, "{to}");
+        };
+        for dscp in numbers.map(|number| Dscp::new(number).unwrap()) {
+            let datagram = Bytes::from_static(&[7; 900]);
+            if !outgoing.accepts(&datagram, dscp) {
+                flush(&mut outgoing);
+            }
+            outgoing.push(datagram, dscp);
+        }
+        flush(&mut outgoing);
+        assert_eq!((calls, sent), (8, numbers.len()), "{to}");
+        let received = numbers.map(|_| received_class(&peer));
+        assert_eq!(received, numbers.map(|number| number * 4), "{to}");
+    }
+}
+
+#[test]
+fn a_socket_receives_the_dscp_only_if_it_asks_for_it() {
+    for (from, peer) in LOOPBACK.into_iter().filter_map(pair) {
+        let local = SocketAddr::new(peer.local_addr().unwrap().ip(), 0);
+        let mut socket = PathSocket::open(&PathConfig::at(&local.to_string(), None)).unwrap();
+        let to = socket.local().unwrap();
+        let clock = Clock::starting_now();
+        let receive = |socket: &mut PathSocket, dscp| {
+            from.send(&[1], dscp, to).unwrap();
+            socket.receive(&mut [0; 10], clock).unwrap().unwrap().dscp
+        };
+        assert_eq!(receive(&mut socket, Dscp::EF), Dscp::DEFAULT);
+        socket.receive_dscp().unwrap();
+        for dscp in all() {
+            assert_eq!(receive(&mut socket, dscp), dscp, "{to}");
+        }
+        // Also beside the segment size of a merged batch and its time.
+        assert!(socket.set_gro(true));
+        let mut outgoing = Outgoing::default();
+        for _ in 0..3 {
+            outgoing.push(Bytes::from_static(&[7; 900]), Dscp::EF);
+        }
+        assert_eq!(outgoing.flush(&from, to).datagrams, 3);
+        let merged = socket.receive(&mut [0; 3000], clock).unwrap().unwrap();
+        assert_eq!(
+            (merged.len, merged.segment, merged.dscp),
+            (2700, 900, Dscp::EF)
+        );
+    }
+}
+
+/// Sends one datagram, and then a batch of three, of `dscp`; returns the classes that arrive.
+fn classes(socket: &PathSocket, peer: &UdpSocket, dscp: Dscp) -> [u8; 4] {
+    let to = peer.local_addr().unwrap();
+    socket.send(&[1], dscp, to).unwrap();
+    let mut outgoing = Outgoing::default();
+    for _ in 0..3 {
+        outgoing.push(Bytes::from_static(&[7; 900]), dscp);
+    }
+    assert_eq!(outgoing.flush(socket, to).datagrams, 3);
+    assert!(!outgoing.gso_refused);
+    [(); 4].map(|()| received_class(peer))
+}
+
+/// The rules of the system may prohibit a class; in a namespace of its own, which ends with the
+/// thread.
+#[test]
+fn a_datagram_whose_dscp_is_refused_is_sent_without() {
+    let prohibited = Dscp::of_traffic_class(0x10);
+    let of_namespace = thread::spawn(move || {
+        let ip = |arguments: &str| {
+            let run = Command::new("ip").args(arguments.split(' ')).output();
+            run.is_ok_and(|output| output.status.success())
+        };
+        // The rule comes before that of local addresses, whose number cannot be lower.
+        let is_ready = unshare(CloneFlags::CLONE_NEWNET).is_ok()
+            && ip("link set lo up")
+            && ip("rule add pref 1 tos 0x10 prohibit")
+            && ip("rule add pref 2 lookup local")
+            && ip("rule del pref 0");
+        if !is_ready {
+            // The runner captures what the print macros write.
+            let message = "skipped: no network namespace with rules (needs root and iproute2)";
+            let _ = writeln!(io::stderr(), "{message}");
+            return;
+        }
+        let (socket, peer) = pair("127.0.0.1:0").unwrap();
+        assert_eq!(classes(&socket, &peer, Dscp::EF), [46 * 4; 4]);
+        assert_eq!(classes(&socket, &peer, prohibited), [0; 4]);
+    });
+    of_namespace.join().unwrap();
+}
