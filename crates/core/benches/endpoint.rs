@@ -95,6 +95,8 @@ fn endpoints(criterion: &mut Criterion) {
         size: 1000,
         ecn: Ecn::NotEct,
         dscp: Dscp::DEFAULT,
+        ports: None,
+        class: None,
     };
     let mut group = criterion.benchmark_group("policy+combiner, a data packet on two paths");
     group.throughput(Throughput::Elements(1));

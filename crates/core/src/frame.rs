@@ -5,7 +5,7 @@
 
 use alloc::boxed::Box;
 
-use crate::packet::{self, Dscp, Ecn, FlowId};
+use crate::packet::{self, Dscp, Ecn, FlowId, PacketFields};
 use crate::repair::Report;
 use crate::time::Time;
 
@@ -43,6 +43,13 @@ pub trait Payload: Clone {
         false
     }
 
+    /// The header fields by which classes select it ([`crate::class`]); by default it has none and is
+    /// in no class.
+    #[inline]
+    fn fields(&self) -> Option<PacketFields> {
+        None
+    }
+
     /// Sets the ECN field to CE, as a queue does instead of a drop; a payload that is not
     /// ECN-capable does not change.
     #[inline]
@@ -68,6 +75,10 @@ impl Payload for alloc::vec::Vec<u8> {
 
     fn is_tcp(&self) -> bool {
         packet::is_tcp(self)
+    }
+
+    fn fields(&self) -> Option<PacketFields> {
+        fields_of(self)
     }
 
     fn mark_ce(&mut self) {
@@ -97,12 +108,21 @@ impl Payload for bytes::Bytes {
         packet::is_tcp(self)
     }
 
+    fn fields(&self) -> Option<PacketFields> {
+        fields_of(self)
+    }
+
     fn mark_ce(&mut self) {
         // Copied only if the bytes are shared.
         let mut bytes = bytes::BytesMut::from(core::mem::take(self));
         packet::mark_ce(&mut bytes);
         *self = bytes.freeze();
     }
+}
+
+/// The fields of an IP packet by which classes select it.
+fn fields_of(bytes: &[u8]) -> Option<PacketFields> {
+    packet::parse(bytes).ok().map(|meta| meta.fields())
 }
 
 /// The flow of an IP packet; other bytes are one flow.

@@ -9,6 +9,7 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+pub mod class;
 pub mod combine;
 pub mod connections;
 pub mod endpoint;

@@ -8,6 +8,8 @@ pub use dscp::{Dscp, ParseDscpError, dscp};
 pub use ecn::{ecn, mark_ce};
 pub use parse::{NotIp, is_tcp, parse};
 
+use crate::class::AssignedClass;
+
 /// The kind of a packet, as path policies distinguish it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -79,6 +81,42 @@ pub struct PacketMeta {
         serde(default, skip_serializing_if = "Dscp::is_default")
     )]
     pub dscp: Dscp,
+    /// The source and the destination port of TCP or UDP; `None` for other protocols and for
+    /// fragments. Absent from recordings without classes.
+    #[cfg_attr(
+        feature = "serde",
+        serde(default, skip_serializing_if = "Option::is_none")
+    )]
+    pub ports: Option<[u16; 2]>,
+    /// The class; the endpoint assigns it ([`crate::class`]).
+    #[cfg_attr(feature = "serde", serde(skip))]
+    pub class: Option<AssignedClass>,
+}
+
+/// The header fields of a packet by which classes select it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
+pub struct PacketFields {
+    /// The DSCP.
+    pub dscp: Dscp,
+    /// The protocol number of the payload.
+    pub protocol: u8,
+    /// The source and the destination port of TCP or UDP; `None` for other protocols and for
+    /// fragments.
+    pub ports: Option<[u16; 2]>,
+}
+
+impl PacketMeta {
+    /// The fields by which classes select the packet.
+    #[must_use]
+    pub const fn fields(&self) -> PacketFields {
+        PacketFields {
+            dscp: self.dscp,
+            protocol: self.protocol,
+            ports: self.ports,
+        }
+    }
 }
 
 /// The traffic class of an IPv6 packet (RFC 8200, section 3), or the byte in its place in an IPv4

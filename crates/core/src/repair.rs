@@ -35,6 +35,7 @@ mod sender;
 mod statistics;
 
 pub use budget::{Budget, HEAD_START};
+pub(crate) use config::check_deadline;
 pub use config::{RepairConfig, RepairError, Share};
 pub use estimates::{Estimates, PathEstimate};
 pub use rate::{Delivery, PathLimit, PathRateController};

@@ -86,6 +86,8 @@ fn meta(kind: Kind, size: u32) -> PacketMeta {
         size,
         ecn: Ecn::NotEct,
         dscp: Dscp::DEFAULT,
+        ports: None,
+        class: None,
     }
 }
 

@@ -38,6 +38,8 @@ pub fn parse(bytes: &[u8]) -> Result<PacketMeta, NotIp> {
         size: u32::try_from(bytes.len()).unwrap_or(u32::MAX),
         ecn: ecn(bytes),
         dscp: dscp(bytes),
+        ports,
+        class: None,
     })
 }
 

@@ -26,6 +26,8 @@ fn meta(version: IpVersion, size: u32) -> PacketMeta {
         size,
         ecn: Ecn::NotEct,
         dscp: Dscp::DEFAULT,
+        ports: None,
+        class: None,
     }
 }
 

@@ -52,6 +52,8 @@ fn packet(kind: Kind) -> PacketMeta {
         size: 1000,
         ecn: Ecn::NotEct,
         dscp: Dscp::DEFAULT,
+        ports: None,
+        class: None,
     }
 }
 

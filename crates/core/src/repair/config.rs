@@ -23,8 +23,8 @@ pub struct RepairConfig {
     /// of 1 MiB.
     pub redundancy: Share,
     /// The order in which this end delivers the packets of its peer ([`crate::order`]): `"tcp"`, the
-    /// default, holds TCP segments until those before them have arrived, `"none"` nothing, a time
-    /// any packet for at most as long.
+    /// default, holds TCP segments until those before them have arrived, or what `[[class]]` treats as
+    /// bulk; `"none"` nothing, a time any packet for at most as long.
     pub order: Order,
 }
 
@@ -68,13 +68,20 @@ impl RepairConfig {
     /// # Errors
     /// The first value that is out of range.
     pub fn check(&self) -> Result<(), RepairError> {
-        if !(MIN_DEADLINE..=MAX_DEADLINE).contains(&self.deadline) {
-            return Err(RepairError::Deadline(self.deadline));
-        }
+        check_deadline(self.deadline)?;
         if self.redundancy > Share::ONE {
             return Err(RepairError::Redundancy);
         }
         Ok(())
+    }
+}
+
+/// Checks a deadline of packets.
+pub(crate) fn check_deadline(deadline: Duration) -> Result<(), RepairError> {
+    if (MIN_DEADLINE..=MAX_DEADLINE).contains(&deadline) {
+        Ok(())
+    } else {
+        Err(RepairError::Deadline(deadline))
     }
 }
 

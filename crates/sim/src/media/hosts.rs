@@ -2,7 +2,7 @@
 
 use polypath_core::frame::Payload;
 use polypath_core::machine::{Deadline, Machine};
-use polypath_core::packet::{Dscp, IpVersion, Kind, PacketMeta};
+use polypath_core::packet::{Dscp, IpVersion, Kind, PacketFields, PacketMeta};
 use polypath_core::time::Time;
 use polypath_scenario::Media;
 
@@ -32,6 +32,8 @@ impl MediaPacket {
             size: self.len,
             ecn: self.ecn(),
             dscp: Dscp::DEFAULT,
+            ports: None,
+            class: None,
         }
     }
 }
@@ -39,6 +41,10 @@ impl MediaPacket {
 impl Payload for MediaPacket {
     fn len(&self) -> usize {
         self.len as usize
+    }
+
+    fn fields(&self) -> Option<PacketFields> {
+        Some(self.meta().fields())
     }
 }
 

@@ -1,7 +1,7 @@
 //! A TCP segment of a simulated host.
 
 use polypath_core::frame::Payload;
-use polypath_core::packet::{Dscp, Ecn, FlowId, IpVersion, Kind, PacketMeta};
+use polypath_core::packet::{Dscp, Ecn, FlowId, IpVersion, Kind, PacketFields, PacketMeta};
 
 use super::ranges::Range;
 
@@ -146,6 +146,8 @@ impl Segment {
             size: self.size,
             ecn: self.ecn,
             dscp: Dscp::DEFAULT,
+            ports: None,
+            class: None,
         }
     }
 }
@@ -153,6 +155,10 @@ impl Segment {
 impl Payload for Segment {
     fn is_tcp(&self) -> bool {
         true
+    }
+
+    fn fields(&self) -> Option<PacketFields> {
+        Some(self.meta().fields())
     }
 
     fn flow(&self) -> FlowId {

@@ -87,6 +87,8 @@ fn packet() -> PacketMeta {
         size: 250,
         ecn: Ecn::NotEct,
         dscp: Dscp::DEFAULT,
+        ports: None,
+        class: None,
     }
 }
 

@@ -112,6 +112,8 @@ impl MultihomedSource {
             size,
             ecn: Ecn::NotEct,
             dscp: Dscp::DEFAULT,
+            ports: None,
+            class: None,
         };
         if !self.has_begun {
             self.has_begun = true;
