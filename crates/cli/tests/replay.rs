@@ -6,6 +6,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use common::{polypath, printed};
+use polypath_core::class::Classes;
 use polypath_core::endpoint::{Endpoint, EndpointConfig, Input, Output, ProbingConfig};
 use polypath_core::frame::{Body, Encapsulation, Frame, PathId};
 use polypath_core::liveness::LivenessConfig;
@@ -32,6 +33,7 @@ fn recording() -> Vec<String> {
         detector: None,
         liveness: Some(LivenessConfig::default()),
         tariffs: Tariffs::default(),
+        classes: Classes::default(),
     };
     let header = RecordingHeader {
         recording: VERSION,

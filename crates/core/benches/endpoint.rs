@@ -2,6 +2,7 @@
 //! without network or encryption.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use polypath_core::class::Classes;
 use polypath_core::endpoint::{Endpoint, EndpointConfig, Input, Output, ProbingConfig};
 use polypath_core::frame::{Encapsulation, Frame, Payload};
 use polypath_core::machine::{Machine, Wake, step};
@@ -39,6 +40,7 @@ impl Pair {
             probing: ProbingConfig::default(),
             detector: None,
             tariffs: Tariffs::default(),
+            classes: Classes::default(),
             liveness: None,
         };
         let endpoint = || Endpoint::new(&config).expect("the configuration is valid");

@@ -10,6 +10,7 @@
 
 use alloc::boxed::Box;
 
+use crate::class::ClassStatistics;
 use crate::combine::{MAX_TIMERS, MAX_WINDOWS};
 use crate::event::{DropReason, Event};
 use crate::frame::{Body, Encapsulation, Frame, PathId, Payload};
@@ -58,7 +59,7 @@ impl<P: Payload> Endpoint<P> {
         Ok(Self {
             sender: Sender::new(config),
             receiver: Receiver::new(config),
-            order: ReorderBuffer::new(config.policy.order()),
+            order: ReorderBuffer::new(config.policy.order(), config.classes.clone()),
             paths: PathSet::first(config.paths),
             encapsulation: config.encapsulation,
             meters: metered::meters(config),
@@ -132,6 +133,17 @@ impl<P: Payload> Endpoint<P> {
     #[must_use]
     pub fn repair_statistics(&self) -> Option<RepairStatistics> {
         self.sender.repair_statistics()
+    }
+
+    /// Whether packets are classified.
+    #[must_use]
+    pub fn has_classes(&self) -> bool {
+        self.class_statistics().next().is_some()
+    }
+
+    /// The name and the counters of each class of packets, in their order.
+    pub fn class_statistics(&self) -> impl Iterator<Item = (&str, ClassStatistics)> {
+        self.sender.class_statistics()
     }
 
     /// The counters of packets held for their order; `None` if none are.
@@ -230,7 +242,7 @@ impl<P: Payload> Endpoint<P> {
     #[inline]
     fn on_input(&mut self, now: Time, input: Input<P>, out: &mut impl FnMut(Output<P>)) {
         match input {
-            Input::Packet { meta, payload } => self.sender.on_packet(now, &meta, payload, out),
+            Input::Packet { meta, payload } => self.sender.on_packet(now, meta, payload, out),
             Input::Frame(frame) => self.on_frame(now, frame, out),
             Input::Reachable => self.sender.on_reachable(now, self.paths),
             Input::PeerRestarted => {
@@ -258,7 +270,8 @@ impl<P: Payload> Endpoint<P> {
             Input::PathUsed { .. } => {}
             Input::Adjust(to) => {
                 self.receiver.adjust(to.policy, &to.probing);
-                self.order.adjust(to.policy.order(), &mut deliver(out));
+                let order = to.policy.order();
+                self.order.adjust(order, &to.classes, &mut deliver(out));
                 self.sender.adjust(now, &to, out);
             }
         }

@@ -7,6 +7,7 @@
 
 use alloc::collections::{BTreeMap, BTreeSet};
 
+use crate::class::Classes;
 use crate::frame::Payload;
 use crate::machine::Deadline;
 use crate::time::Time;
@@ -34,6 +35,7 @@ pub struct OrderStatistics {
 #[derive(Clone, Debug)]
 pub struct ReorderBuffer<P> {
     order: Order,
+    classes: Classes,
     /// All packets below this number have arrived or are no longer awaited; `None` before the first.
     next: Option<u64>,
     held: BTreeMap<u64, Held<P>>,
@@ -51,9 +53,10 @@ struct Held<P> {
 impl<P: Payload> ReorderBuffer<P> {
     /// An empty buffer.
     #[must_use]
-    pub fn new(order: Order) -> Self {
+    pub fn new(order: Order, classes: Classes) -> Self {
         Self {
             order,
+            classes,
             next: None,
             held: BTreeMap::new(),
             due: BTreeSet::new(),
@@ -91,7 +94,7 @@ impl<P: Payload> ReorderBuffer<P> {
         }
         // Most packets are not behind a gap, and are not parsed.
         let is_behind_gap = sequence > *self.next.get_or_insert(sequence);
-        let hold = is_behind_gap.then(|| self.order.hold(&packet, is_repaired));
+        let hold = is_behind_gap.then(|| self.order.hold(&packet, &self.classes, is_repaired));
         match hold.flatten() {
             Some(hold) => self.hold(now + hold, sequence, packet, deliver),
             None => deliver(packet),
@@ -158,8 +161,10 @@ impl<P: Payload> ReorderBuffer<P> {
         Some(Deadline { at, why: "order" })
     }
 
-    /// Delivers all held packets, and goes on with `order`.
-    pub fn adjust(&mut self, order: Order, deliver: &mut impl FnMut(P)) {
+    /// Delivers all held packets, and goes on with `order`; other `classes` hold for the packets that
+    /// arrive from now on.
+    pub fn adjust(&mut self, order: Order, classes: &Classes, deliver: &mut impl FnMut(P)) {
+        self.classes.clone_from(classes);
         if order != self.order {
             self.give_up_before(u64::MAX, deliver);
             self.next = None;

@@ -358,6 +358,12 @@ impl PolicyConfig {
         self.properties().respects_costs
     }
 
+    /// Whether the policy treats packets by their classes ([`crate::class`]).
+    #[must_use]
+    pub const fn respects_classes(self) -> bool {
+        self.properties().respects_classes
+    }
+
     /// Whether nodes offer the policy.
     #[must_use]
     pub const fn is_available_in_nodes(self) -> bool {

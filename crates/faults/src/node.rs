@@ -1,6 +1,7 @@
 //! A whole node without its sockets, like that of `polypath-live`: a tunnel, and the address of the
 //! peer on each path.
 
+use polypath_core::class::Classes;
 use polypath_core::endpoint::{Adjustment, EndpointConfig, ProbingConfig};
 use polypath_core::frame::{Encapsulation, OVER_IPV4, PathId};
 use polypath_core::machine::{Machine, Wake, step};
@@ -234,6 +235,7 @@ fn endpoint(schedule: &Schedule, start: &Start, mutant: Mutant) -> EndpointConfi
         detector: None,
         liveness: mutant.liveness(start.settings.liveness),
         tariffs: Tariffs::default(),
+        classes: Classes::default(),
     }
 }
 

@@ -7,6 +7,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use ipnet::IpNet;
+use polypath_core::class::Classes;
 use polypath_core::endpoint::{EndpointConfig, ProbingConfig};
 use polypath_core::frame::{Encapsulation, OVER_IPV4, OVER_IPV6};
 use polypath_core::policy::PolicyConfig;
@@ -67,6 +68,10 @@ pub struct NodeConfig {
     /// run time.
     #[serde(default, rename = "paths")]
     pub uplinks: Uplinks,
+    /// The classes of packets under the policy `in-time`, at both nodes the same: the first that
+    /// matches a packet determines its treatment. By default TCP is bulk, all else media.
+    #[serde(default, rename = "class")]
+    pub classes: Classes,
     /// The interfaces that may be uplinks, under `paths = "auto"`.
     #[serde(default)]
     pub auto: Option<AutoConfig>,
@@ -295,6 +300,7 @@ impl NodeConfig {
             detector: None,
             liveness: self.liveness.config(),
             tariffs: self.paths.iter().map(|path| path.tariff).collect(),
+            classes: self.classes.clone(),
         }
     }
 

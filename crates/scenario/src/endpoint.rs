@@ -27,6 +27,7 @@ impl Scenario {
             detector: None,
             liveness: self.overlay.liveness.filter(|_| scheme != Scheme::Tcp),
             tariffs: self.paths.iter().map(|path| path.tariff).collect(),
+            classes: self.classes.clone(),
         }
     }
 

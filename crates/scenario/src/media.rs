@@ -1,5 +1,6 @@
 //! A scenario file with a media stream in place of transfers.
 
+use polypath_core::class::Classes;
 use polypath_core::endpoint::{EndpointConfig, ProbingConfig};
 use polypath_core::frame::{Encapsulation, OVER_IPV4};
 use polypath_core::liveness::LivenessSetting;
@@ -50,6 +51,10 @@ pub struct MediaScenario {
     /// The comparison of paths, under a policy that probes, as in the file of a node.
     #[serde(default)]
     pub probing: ProbingConfig,
+    /// The classes of packets under the policy `in-time`, as in the file of a node. Simulated packets
+    /// have no ports.
+    #[serde(default, rename = "class", skip_serializing_if = "Classes::is_empty")]
+    pub classes: Classes,
     /// TCP of the background hosts.
     #[serde(default)]
     pub tcp: Tcp,
@@ -227,6 +232,7 @@ impl MediaScenario {
             detector: None,
             liveness: self.liveness.config(),
             tariffs: self.paths.iter().map(|path| path.tariff).collect(),
+            classes: self.classes.clone(),
         }
     }
 

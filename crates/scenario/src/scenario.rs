@@ -1,5 +1,6 @@
 //! A scenario file with its measured transfer.
 
+use polypath_core::class::Classes;
 use polypath_core::policy::PolicyConfig;
 use polypath_core::time::Duration;
 use polypath_core::units::Bytes;
@@ -49,6 +50,10 @@ pub struct Scenario {
     /// The endpoints of the multipath overlay.
     #[serde(default)]
     pub overlay: Overlay,
+    /// The classes of packets under the policy `in-time`, as in the file of a node. Simulated packets
+    /// have no ports.
+    #[serde(default, rename = "class", skip_serializing_if = "Classes::is_empty")]
+    pub classes: Classes,
     /// The traffic that loads the paths: `"off"`, or named profiles.
     #[serde(default)]
     pub background: Background,

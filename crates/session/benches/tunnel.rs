@@ -6,6 +6,7 @@ mod common;
 use bytes::Bytes;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use etherparse::PacketBuilder;
+use polypath_core::class::Classes;
 use polypath_core::endpoint::{EndpointConfig, ProbingConfig};
 use polypath_core::frame::{Encapsulation, OVER_IPV4};
 use polypath_core::machine::{Wake, step};
@@ -21,6 +22,7 @@ const PACKET_LEN: usize = 1400;
 fn tunnel(own: &str, peer: &str) -> Tunnel {
     let endpoint = EndpointConfig {
         tariffs: Tariffs::default(),
+        classes: Classes::default(),
         paths: 1,
         policy: PolicyConfig::single_path(0),
         encapsulation: Encapsulation::deployed(OVER_IPV4),

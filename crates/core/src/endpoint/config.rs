@@ -1,5 +1,6 @@
 //! The configuration of an endpoint.
 
+use crate::class::{ClassError, Classes};
 use crate::combine::{DetectorConfig, DetectorError};
 use crate::frame::Encapsulation;
 use crate::liveness::{LivenessConfig, LivenessError};
@@ -38,6 +39,13 @@ pub struct EndpointConfig {
     /// The cost of each path, and the limits of what it carries.
     #[cfg_attr(feature = "serde", serde(default))]
     pub tariffs: Tariffs,
+    /// The classes of packets. Both endpoints should have the same: the sender treats a packet by its
+    /// classes, and the receiver puts it in order by its own.
+    #[cfg_attr(
+        feature = "serde",
+        serde(default, skip_serializing_if = "Classes::is_empty")
+    )]
+    pub classes: Classes,
 }
 
 /// The comparison of paths (PPD paper, 3.3 and 5.2).
@@ -124,6 +132,9 @@ pub enum ConfigError {
     /// The policy needs heartbeats that measure the paths.
     #[error("the policy leaves a path by its losses or delay, which needs liveness detection")]
     PolicyWithoutLiveness,
+    /// A class is invalid.
+    #[error("{key}: {0}", key = .0.key())]
+    Class(#[from] ClassError),
     /// The configuration of the liveness monitor is invalid.
     #[error("liveness: {0}")]
     Liveness(#[from] LivenessError),
@@ -142,6 +153,7 @@ impl EndpointConfig {
         if self.policy.needs_liveness() && self.liveness.is_none() {
             return Err(ConfigError::PolicyWithoutLiveness);
         }
+        self.classes.check()?;
         let threshold = self.probing.threshold;
         if !threshold.is_finite() || threshold < 0.0 {
             return Err(ConfigError::Threshold);
@@ -170,8 +182,8 @@ impl EndpointConfig {
     }
 }
 
-/// The settings that may change while an endpoint runs: policy, probing, liveness and tariffs. They
-/// are checked.
+/// The settings that may change while an endpoint runs: policy, probing, liveness, tariffs and
+/// classes. They are checked.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Adjustment {
@@ -180,6 +192,11 @@ pub struct Adjustment {
     pub(crate) liveness: Option<LivenessConfig>,
     #[cfg_attr(feature = "serde", serde(default))]
     pub(crate) tariffs: Tariffs,
+    #[cfg_attr(
+        feature = "serde",
+        serde(default, skip_serializing_if = "Classes::is_empty")
+    )]
+    pub(crate) classes: Classes,
 }
 
 impl Adjustment {
@@ -195,6 +212,7 @@ impl Adjustment {
             probing: config.probing,
             liveness: config.liveness,
             tariffs: config.tariffs.clone(),
+            classes: config.classes.clone(),
         })
     }
 

@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 
 use super::config::{Adjustment, EndpointConfig};
 use super::io::Output;
+use crate::class::ClassStatistics;
 use crate::event::{DropReason, Event};
 use crate::frame::{Body, Frame, PROBE_LEN, PathId, Payload, Purpose};
 use crate::liveness::{HeartbeatAnswer, Liveness, LivenessOutput, PathHealth};
@@ -16,11 +17,13 @@ use crate::policy::{Action, Feedback, PathSet, Plan, PolicyConfig};
 use crate::repair::{Kept, Repair};
 use crate::tariff::Tariffs;
 use crate::time::Time;
+use class_counters::ClassCounters;
 pub(super) use outgoing::BlockedPaths;
 use outgoing::Outgoing;
 use paced::{MAX_WAITING, Pacing};
 use policy_state::{PathSwitch, PolicyState};
 
+mod class_counters;
 mod outgoing;
 mod paced;
 mod policy_state;
@@ -42,6 +45,7 @@ pub(super) struct Sender<P> {
     repair: Option<Repair<P>>,
     pacing: Pacing,
     tariffs: Tariffs,
+    classes: ClassCounters,
     peer_reports: bool,
 }
 
@@ -72,6 +76,7 @@ impl<P: Payload> Sender<P> {
                 Repair::new(repair, config.paths, config.encapsulation, tariffs)
             }),
             tariffs: config.tariffs.clone(),
+            classes: ClassCounters::new(config.classes.clone()),
             pacing: Pacing::new(config.paths, &config.tariffs),
             peer_reports: true,
         }
@@ -81,11 +86,11 @@ impl<P: Payload> Sender<P> {
     pub(super) fn on_packet(
         &mut self,
         now: Time,
-        meta: &PacketMeta,
+        meta: PacketMeta,
         mut payload: P,
         out: &mut impl FnMut(Output<P>),
     ) {
-        let paths = match self.sizes.carriers(self.outgoing.paths, meta) {
+        let paths = match self.sizes.carriers(self.outgoing.paths, &meta) {
             Ok(paths) => paths,
             Err(TooLong { limit, is_final }) => {
                 return out(Output::Refused {
@@ -100,9 +105,13 @@ impl<P: Payload> Sender<P> {
             len: meta.size,
         }));
         let mut requests = PolicyRequests::default();
-        let plan = self.policy.current.route(now, meta, &paths, &mut |action| {
-            requests.add(action);
-        });
+        let meta = self.classes.assign(meta);
+        let plan = self
+            .policy
+            .current
+            .route(now, &meta, &paths, &mut |action| {
+                requests.add(action);
+            });
         self.act(now, requests, out);
         if let Some(reason) = self.refusal(&plan) {
             let len = meta.size;
@@ -117,7 +126,7 @@ impl<P: Payload> Sender<P> {
             let packet = Kept {
                 sequence,
                 epoch: self.policy.epoch(),
-                meta: *meta,
+                meta,
                 payload,
             };
             return self.pace(now, packet, &plan, out);
@@ -311,6 +320,7 @@ impl<P: Payload> Sender<P> {
             self.send_all_waiting(now, out);
         }
         self.tariffs.clone_from(&to.tariffs);
+        self.classes.adjust(&to.classes);
         self.adjust_repair(to.policy);
         self.pacing.set_ceilings(&to.tariffs);
         match (&mut self.liveness, &to.liveness) {
@@ -344,6 +354,11 @@ impl<P: Payload> Sender<P> {
             .preferred_or_lowest(active)
             .into_iter()
             .next()
+    }
+
+    /// The name and the counters of each class of packets.
+    pub(super) fn class_statistics(&self) -> impl Iterator<Item = (&str, ClassStatistics)> {
+        self.classes.all()
     }
 
     /// The number of times that the policy moved data to another path.

@@ -4,6 +4,7 @@ use alloc::vec::Vec;
 use proptest::prelude::*;
 
 use super::*;
+use crate::class::Classes;
 use crate::combine::signature::SignatureConfig;
 use crate::combine::{CopiesConfig, DetectorConfig};
 use crate::event::DropReason;
@@ -58,6 +59,7 @@ fn config(policy: PolicyConfig) -> EndpointConfig {
         detector: None,
         liveness: None,
         tariffs: Tariffs::default(),
+        classes: Classes::default(),
     }
 }
 

@@ -3,6 +3,7 @@
 use core::fmt;
 use core::str::FromStr;
 
+use crate::class::{Classes, Treatment};
 use crate::frame::Payload;
 use crate::time::Duration;
 
@@ -17,7 +18,8 @@ pub const MAX_HOLD: Duration = Duration::from_secs(2);
 pub enum Order {
     /// Delivers packets in the order of their arrival.
     None,
-    /// Holds TCP segments of a peer that repairs losses for at most [`TCP_HOLD`].
+    /// Holds TCP segments and, by its class, other bulk of a peer that repairs losses for at most
+    /// [`TCP_HOLD`]; no segment that has another class.
     #[default]
     Tcp,
     /// Holds all packets for at most this time.
@@ -25,14 +27,27 @@ pub enum Order {
 }
 
 impl Order {
-    /// The time for which a packet is held; `None` if it is not. `is_repaired` states whether the
-    /// peer repairs losses.
+    /// The time for which a packet is held; `None` if it is not. The peer is assumed to have the same
+    /// `classes`; `is_repaired` states whether it repairs losses.
     #[inline]
-    pub(super) fn hold(self, packet: &impl Payload, is_repaired: bool) -> Option<Duration> {
-        match self {
-            Self::None => None,
-            Self::Tcp => (is_repaired && packet.is_tcp()).then_some(TCP_HOLD),
-            Self::All(hold) => Some(hold),
+    pub(super) fn hold(
+        self,
+        packet: &impl Payload,
+        classes: &Classes,
+        is_repaired: bool,
+    ) -> Option<Duration> {
+        // Without classes the packet is not parsed for its fields.
+        let class = (!classes.is_empty())
+            .then(|| classes.classify(&packet.fields()?))
+            .flatten();
+        match (self, class.map(|class| class.treatment)) {
+            (Self::None, _) | (_, Some(Treatment::SinglePath)) => None,
+            (Self::Tcp, treatment) => {
+                let is_bulk = treatment
+                    .map_or_else(|| packet.is_tcp(), |treatment| treatment == Treatment::Bulk);
+                (is_repaired && is_bulk).then_some(TCP_HOLD)
+            }
+            (Self::All(hold), _) => Some(hold),
         }
     }
 }

@@ -1,4 +1,6 @@
 use super::*;
+use crate::class::{Class, Protocol, Treatment};
+use crate::packet::{Dscp, PacketFields};
 use crate::time::Duration;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -18,6 +20,15 @@ impl Payload for Numbered {
     fn is_tcp(&self) -> bool {
         self.1
     }
+
+    fn fields(&self) -> Option<PacketFields> {
+        let protocol = if self.1 { Protocol::TCP } else { Protocol::UDP };
+        Some(PacketFields {
+            dscp: Dscp::DEFAULT,
+            protocol: protocol.number(),
+            ports: None,
+        })
+    }
 }
 
 /// A receiver with a buffer, and the numbers that it has delivered with their times.
@@ -34,7 +45,7 @@ fn at(ms: u64) -> Time {
 impl Receiver {
     fn new(order: Order) -> Self {
         Self {
-            buffer: ReorderBuffer::new(order),
+            buffer: ReorderBuffer::new(order, Classes::default()),
             seen: SlidingWindow::new(8192),
             delivered: Vec::new(),
         }
@@ -62,6 +73,42 @@ impl Receiver {
 
     fn numbers(&self) -> Vec<u64> {
         self.delivered.iter().map(|(_, number)| *number).collect()
+    }
+}
+
+/// The class of a packet counts, not its protocol; one of a single path is never held.
+#[test]
+fn bulk_is_held_whatever_its_protocol() {
+    let (tcp, udp) = (Some(Protocol::TCP), Some(Protocol::UDP));
+    let (media, bulk, single) = (Treatment::Media, Treatment::Bulk, Treatment::SinglePath);
+    let all = Order::All(HOLD);
+    for (order, protocol, treatment, are_held) in [
+        (Order::Tcp, udp, bulk, [true, true]),
+        (Order::Tcp, tcp, media, [false, false]),
+        (Order::Tcp, udp, media, [true, false]),
+        (Order::Tcp, tcp, single, [false, false]),
+        (Order::Tcp, None, bulk, [true, true]),
+        (all, udp, media, [true, true]),
+        (all, udp, single, [true, false]),
+        (Order::None, None, bulk, [false, false]),
+    ] {
+        let class = Class {
+            name: "class".into(),
+            dscp: Vec::new(),
+            protocol,
+            ports: Vec::new(),
+            treatment,
+            deadline: None,
+        };
+        for (is_tcp, is_held) in [true, false].into_iter().zip(are_held) {
+            let mut receiver = Receiver::new(order);
+            let classes = core::iter::once(class.clone()).collect();
+            receiver.buffer.adjust(order, &classes, &mut |_| {});
+            receiver.receive(at(0), 0, is_tcp);
+            receiver.receive(at(1), 2, is_tcp);
+            let held = receiver.buffer.buffered() == 1;
+            assert_eq!(held, is_held, "{order}, {treatment:?}, TCP: {is_tcp}");
+        }
     }
 }
 
@@ -144,8 +191,11 @@ fn a_change_and_a_restart_of_the_sender_deliver_what_is_held() {
     }
     let mut released = Vec::new();
     let mut deliver = |packet: Numbered| released.push(packet.0);
-    receiver.buffer.adjust(Order::All(HOLD), &mut deliver);
-    receiver.buffer.adjust(Order::Tcp, &mut deliver);
+    let classes = Classes::default();
+    receiver
+        .buffer
+        .adjust(Order::All(HOLD), &classes, &mut deliver);
+    receiver.buffer.adjust(Order::Tcp, &classes, &mut deliver);
     assert_eq!(released, [12, 13]);
     receiver.receive(at(1), 20, true);
     receiver.receive(at(1), 22, true);

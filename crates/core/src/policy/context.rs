@@ -53,6 +53,8 @@ pub struct PolicyProperties {
     pub switches: bool,
     /// Whether it keeps data off paths of higher costs ([`crate::tariff`]).
     pub respects_costs: bool,
+    /// Whether it treats packets by their classes ([`crate::class`]).
+    pub respects_classes: bool,
     /// Whether nodes offer it.
     pub available_in_nodes: bool,
 }

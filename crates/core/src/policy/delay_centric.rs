@@ -84,6 +84,7 @@ impl DelayCentric {
         probes: false,
         switches: true,
         respects_costs: false,
+        respects_classes: false,
         available_in_nodes: false,
     };
 

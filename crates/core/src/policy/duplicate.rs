@@ -20,6 +20,7 @@ impl DuplicateAcks {
         probes: false,
         switches: false,
         respects_costs: false,
+        respects_classes: false,
         available_in_nodes: true,
     };
 
@@ -67,6 +68,7 @@ impl DuplicateAll {
         probes: false,
         switches: false,
         respects_costs: false,
+        respects_classes: false,
         available_in_nodes: true,
     };
 }

@@ -17,7 +17,7 @@
 //!
 //! **Several paths at once.** Where a path is used beyond its capacity, its rate is limited
 //! ([`crate::repair::PathRateController`]). A packet of media then goes where it arrives first, at
-//! once. Segments of TCP with data may wait in the endpoint: each goes to the path on which it will
+//! once. Segments of TCP with data, and what a class treats as bulk, may wait in the endpoint: each goes to the path on which it will
 //! arrive first, after those that wait there, so that the segments of all paths arrive about in
 //! order. Where every path has a long queue, marks and drops signal congestion to TCP.
 //!
@@ -37,10 +37,11 @@ use super::{
     Action, CopiedPackets, Feedback, PathPolicy, PathSet, Paths, Plan, PolicyContext,
     PolicyProperties,
 };
+use crate::class::Treatment;
 use crate::frame::{Epoch, PathId};
 use crate::hold::next_hold;
 use crate::machine::Deadline;
-use crate::packet::{Kind, PacketMeta};
+use crate::packet::PacketMeta;
 use crate::repair::{PathEstimate, RISING_QUEUE, RepairConfig};
 use crate::tariff::Tariffs;
 use crate::time::{Duration, Time};
@@ -131,6 +132,7 @@ impl InTime {
         probes: false,
         switches: true,
         respects_costs: true,
+        respects_classes: true,
         available_in_nodes: true,
     };
 
@@ -286,11 +288,15 @@ impl InTime {
         };
         let best = paths.into_iter().min_by_key(earliest);
         let path = best.filter(|_| is_full).unwrap_or(preferred);
+        self.send_on(now, size, path)
+    }
+
+    fn send_on(&mut self, now: Time, size: u32, path: PathId) -> Plan {
         self.load(path, now, size, false);
         Plan::copies(PathSet::only(path))
     }
 
-    /// Lets a segment of TCP leave at the rate of the path on which it arrives first.
+    /// Lets a packet of bulk leave at the rate of the path on which it arrives first.
     fn queue(&mut self, now: Time, meta: &PacketMeta, preferred: PathId, paths: PathSet) -> Plan {
         let cheap = self.tariffs.up_to(self.tariffs.cost(preferred), paths);
         let paths = self.similar(cheap);
@@ -424,11 +430,10 @@ impl PathPolicy for InTime {
         let Some(preferred) = preferred.into_iter().next() else {
             return Plan::copies(PathSet::EMPTY);
         };
-        // Control segments and ACKs are small, and TCP waits for them.
-        if meta.kind == Kind::Data {
-            self.queue(now, meta, preferred, paths.copies)
-        } else {
-            self.send_now(now, meta.size, preferred, paths.copies)
+        match meta.treatment() {
+            Treatment::Media => self.send_now(now, meta.size, preferred, paths.copies),
+            Treatment::Bulk => self.queue(now, meta, preferred, paths.copies),
+            Treatment::SinglePath => self.send_on(now, meta.size, preferred),
         }
     }
 

@@ -44,6 +44,7 @@ impl ProbeAndSwitch {
         probes: true,
         switches: true,
         respects_costs: false,
+        respects_classes: false,
         available_in_nodes: true,
     };
 

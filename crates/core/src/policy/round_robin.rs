@@ -144,6 +144,7 @@ impl RoundRobin {
         probes: false,
         switches: false,
         respects_costs: false,
+        respects_classes: false,
         available_in_nodes: true,
     };
 

@@ -69,6 +69,7 @@ impl SinglePath {
         probes: false,
         switches: false,
         respects_costs: false,
+        respects_classes: false,
         available_in_nodes: true,
     };
 

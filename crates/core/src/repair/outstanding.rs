@@ -117,6 +117,12 @@ impl<P> Entry<P> {
         usize::from(self.count) == MAX_TRANSMISSIONS
     }
 
+    /// Whether it is sent again if it is missing.
+    pub(super) fn is_repaired(&self) -> bool {
+        let packet = self.packet.as_ref();
+        packet.is_some_and(|packet| packet.meta.is_repaired())
+    }
+
     /// The paths on which it is missing.
     pub(super) fn missing_on(&self) -> PathSet {
         let missing = self.transmissions().iter().filter(|sent| sent.is_missing);

@@ -233,7 +233,6 @@ impl<P: Payload> Repair<P> {
 
     /// Sends packet `sequence` for the first time, on `paths`, if it is still kept.
     pub fn depart(&mut self, now: Time, sequence: u64, paths: PathSet) {
-        let deadline = now + self.config.deadline;
         let timeouts = paths.into_iter().map(|path| self.timeout(path));
         let covered = now + timeouts.max().unwrap_or_default();
         let Some(entry) = self.outstanding.get_mut(sequence) else {
@@ -244,7 +243,7 @@ impl<P: Payload> Repair<P> {
         };
         let len = packet.meta.size;
         let size = len + self.encapsulation.data;
-        entry.deadline = deadline;
+        entry.deadline = now + packet.meta.deadline_or(self.config.deadline);
         entry.covered = covered;
         entry.state = State::InFlight;
         entry.transmit(now, paths);

@@ -4,6 +4,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
+use polypath_core::class::Classes;
 use polypath_core::endpoint::{Input, Output, ProbingConfig};
 use polypath_core::event::Event;
 use polypath_core::frame::{Encapsulation, PathId};
@@ -22,6 +23,7 @@ use crate::writer_thread::PATIENCE;
 fn header() -> RecordingHeader {
     RecordingHeader::new(&EndpointConfig {
         tariffs: Tariffs::default(),
+        classes: Classes::default(),
         paths: 2,
         policy: PolicyConfig::probe_and_switch(1),
         encapsulation: Encapsulation::deployed(28),

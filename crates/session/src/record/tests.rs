@@ -2,6 +2,7 @@ use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, channel};
 
 use etherparse::PacketBuilder;
+use polypath_core::class::Classes;
 use polypath_core::endpoint::{Adjustment, EndpointConfig, ProbingConfig};
 use polypath_core::event::Event;
 use polypath_core::frame::{Encapsulation, OVER_IPV4, PathId};
@@ -26,6 +27,7 @@ const LEN: Duration = Duration::from_secs(4);
 fn config(policy: PolicyConfig, liveness: bool) -> EndpointConfig {
     EndpointConfig {
         tariffs: Tariffs::default(),
+        classes: Classes::default(),
         paths: 2,
         policy,
         encapsulation: Encapsulation::deployed(OVER_IPV4),

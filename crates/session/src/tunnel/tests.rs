@@ -1,5 +1,6 @@
 use super::*;
 use etherparse::PacketBuilder;
+use polypath_core::class::Classes;
 use polypath_core::endpoint::ProbingConfig;
 use polypath_core::frame::{Encapsulation, OVER_IPV4};
 use polypath_core::liveness::LivenessConfig;
@@ -94,6 +95,7 @@ fn node_with(
 ) -> Node {
     let endpoint = EndpointConfig {
         tariffs: Tariffs::default(),
+        classes: Classes::default(),
         paths: 2,
         policy,
         encapsulation: Encapsulation::deployed(OVER_IPV4),

@@ -98,7 +98,7 @@ impl<P: Payload> Sender<P> {
         };
         let usable = carriers(&self.sizes, &self.outgoing, &packet.meta);
         let first = paths.into_iter().next().unwrap_or_default();
-        let copies = repair.copy(now, first, usable, packet.meta.size);
+        let copies = repair.copy(now, first, usable, &packet.meta);
         repair.on_sent(now, packet.clone(), paths.or(copies));
         self.pacing.on_sent(now, paths.or(copies), packet.meta.size);
         if !copies.is_empty() {

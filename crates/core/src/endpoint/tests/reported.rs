@@ -6,6 +6,7 @@ use super::*;
 use crate::repair::Share;
 use crate::rng::Stream;
 
+mod classes;
 mod costs;
 mod limits;
 mod network;

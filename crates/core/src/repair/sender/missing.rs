@@ -83,7 +83,9 @@ impl<P: Payload> Repair<P> {
         if in_flight {
             return;
         }
-        if entry.deadline <= now {
+        if !entry.is_repaired() {
+            entry.end();
+        } else if entry.deadline <= now {
             entry.end();
             self.statistics.given_up += 1;
         } else {

@@ -3,6 +3,7 @@
 
 use super::{RISING_QUEUE, Repair, SLACK, UNKNOWN};
 use crate::frame::{PathId, Payload};
+use crate::packet::PacketMeta;
 use crate::policy::PathSet;
 use crate::repair::estimates::PathEstimate;
 use crate::time::{Duration, Time};
@@ -14,8 +15,9 @@ pub(super) struct Derived {
     timeout: Duration,
     /// Whether congestion begins.
     is_congested: bool,
-    /// Whether a repair would be late.
-    is_late: bool,
+    /// The time after which a packet that is lost arrives by its repair; `None` before the first
+    /// report.
+    repaired: Option<Duration>,
 }
 
 impl<P: Payload> Repair<P> {
@@ -34,15 +36,16 @@ impl<P: Payload> Repair<P> {
         Derived {
             timeout: feedback.map_or(unknown, |time| time + SLACK),
             is_congested: estimate.is_some_and(is_congested),
-            is_late: estimate.is_some() && !self.can_repair(path),
+            repaired: estimate.and_then(|_| self.repair_time(path)),
         }
     }
 
     /// The path of a copy of the next packet, whose only transmission would be on `path`: where a
     /// repair would be late, where congestion begins and shortly after a burst of losses. Only in the
     /// last two cases it may cost more than `path`. The copy is charged to the budget.
-    pub fn copy(&mut self, now: Time, path: PathId, usable: PathSet, len: u32) -> PathSet {
-        if !self.needs_copy(now, path) {
+    pub fn copy(&mut self, now: Time, path: PathId, usable: PathSet, meta: &PacketMeta) -> PathSet {
+        let deadline = meta.deadline_or(self.config.deadline);
+        if !meta.is_repaired() || !self.needs_copy(now, path, deadline) {
             return PathSet::EMPTY;
         }
         let others = usable.without(PathSet::only(path));
@@ -55,8 +58,8 @@ impl<P: Payload> Repair<P> {
             return PathSet::EMPTY;
         };
         let arrives = self.estimates.one_way(other);
-        let is_late = arrives.is_some_and(|one_way| one_way > self.config.deadline);
-        let size = len + self.encapsulation.data;
+        let is_late = arrives.is_some_and(|one_way| one_way > deadline);
+        let size = meta.size + self.encapsulation.data;
         if is_late || self.waiting > 0 || !self.budget.spend_on_copy(size) {
             return PathSet::EMPTY;
         }
@@ -65,9 +68,12 @@ impl<P: Payload> Repair<P> {
         PathSet::only(other)
     }
 
-    fn needs_copy(&self, now: Time, path: PathId) -> bool {
+    /// Whether a packet on `path` may need a copy: a loss could not be detected and repaired before
+    /// the deadline, or is likely.
+    fn needs_copy(&self, now: Time, path: PathId, deadline: Duration) -> bool {
         let derived = self.derived.get(path.index());
-        derived.is_some_and(|derived| derived.is_late) || self.is_at_risk(now, path)
+        let repaired = derived.and_then(|derived| derived.repaired);
+        repaired.is_some_and(|repaired| repaired > deadline) || self.is_at_risk(now, path)
     }
 
     /// Whether there was a burst of losses on `path`, or congestion begins.
@@ -76,12 +82,6 @@ impl<P: Payload> Repair<P> {
         let derived = self.derived.get(path.index());
         misses.is_some_and(|misses| now < misses.burst_end)
             || derived.is_some_and(|derived| derived.is_congested)
-    }
-
-    /// Whether a loss on `path` can be detected and repaired before the deadline.
-    fn can_repair(&self, path: PathId) -> bool {
-        let repaired = self.repair_time(path);
-        repaired.is_none_or(|repaired| repaired <= self.config.deadline)
     }
 
     /// The time after which a packet that is lost on `path` arrives by its repair.

@@ -2,6 +2,7 @@ use super::*;
 use crate::drive::BUDGET;
 use crate::node::paths::inbox::Inbox;
 use bytes::Bytes;
+use polypath_core::class::Classes;
 use polypath_core::endpoint::{EndpointConfig, ProbingConfig};
 use polypath_core::frame::PathId;
 use polypath_core::frame::{Encapsulation, OVER_IPV4};
@@ -218,6 +219,7 @@ fn lonely() -> Tunnel {
     let key = |name| PrivateKey::generate(&mut Seed(1).stream(name)).unwrap();
     let endpoint = EndpointConfig {
         tariffs: Tariffs::default(),
+        classes: Classes::default(),
         paths: 2,
         policy: PolicyConfig::probe_and_switch(0),
         encapsulation: Encapsulation::deployed(OVER_IPV4),

@@ -1,5 +1,6 @@
 //! Tunnels whose configuration changes at run time.
 
+use polypath_core::class::Classes;
 use polypath_core::endpoint::Adjustment;
 use polypath_core::tariff::Tariffs;
 
@@ -20,6 +21,7 @@ fn the_session_continues_under_another_policy() {
     assert!(established.is_some());
     let to = EndpointConfig {
         tariffs: Tariffs::default(),
+        classes: Classes::default(),
         paths: 2,
         policy: PolicyConfig::single_path(1),
         encapsulation: Encapsulation::deployed(OVER_IPV4),

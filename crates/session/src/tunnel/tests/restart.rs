@@ -4,6 +4,7 @@ use std::sync::mpsc::channel;
 
 use super::*;
 use crate::record::Replay;
+use polypath_core::class::Classes;
 use polypath_core::tariff::Tariffs;
 
 /// The lag of a node's clock in nanoseconds: a machine without a battery-backed clock starts in
@@ -24,6 +25,7 @@ struct Pair {
 fn config(first_sequence: u64) -> EndpointConfig {
     EndpointConfig {
         tariffs: Tariffs::default(),
+        classes: Classes::default(),
         paths: 2,
         policy: PolicyConfig::DuplicateAll {},
         encapsulation: Encapsulation::deployed(OVER_IPV4),

@@ -132,6 +132,8 @@ pub(super) struct Network {
     pub(super) interval: Duration,
     /// Every n-th packet is one of media.
     pub(super) media_every: Option<u32>,
+    /// The ports of the packets, by number.
+    pub(super) ports: fn(u32) -> Option<[u16; 2]>,
     /// An input of an endpoint besides frames and packets, and its time.
     pub(super) input: Option<(Time, usize, Input<Packet>)>,
     now: Time,
@@ -148,23 +150,32 @@ impl Network {
         seed: u64,
         tariffs: [&[Tariff]; 2],
     ) -> Self {
-        let config = EndpointConfig {
-            paths: u8::try_from(paths.len()).unwrap(),
-            encapsulation: Encapsulation::deployed(OVER_IPV4),
-            window: 4096,
-            liveness: Some(LivenessConfig::default()),
+        let end = |tariffs: &[Tariff]| EndpointConfig {
+            tariffs: tariffs.iter().copied().collect(),
             ..config(PolicyConfig::InTime(policy))
         };
-        let end = |tariffs: &[Tariff]| {
-            let tariffs = tariffs.iter().copied().collect();
+        Self::with_configs(&tariffs.map(end), paths, seed)
+    }
+
+    /// Two equal ends with this policy and its costs and classes.
+    pub(super) fn with_config(end: &EndpointConfig, paths: Vec<TestPath>, seed: u64) -> Self {
+        Self::with_configs(&[end.clone(), end.clone()], paths, seed)
+    }
+
+    fn with_configs(ends: &[EndpointConfig; 2], paths: Vec<TestPath>, seed: u64) -> Self {
+        let count = u8::try_from(paths.len()).unwrap();
+        let end = |end: &EndpointConfig| {
             let config = EndpointConfig {
-                tariffs,
-                ..config.clone()
+                paths: count,
+                encapsulation: Encapsulation::deployed(OVER_IPV4),
+                window: 4096,
+                liveness: Some(LivenessConfig::default()),
+                ..end.clone()
             };
             Endpoint::new(&config).unwrap()
         };
         Self {
-            ends: tariffs.map(end),
+            ends: ends.each_ref().map(end),
             paths,
             frames: BTreeMap::new(),
             calendar: BinaryHeap::new(),
@@ -184,6 +195,7 @@ impl Network {
             kind: Kind::Opaque,
             interval: INTERVAL,
             media_every: None,
+            ports: |_| None,
             input: None,
             now: Time::ZERO,
         }
@@ -301,7 +313,10 @@ impl Network {
             if let Some((_, end, input)) = self.input.take_if(|(at, ..)| *at <= next) {
                 self.wake(end, Wake::Input(input));
             }
-            let meta = meta(kind, PACKET);
+            let meta = PacketMeta {
+                ports: (self.ports)(number),
+                ..meta(kind, PACKET)
+            };
             let payload = Packet(number, PACKET as usize);
             self.wake(0, Wake::Input(Input::Packet { meta, payload }));
             next += self.interval;
