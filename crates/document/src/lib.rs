@@ -41,7 +41,9 @@ use serde_json::Value as Json;
 pub use draft::{PUBLIC_MODE, create_draft};
 pub use grid::grid;
 pub use kind::{FileKind, PRESHARED_KEY_HEADING, WrongKind, check_kind, kinds_of};
-pub use limits::{MAX_DURATION, MAX_RATE, MAX_SIZE, at_least, at_most, at_most_a_day, last_part};
+pub use limits::{
+    MAX_DURATION, MAX_RATE, MAX_SIZE, at_least, at_most, at_most_a_day, check_classes, last_part,
+};
 pub use locator::Locator;
 pub use notation::{Notation, check_notation};
 pub use overrides::{Override, ParseOverrideError};

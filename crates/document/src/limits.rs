@@ -2,6 +2,7 @@
 
 use std::fmt::Display;
 
+use polypath_core::class::Classes;
 use polypath_core::time::Duration;
 use polypath_core::units::{Bytes, Rate};
 
@@ -17,6 +18,13 @@ pub const MAX_SIZE: Bytes = Bytes(10_000_000_000);
 /// Reports a duration at `key` that is longer than [`MAX_DURATION`].
 pub fn at_most_a_day(key: &str, duration: Duration, problems: &mut Problems) {
     at_most(key, duration, MAX_DURATION, problems);
+}
+
+/// Reports the invalid ones among `classes`, the tables `[[class]]`.
+pub fn check_classes(classes: &Classes, problems: &mut Problems) {
+    for error in classes.problems() {
+        problems.report(&error.key(), error.to_string(), error.remedy());
+    }
 }
 
 /// Reports a value at `key` that is greater than `max`.

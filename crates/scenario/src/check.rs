@@ -13,7 +13,7 @@ use polypath_core::liveness::LivenessConfig;
 use polypath_core::policy::PathSet;
 use polypath_core::time::Duration;
 use polypath_core::units::{Bytes, Rate};
-use polypath_document::{Problems, last_part};
+use polypath_document::{Problems, check_classes, last_part};
 use polypath_link::{
     ConfigError, Fades, GilbertElliott, OnOff, QueueLimit, RateVariation, outage_problems,
 };
@@ -42,6 +42,7 @@ const TCP_HEADERS: Bytes = Bytes(40);
 pub(crate) fn check(scenario: &Scenario, problems: &mut Problems) {
     check_form(scenario.schema, &scenario.name, &scenario.title, problems);
     check_schemes(scenario, problems);
+    check_classes(&scenario.classes, problems);
     check_transfer(scenario, problems);
     check_tcp("tcp", &scenario.tcp, problems);
     if !scenario.tcp.set_up {

@@ -9,7 +9,7 @@ use polypath_core::endpoint::MIN_PAIR_LEN;
 use polypath_core::liveness::{LivenessConfig, LivenessError};
 use polypath_core::policy::PathSet;
 use polypath_core::time::Duration;
-use polypath_document::{Problems, at_most_a_day};
+use polypath_document::{self as document, Problems, at_most_a_day};
 
 use super::{MIN_MTU_V6, NodeConfig, PathConfig, PathRelay, TunDevice, Uplinks, auto, control};
 use crate::keys;
@@ -33,6 +33,7 @@ pub(super) fn check(config: &NodeConfig, problems: &mut Problems) {
     check_relays(config, problems);
     control::check(config, problems);
     check_policy(config, problems);
+    check_classes(config, problems);
 }
 
 /// Checks that neither the peer nor a relay has this node's own key, in the file `own`. A key file
@@ -182,6 +183,19 @@ fn check_tariffs(config: &NodeConfig, problems: &mut Problems) {
             let key = format!("path.{index}.tariff.{}", error.key());
             problems.report(&key, error.to_string(), error.remedy());
         }
+    }
+}
+
+fn check_classes(config: &NodeConfig, problems: &mut Problems) {
+    document::check_classes(&config.classes, problems);
+    let policy = config.policy;
+    if !config.classes.is_empty() && !policy.respects_classes() {
+        let message = format!(
+            "the policy `{}` treats all packets alike, without classes",
+            policy.name()
+        );
+        let remedy = "remove the `[[class]]` tables, or use policy = { kind = \"in-time\" }";
+        problems.report("class", message, remedy);
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use polypath_core::time::Duration;
 use polypath_core::units::Bytes;
-use polypath_document::Problems;
+use polypath_document::{Problems, check_classes};
 
 use super::bounds::{self, at_most_a_day};
 use super::{
@@ -25,6 +25,7 @@ pub(crate) fn check_media(scenario: &MediaScenario, problems: &mut Problems) {
     check_stream(&scenario.media, problems);
     check_deadlines(&scenario.media, problems);
     check_policies(scenario, problems);
+    check_classes(&scenario.classes, problems);
     check_liveness("liveness", scenario.liveness.config(), problems);
     check_probing(scenario, problems);
     check_tcp("tcp", &scenario.tcp, problems);

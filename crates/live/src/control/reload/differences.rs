@@ -56,6 +56,7 @@ pub(super) fn fixed_keys(old: &NodeConfig, new: &NodeConfig, running: Running) -
 pub(super) fn changed_keys(old: &NodeConfig, new: &NodeConfig) -> Vec<String> {
     let mut keys = differing([
         ("policy", old.policy != new.policy),
+        ("class", old.classes != new.classes),
         ("probing", old.probing != new.probing),
         ("liveness", old.liveness != new.liveness),
         ("pmtu", old.pmtu != new.pmtu),
