@@ -3,8 +3,8 @@
 //! A recording contains everything that the endpoint's decisions depend on: times, kinds, lengths,
 //! numbers and paths of packets and frames. It contains no payloads, keys or addresses of paths. Of
 //! an application's packet it contains what a policy may use
-//! ([`PacketMeta`](polypath_core::packet::PacketMeta)); the flow number is a hash of addresses and
-//! ports, so someone who guesses these can verify the guess.
+//! ([`PacketMeta`]), with its ports only where classes select packets by them; the flow number is a hash
+//! of addresses and ports, so someone who guesses these can verify the guess.
 //!
 //! An endpoint has no clock, entropy or I/O, so it decides the same when it is woken at the same
 //! times with the same inputs. [`Replay`] does that, and reports the first decision that differs.
@@ -16,7 +16,7 @@ use bytes::Bytes;
 use polypath_core::endpoint::{Input, Output};
 use polypath_core::frame::{Frame, Payload};
 use polypath_core::machine::Wake;
-use polypath_core::packet::{self, Ecn};
+use polypath_core::packet::{self, Ecn, PacketFields, PacketMeta};
 use polypath_core::time::Time;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -29,7 +29,7 @@ pub use replay::Replay;
 const MAX_PACKET_LEN: u32 = 40 + 0xffff;
 
 /// The parts of a packet that an endpoint examines.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Shape {
     /// Its length in bytes, at most that of an IPv6 packet without the jumbo payload option (RFC
@@ -41,7 +41,20 @@ pub struct Shape {
     /// Whether it carries TCP; absent otherwise.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub tcp: bool,
+    /// The fields by which classes select a packet of the peer; absent from decisions, and without
+    /// classes. They are not compared.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fields: Option<PacketFields>,
 }
+
+impl PartialEq for Shape {
+    fn eq(&self, other: &Self) -> bool {
+        let compared = |shape: &Self| (shape.len, shape.ecn, shape.tcp);
+        compared(self) == compared(other)
+    }
+}
+
+impl Eq for Shape {}
 
 fn length<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
     let len = u32::deserialize(deserializer)?;
@@ -76,6 +89,14 @@ impl Shape {
             len: u32::try_from(packet.len()).unwrap_or(u32::MAX),
             ecn: packet::ecn(packet),
             tcp: packet::is_tcp(packet),
+            fields: None,
+        }
+    }
+
+    fn with_fields(packet: &Bytes) -> Self {
+        Self {
+            fields: packet.fields(),
+            ..Self::of(packet)
         }
     }
 }
@@ -93,6 +114,10 @@ impl Payload for Shape {
         self.tcp
     }
 
+    fn fields(&self) -> Option<PacketFields> {
+        self.fields
+    }
+
     fn mark_ce(&mut self) {
         if self.ecn != Ecn::NotEct {
             self.ecn = Ecn::Ce;
@@ -100,16 +125,22 @@ impl Payload for Shape {
     }
 }
 
-/// The wake of an endpoint, without payloads.
-pub(crate) fn shape_of_wake(wake: &Wake<Input<Bytes>>) -> Wake<Input<Shape>> {
+/// The wake of an endpoint, without payloads; `has_classes` states whether it classifies packets.
+pub(crate) fn shape_of_wake(wake: &Wake<Input<Bytes>>, has_classes: bool) -> Wake<Input<Shape>> {
     let Wake::Input(input) = wake else {
         return Wake::Timeout;
     };
     Wake::Input(match input {
         Input::Packet { meta, payload } => Input::Packet {
-            meta: *meta,
+            meta: PacketMeta {
+                ports: meta.ports.filter(|_| has_classes),
+                ..*meta
+            },
             payload: Shape::of(payload),
         },
+        Input::Frame(frame) if has_classes => {
+            Input::Frame(frame.carrying(frame.path, frame.body.map_ref(Shape::with_fields)))
+        }
         Input::Frame(frame) => Input::Frame(shape_of_frame(frame)),
         Input::Reachable => Input::Reachable,
         Input::PeerRestarted => Input::PeerRestarted,

@@ -327,7 +327,7 @@ impl Tunnel {
         };
         let mut entry = self.recorder.is_some().then(|| Entry {
             at: now,
-            wake: shape_of_wake(&wake),
+            wake: shape_of_wake(&wake, self.endpoint.has_classes()),
             outputs: Vec::new(),
             deadline: None,
         });

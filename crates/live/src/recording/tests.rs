@@ -56,6 +56,7 @@ fn entry(number: u64) -> Entry {
                 len,
                 ecn,
                 tcp: false,
+                fields: None,
             }),
             Output::Event(Event::Delivered {
                 path: PathId(1),

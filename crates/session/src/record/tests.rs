@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, channel};
 
 use etherparse::PacketBuilder;
-use polypath_core::class::Classes;
+use polypath_core::class::{Class, Classes, PortRange, Treatment};
 use polypath_core::endpoint::{Adjustment, EndpointConfig, ProbingConfig};
 use polypath_core::event::Event;
 use polypath_core::frame::{Encapsulation, OVER_IPV4, PathId};
@@ -10,6 +10,7 @@ use polypath_core::liveness::LivenessConfig;
 use polypath_core::machine::{Machine, step};
 use polypath_core::packet::{Dscp, PacketMeta};
 use polypath_core::policy::PolicyConfig;
+use polypath_core::repair::RepairConfig;
 use polypath_core::rng::{Seed, Stream};
 use polypath_core::tariff::Tariffs;
 use polypath_core::time::Duration;
@@ -164,9 +165,12 @@ fn packet(stream: &mut Stream) -> Bytes {
 }
 
 fn record(policy: PolicyConfig, liveness: bool, loss: f64, seed: u64) -> [Vec<Entry>; 2] {
-    let config = config(policy, liveness);
-    let (a, from_a) = recorded(&config, "a", "b");
-    let (b, from_b) = recorded(&config, "b", "a");
+    record_with(&config(policy, liveness), loss, seed)
+}
+
+fn record_with(config: &EndpointConfig, loss: f64, seed: u64) -> [Vec<Entry>; 2] {
+    let (a, from_a) = recorded(config, "a", "b");
+    let (b, from_b) = recorded(config, "b", "a");
     let mut run = Run {
         tunnels: [a, b],
         in_flight: BTreeMap::new(),
@@ -284,6 +288,57 @@ fn numbers(value: &mut Value) -> Vec<&mut Value> {
         Value::Object(fields) => fields.values_mut().flat_map(numbers).collect(),
         Value::Null | Value::Bool(_) | Value::String(_) => Vec::new(),
     }
+}
+
+/// The classes depend on fields of packets, in both directions.
+#[test]
+fn a_recording_with_classes_replays_and_another_has_no_ports() {
+    let class = |name: &str, port, treatment| Class {
+        name: name.to_owned(),
+        dscp: Vec::new(),
+        protocol: None,
+        ports: vec![PortRange::only(port)],
+        treatment,
+        deadline: None,
+    };
+    let in_time = config(PolicyConfig::InTime(RepairConfig::default()), true);
+    let classified = EndpointConfig {
+        classes: [
+            class("bulk", 2000, Treatment::Bulk),
+            class("media", 1, Treatment::Media),
+        ]
+        .into_iter()
+        .collect(),
+        ..in_time.clone()
+    };
+    let mut differences = 0;
+    for seed in 0..8 {
+        for (config, has_ports) in [(&classified, true), (&in_time, false)] {
+            for entries in record_with(config, 0.1, seed) {
+                let lines = entries.iter().map(|e| serde_json::to_string(e).unwrap());
+                let lines: Vec<String> = lines.collect();
+                assert_eq!(
+                    lines.iter().any(|line| line.contains("\"ports\"")),
+                    has_ports
+                );
+                let read = lines.iter().map(|l| serde_json::from_str(l).unwrap());
+                let read: Vec<Entry> = read.collect();
+                assert_eq!(replay(config, &read), Ok(()));
+            }
+        }
+        // Without the fields, the receiver holds other packets.
+        let mut without = record_with(&classified, 0.1, seed);
+        for entry in without.iter_mut().flatten() {
+            if let Wake::Input(Input::Frame(frame)) = &mut entry.wake
+                && let Some(packet) = frame.body.payload_mut()
+            {
+                packet.fields = None;
+            }
+        }
+        let differing = without.map(|entries| replay(&classified, &entries).is_err());
+        differences += differing.iter().filter(|differs| **differs).count();
+    }
+    assert!(differences > 0);
 }
 
 #[test]
