@@ -2,7 +2,7 @@
 //! without network or encryption.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use polypath_core::class::Classes;
+use polypath_core::class::{Class, Classes, PortRange, Protocol, Treatment};
 use polypath_core::endpoint::{Endpoint, EndpointConfig, Input, Output, ProbingConfig};
 use polypath_core::frame::{Encapsulation, Frame, Payload};
 use polypath_core::machine::{Machine, Wake, step};
@@ -29,7 +29,7 @@ struct Pair {
 }
 
 impl Pair {
-    fn new(policy: PolicyConfig) -> Self {
+    fn new(policy: PolicyConfig, classes: Classes) -> Self {
         let config = EndpointConfig {
             paths: 2,
             policy,
@@ -40,7 +40,7 @@ impl Pair {
             probing: ProbingConfig::default(),
             detector: None,
             tariffs: Tariffs::default(),
-            classes: Classes::default(),
+            classes,
             liveness: None,
         };
         let endpoint = || Endpoint::new(&config).expect("the configuration is valid");
@@ -97,7 +97,7 @@ fn endpoints(criterion: &mut Criterion) {
         size: 1000,
         ecn: Ecn::NotEct,
         dscp: Dscp::DEFAULT,
-        ports: None,
+        ports: Some([8108, 50_000]),
         class: None,
     };
     let mut group = criterion.benchmark_group("policy+combiner, a data packet on two paths");
@@ -113,10 +113,28 @@ fn endpoints(criterion: &mut Criterion) {
         ),
         ("in-time", PolicyConfig::InTime(RepairConfig::default())),
     ] {
-        let mut pair = Pair::new(policy);
+        let mut pair = Pair::new(policy, Classes::default());
         group.bench_function(name, |bencher| bencher.iter(|| pair.transfer(meta)));
     }
+    let in_time = PolicyConfig::InTime(RepairConfig::default());
+    let mut pair = Pair::new(in_time, eight_classes());
+    group.bench_function("in-time, eight classes", |bencher| {
+        bencher.iter(|| pair.transfer(meta));
+    });
     group.finish();
+}
+
+/// Classes of which the last matches.
+fn eight_classes() -> Classes {
+    let class = |port| Class {
+        name: format!("port {port}"),
+        dscp: vec![Dscp::EF, Dscp::DEFAULT],
+        protocol: Some(Protocol::TCP),
+        ports: vec![PortRange::only(port), PortRange::only(port + 100)],
+        treatment: Treatment::Bulk,
+        deadline: None,
+    };
+    (8001..=8008).map(class).collect()
 }
 
 criterion_group!(benches, endpoints);

@@ -23,7 +23,7 @@ pub use protocol::{ParseProtocolError, Protocol};
 /// The maximum number of classes: each packet is compared with all until one matches.
 pub const MAX_CLASSES: usize = 64;
 
-/// How the packets of a class are sent, and put in order.
+/// The way in which packets are sent, and put in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[cfg_attr(
     feature = "serde",
@@ -84,7 +84,7 @@ pub struct Class {
 }
 
 impl Class {
-    fn matches(&self, fields: &PacketFields) -> bool {
+    fn matches(&self, fields: PacketFields) -> bool {
         let has_port = |ports: [u16; 2]| {
             let mut ranges = self.ports.iter();
             ranges.any(|range| ports.iter().any(|port| range.contains(*port)))
@@ -133,13 +133,14 @@ impl Classes {
     }
 
     /// The classes in their order.
+    #[must_use]
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &Class> {
         self.0.iter()
     }
 
     /// The class of a packet with these fields.
     #[must_use]
-    pub fn classify(&self, fields: &PacketFields) -> Option<AssignedClass> {
+    pub fn classify(&self, fields: PacketFields) -> Option<AssignedClass> {
         let mut classes = (0..).zip(&self.0);
         let (number, class) = classes.find(|(_, class)| class.matches(fields))?;
         Some(AssignedClass {

@@ -71,7 +71,7 @@ fn the_first_class_of_which_all_conditions_hold_matches() {
     let rest = any("rest", Treatment::SinglePath);
     let classes: Classes = [voice, https, rest].into_iter().collect();
     assert_eq!(classes.check(), Ok(()));
-    let number = |fields| classes.classify(&fields).map(|class| class.number);
+    let number = |fields| classes.classify(fields).map(|class| class.number);
     for (fields, expected) in [
         (fields("ef", UDP, Some([5004, 40_000])), 0),
         (fields("af41", UDP, Some([40_000, 6000])), 0),
@@ -87,13 +87,13 @@ fn the_first_class_of_which_all_conditions_hold_matches() {
     ] {
         assert_eq!(number(fields), Some(expected), "{fields:?}");
     }
-    let voice = classes.classify(&fields("ef", UDP, Some([5004, 1])));
+    let voice = classes.classify(fields("ef", UDP, Some([5004, 1])));
     assert_eq!(
         voice.and_then(|class| class.deadline),
         Some(Duration::from_millis(80))
     );
     let without_rest: Classes = classes.iter().take(2).cloned().collect();
-    assert_eq!(without_rest.classify(&fields("ef", 1, None)), None);
+    assert_eq!(without_rest.classify(fields("ef", 1, None)), None);
 }
 
 #[test]
@@ -236,7 +236,7 @@ proptest! {
             protocol,
             ports: (protocol != 1).then_some([from, to]),
         };
-        let found = classes.classify(&fields).map(|class| usize::from(class.number));
+        let found = classes.classify(fields).map(|class| usize::from(class.number));
         let unreachable = classes.problems().filter_map(|problem| match problem {
             ClassError::Unreachable { index, .. } => Some(index),
             _ => None,

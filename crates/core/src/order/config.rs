@@ -38,7 +38,7 @@ impl Order {
     ) -> Option<Duration> {
         // Without classes the packet is not parsed for its fields.
         let class = (!classes.is_empty())
-            .then(|| classes.classify(&packet.fields()?))
+            .then(|| classes.classify(packet.fields()?))
             .flatten();
         match (self, class.map(|class| class.treatment)) {
             (Self::None, _) | (_, Some(Treatment::SinglePath)) => None,

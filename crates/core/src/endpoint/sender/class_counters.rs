@@ -29,7 +29,7 @@ impl ClassCounters {
         if self.classes.is_empty() {
             return meta;
         }
-        let class = self.classes.classify(&meta.fields());
+        let class = self.classes.classify(meta.fields());
         let counters = class.and_then(|class| self.statistics.get_mut(usize::from(class.number)));
         if let Some(counters) = counters {
             counters.packets += 1;

@@ -68,8 +68,13 @@ fn bulk_datagrams_leave_at_the_rates_of_the_paths() {
         let lost = network.lost().filter(|sent| *sent > at(2000)).count();
         let longest = network.paths.iter().map(|path| path.longest).max();
         let goodput = goodput(&network);
-        std::println!("{treatment:?}: {goodput:.1} Mbit/s, {lost} lost, queue {longest:?}");
-        (goodput, lost, longest.unwrap(), network.dropped.len())
+        let longest = longest.unwrap();
+        std::println!(
+            "24 Mbit/s of datagrams as {treatment:?}: {goodput:.1} Mbit/s, {:.1} % lost, queues of {} ms",
+            lost as f64 / network.sent.len() as f64 * 100.0,
+            longest.as_nanos() / 1_000_000
+        );
+        (goodput, lost, longest, network.dropped.len())
     };
     let (goodput, lost, longest, _) = run(Treatment::Bulk);
     // 19.1 without the headers of the overlay.
@@ -100,10 +105,11 @@ fn voice_is_in_time_beside_bulk_datagrams() {
         let share = late as f64 / delays.len() as f64;
         let lost = network.lost().filter(|sent| *sent > at(3000)).count();
         std::println!(
-            "{} classes: {:.2} % of voice later than 100 ms; both {:.1} Mbit/s, {lost} packets lost",
+            "{} classes: {:.2} % of voice later than 100 ms, {:.1} Mbit/s in all, {:.1} % lost",
             classes.len(),
             share * 100.0,
-            goodput(&network)
+            goodput(&network),
+            lost as f64 / network.sent.len() as f64 * 100.0
         );
         (share, goodput(&network))
     };
@@ -191,10 +197,15 @@ fn the_deadline_of_a_class_is_that_of_its_packets() {
         network.stream(30);
         let voice = network.delays_of_media(at(2000));
         let late = voice.iter().filter(|delay| **delay > MS * 100).count();
-        (
+        let (copies, late) = (
             network.statistics().copies,
             late as f64 / voice.len() as f64,
-        )
+        );
+        std::println!(
+            "deadline {deadline:?}: {copies} copies, {:.2} % later than 100 ms",
+            late * 100.0
+        );
+        (copies, late)
     };
     let (copies, late) = run(None);
     assert!(copies < 50, "{copies} after bursts of losses");
