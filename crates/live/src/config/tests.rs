@@ -2,6 +2,7 @@ use super::*;
 use polypath_core::liveness::LivenessConfig;
 
 mod auto;
+mod classes;
 mod load;
 mod policy;
 
