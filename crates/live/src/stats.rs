@@ -209,6 +209,16 @@ pub struct PolicyStats {
     pub switches: u64,
 }
 
+/// The packets of a class that applications sent.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct ClassStats {
+    /// The name of the class, as in the node's file.
+    pub name: String,
+    /// The packets of the class: those for the peer that no earlier class matches.
+    #[serde(flatten)]
+    pub from_applications: Volume,
+}
+
 /// The outcomes of reloads of the configuration.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Reloads {
@@ -269,6 +279,8 @@ pub struct Stats {
     pub repair: Option<RepairStatistics>,
     /// Packets of the peer that were held for their order; absent under a policy without one.
     pub order: Option<OrderStatistics>,
+    /// The classes of packets, in the order of the node's file; none without classes.
+    pub classes: Vec<ClassStats>,
     /// Reloads of the configuration.
     pub reloads: Reloads,
     /// Whether a session with the peer is established.

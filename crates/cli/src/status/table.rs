@@ -31,6 +31,7 @@ pub(super) fn render(state: &Value) -> String {
     text += &incomplete_paths(state);
     text += &limited_paths(state);
     let _ = writeln!(text, "{}", volumes(state));
+    text += &classes(state);
     text += &repairs(state);
     for (title, counts) in [
         ("packets dropped", &state["dropped"]),
@@ -202,6 +203,22 @@ fn volumes(state: &Value) -> String {
         volume("to_applications"),
         state["tun"]["refused"]
     )
+}
+
+/// A line about each class of packets.
+fn classes(state: &Value) -> String {
+    let mut text = String::new();
+    for class in state["classes"].as_array().into_iter().flatten() {
+        let bytes = class["bytes"].as_f64().unwrap_or(0.0);
+        let _ = writeln!(
+            text,
+            "class {}: {} packets, {:.1} kB",
+            word(&class["name"]),
+            class["packets"],
+            bytes / 1e3
+        );
+    }
+    text
 }
 
 /// Lines about repairs, the order of packets and reports of paths; empty under a policy without them.
@@ -400,6 +417,19 @@ mod tests {
             assert!(text.lines().any(is_row), "{text}");
             assert!(text.contains("; carries nothing"), "{text}");
         }
+    }
+
+    #[test]
+    fn each_class_has_a_line() {
+        let mut state = state();
+        assert!(!render(&state).contains("class "));
+        state["classes"] = json!([
+            { "name": "voice", "packets": 120, "bytes": 24_000 },
+            { "name": "all else", "packets": 0, "bytes": 0 },
+        ]);
+        let text = render(&state);
+        let lines = "\nclass voice: 120 packets, 24.0 kB\nclass all else: 0 packets, 0.0 kB\n";
+        assert!(text.contains(lines), "{text}");
     }
 
     #[test]

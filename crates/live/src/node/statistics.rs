@@ -10,7 +10,8 @@ use polypath_session::tunnel::Tunnel;
 use super::io::NodeIo;
 use super::paths::Paths;
 use crate::stats::{
-    self, DeliveryStats, PathStats, PolicyStats, RelayStats, Reloads, Stats, UsageStats,
+    self, ClassStats, DeliveryStats, PathStats, PolicyStats, RelayStats, Reloads, Stats,
+    UsageStats, Volume,
 };
 use rates::Rates;
 
@@ -58,6 +59,7 @@ impl Statistics {
             policy: policy(tunnel, &paths),
             repair: tunnel.endpoint().repair_statistics(),
             order: tunnel.endpoint().order_statistics(),
+            classes: classes(tunnel),
             paths,
             peer_paths: tunnel.peer_paths(),
             dropped: io.dropped.clone(),
@@ -83,6 +85,18 @@ impl Statistics {
         };
         (0..).map(PathId).zip(all).map(complete).collect()
     }
+}
+
+fn classes(tunnel: &Tunnel) -> Vec<ClassStats> {
+    let classes = tunnel.endpoint().class_statistics();
+    let stats = classes.map(|(name, counters)| ClassStats {
+        name: name.to_owned(),
+        from_applications: Volume {
+            packets: counters.packets,
+            bytes: counters.bytes,
+        },
+    });
+    stats.collect()
 }
 
 fn policy(tunnel: &Tunnel, paths: &[PathStats]) -> PolicyStats {

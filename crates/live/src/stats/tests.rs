@@ -57,6 +57,7 @@ fn of_node() -> Value {
         },
         repair: Some(RepairStatistics::default()),
         order: Some(OrderStatistics::default()),
+        classes: vec![ClassStats::default()],
         reloads: Reloads {
             last_error: Some("refused".to_owned()),
             ..Reloads::default()

@@ -16,7 +16,7 @@ use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::exemplar::Exemplar;
 use prometheus_client::registry::Registry;
 
-use crate::stats::{DeliveryStats, Missing, PathStats, Stats, Volume};
+use crate::stats::{ClassStats, DeliveryStats, Missing, PathStats, Stats, Volume};
 
 /// The format of the page. The series are the same in all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,6 +100,7 @@ impl Collector for Snapshot {
         usage::encode(page, &stats.paths)?;
         repairs(page, stats)?;
         order(page, stats)?;
+        classes(page, &stats.classes)?;
         drops(page, stats)
     }
 }
@@ -366,6 +367,22 @@ fn order(page: &mut Page<'_>, stats: &Stats) -> fmt::Result {
         (vec![("outcome", "ordered")], held.saturating_sub(expired)),
         (vec![("outcome", "expired")], expired),
     ])
+}
+
+fn classes(page: &mut Page<'_>, classes: &[ClassStats]) -> fmt::Result {
+    if classes.is_empty() {
+        return Ok(());
+    }
+    let of = |count: fn(&Volume) -> u64| {
+        classes.iter().map(move |class| {
+            let count = count(&class.from_applications);
+            (vec![("class", &*class.name)], count)
+        })
+    };
+    page.counter("class_packets_total", "Packets from applications.")
+        .samples(of(|volume| volume.packets))?;
+    page.counter("class_bytes_total", "Bytes of packets from applications.")
+        .samples(of(|volume| volume.bytes))
 }
 
 fn drops(page: &mut Page<'_>, stats: &Stats) -> fmt::Result {

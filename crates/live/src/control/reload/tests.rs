@@ -172,6 +172,18 @@ fn the_copying_of_the_dscp_needs_no_restart() {
 }
 
 #[test]
+fn classes_need_no_restart() {
+    let mut testbed = Testbed::new();
+    let class = "[[class]]\nname = \"voice\"\ndscp = [\"ef\"]\ntreatment = \"media\"\n[[path]]";
+    let Reloaded { outcome, .. } = testbed.reload(&[("duplicate-all", "in-time")]);
+    assert_eq!(outcome.unwrap(), ["policy"]);
+    let changes = [("duplicate-all", "in-time"), ("[[path]]", class)];
+    let Reloaded { outcome, change } = testbed.reload(&changes);
+    assert_eq!(outcome.unwrap(), ["class"]);
+    assert!(change.unwrap().paths.is_empty());
+}
+
+#[test]
 fn a_socket_whose_interface_is_gone_is_replaced_instead_of_rebound() {
     let local = "local = \"127.0.0.1:7702\"";
     let by_lo = format!("{local}\ninterface = \"lo\"");

@@ -126,6 +126,13 @@ fn stats() -> Stats {
             held: 9,
             expired: 2,
         }),
+        classes: vec![ClassStats {
+            name: "voice".to_owned(),
+            from_applications: Volume {
+                packets: 8,
+                bytes: 1600,
+            },
+        }],
         session: session(&Counters::default(), Some(3.5)),
         ..Stats::default()
     }
@@ -233,6 +240,8 @@ fn the_page_is_valid_and_in_base_units() {
         ("reports_total", "", 6.0),
         ("packets_held_total", "{outcome=\"ordered\"}", 7.0),
         ("packets_held_total", "{outcome=\"expired\"}", 2.0),
+        ("class_packets_total", "{class=\"voice\"}", 8.0),
+        ("class_bytes_total", "{class=\"voice\"}", 1600.0),
         ("packets_dropped_total", "{reason=\"duplicate\"}", 7.0),
         ("datagrams_rejected_total", "{reason=\"bad-mac\"}", 0.0),
         ("reloads_total", "{outcome=\"refused\"}", 0.0),
