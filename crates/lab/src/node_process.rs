@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use polypath_core::class::Classes;
 use polypath_core::endpoint::ProbingConfig;
 use polypath_core::frame::PathId;
 use polypath_core::policy::PolicyConfig;
@@ -34,6 +35,8 @@ pub(crate) struct OverlayConfig<'a> {
     pub(crate) liveness: LivenessSetting,
     /// The costs of paths; nodes refuse them with a policy that does not regard any.
     pub(crate) tariffs: &'a Tariffs,
+    /// The classes of packets; nodes refuse them with a policy that treats all packets alike.
+    pub(crate) classes: &'a Classes,
 }
 
 /// The paths of a node's files.
@@ -152,6 +155,8 @@ struct Configuration<'a> {
     peer: PeerTable<'a>,
     policy: PolicyConfig,
     probing: ProbingConfig,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    class: Option<&'a Classes>,
     path: Vec<PathTable<'a>>,
 }
 
@@ -202,6 +207,8 @@ impl<'a> Configuration<'a> {
             // As in the simulation; by default nodes have hysteresis.
             policy: overlay.policy.or_hysteresis(false),
             probing: overlay.probing,
+            class: Some(overlay.classes)
+                .filter(|classes| !classes.is_empty() && overlay.policy.respects_classes()),
             path: paths
                 .map(|(path, name)| PathTable {
                     tariff: tariff(&overlay, path),
@@ -232,5 +239,42 @@ impl<'a> PathTable<'a> {
             remote: address(side.other()),
             tariff: Tariff::default(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use polypath_live::config::NodeConfig;
+    use polypath_scenario::{MediaPolicy, MediaScenario};
+
+    use super::*;
+
+    const RANDOM: &str = include_str!("../../../scenarios/media-random.toml");
+
+    #[test]
+    fn a_node_has_the_classes_of_a_scenario_if_its_policy_regards_them() {
+        let set = "class=[{ name = \"a\", dscp = [\"ef\"], ports = [\"5-9\", 7000], treatment = \"bulk\" }]";
+        let scenario = MediaScenario::parse(RANDOM, "a.toml", &[set.parse().unwrap()]).unwrap();
+        let key = "hSDwCYkwp1R0i33ctD73Wg2/Og0mOBr066SpjqqbTmo=";
+        for policy in scenario.media.policies.iter().map(MediaPolicy::config) {
+            let overlay = OverlayConfig {
+                paths: &["one", "two"].map(String::from),
+                policy,
+                probing: scenario.probing,
+                liveness: scenario.liveness,
+                tariffs: &Tariffs::default(),
+                classes: &scenario.classes,
+            };
+            let text = toml::to_string(&Configuration::new(Side::Client, overlay, key)).unwrap();
+            let node = NodeConfig::parse(&text, "node.toml").unwrap();
+            let expected = if policy.respects_classes() {
+                scenario.classes.clone()
+            } else {
+                Classes::default()
+            };
+            assert_eq!(node.classes, expected, "{text}");
+        }
+        let mut policies = scenario.media.policies.iter();
+        assert!(policies.any(|policy| policy.config().respects_classes()));
     }
 }

@@ -264,6 +264,7 @@ fn start_programs(
                 probing: endpoint.probing,
                 liveness: endpoint.liveness.into(),
                 tariffs: &endpoint.tariffs,
+                classes: &scenario.classes,
             },
             tcp: &HostTcp::of(scenario),
             origin_ns: clock.origin_ns(),

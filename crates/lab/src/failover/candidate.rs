@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
+use polypath_core::class::Classes;
 use polypath_core::endpoint::ProbingConfig;
 use polypath_core::frame::PathId;
 use polypath_core::policy::PolicyConfig;
@@ -205,6 +206,7 @@ fn start_nodes(endpoints: &Endpoints, policy: PolicyConfig) -> io::Result<NodePa
         probing: ProbingConfig::default(),
         liveness: LivenessSetting::default(),
         tariffs: &Tariffs::default(),
+        classes: &Classes::default(),
     };
     let config = NodePairConfig {
         overlay,

@@ -204,6 +204,7 @@ fn start_nodes(
         probing: scenario.probing,
         liveness: scenario.liveness,
         tariffs: &scenario.endpoint(policy).tariffs,
+        classes: &scenario.classes,
     };
     let config = NodePairConfig {
         overlay,

@@ -51,6 +51,17 @@ fn defaults_are_those_of_a_deployed_node() {
 }
 
 #[test]
+fn both_ends_have_the_classes_of_the_file() {
+    let plain = parsed(&[]).unwrap();
+    let policy = plain.media.policies[0].config();
+    assert!(plain.endpoint(policy).classes.is_empty());
+    assert!(!serde_json::to_string(&plain).unwrap().contains("class"));
+    let set = "class=[{ name = \"a\", protocol = \"udp\", treatment = \"bulk\" }]";
+    let classes = parsed(&[set]).unwrap().endpoint(policy).classes;
+    assert_eq!(classes.iter().next().map(|class| &*class.name), Some("a"));
+}
+
+#[test]
 fn packets_are_sent_at_the_rate_of_the_payload() {
     let media = parsed(&[]).unwrap().media;
     assert_eq!(media.packet_len(), Bytes(1344));
@@ -173,6 +184,10 @@ fn impossible_streams_are_refused_with_a_remedy() {
         (
             "path.0.link.0.variation={ deviation = 0.9, correlation = \"1 us\" }",
             &["at least 1 ms"],
+        ),
+        (
+            "class=[{ name = \"a\", treatment = \"bulk\", deadline = \"1 s\" }]",
+            &["only a class with", "treatment = \"media\""],
         ),
         ("sweep={ seed = [1, 2] }", &["a media stream has no sweep"]),
     ] {

@@ -401,3 +401,22 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn classes_are_read_and_checked() {
+    let class =
+        |treatment: &str| format!("class=[{{ name = \"a\", treatment = \"{treatment}\" }}]");
+    let scenario = demo(&[&class("media")]).unwrap();
+    assert_eq!(
+        scenario.endpoint(scenario.schemes[0]).classes,
+        scenario.classes
+    );
+    assert_eq!(scenario.classes.iter().len(), 1);
+    let twice =
+        "class=[{ name = \"a\", treatment = \"bulk\" }, { name = \"b\", treatment = \"bulk\" }]";
+    let found = problems(&[twice]);
+    assert!(
+        found.len() == 1 && found[0].contains("never matches"),
+        "{found:?}"
+    );
+}
