@@ -1,7 +1,7 @@
 //! A whole node without its sockets, like that of `polypath-live`: a tunnel, and the address of the
 //! peer on each path.
 
-use polypath_core::class::Classes;
+use polypath_core::class::{Class, Classes, Protocol, Treatment};
 use polypath_core::endpoint::{Adjustment, EndpointConfig, ProbingConfig};
 use polypath_core::frame::{Encapsulation, OVER_IPV4, PathId};
 use polypath_core::machine::{Machine, Wake, step};
@@ -37,6 +37,8 @@ pub struct Node {
     /// The costs of its paths, at first and after each reload.
     costs: Stream,
     metered: Option<MeteredPath>,
+    /// The classes of its packets, at first and after each reload.
+    classes: Stream,
 }
 
 /// The parameters of a start.
@@ -101,6 +103,9 @@ impl Node {
         let mut endpoint = endpoint(schedule, &start, mutant);
         let metered = schedule.metered.filter(|metered| metered.end == end);
         endpoint.tariffs = draw_tariffs(&mut costs, endpoint.paths, metered);
+        let name_of_classes = format!("faults/classes/{}/{}", end.name(), start.number);
+        let mut classes = schedule.seed.stream(&name_of_classes);
+        endpoint.classes = draw_classes(&mut classes);
         let tunnel = Tunnel::new(&endpoint, session.clone(), entropy);
         let mut tunnel = tunnel.expect("a schedule draws valid configurations");
         for path in schedule.relayed_paths() {
@@ -119,6 +124,7 @@ impl Node {
             mutant,
             costs,
             metered,
+            classes,
         }
     }
 
@@ -177,6 +183,7 @@ impl Node {
         self.endpoint.policy = settings.policy;
         self.endpoint.liveness = self.mutant.liveness(settings.liveness);
         self.endpoint.tariffs = draw_tariffs(&mut self.costs, self.endpoint.paths, self.metered);
+        self.endpoint.classes = draw_classes(&mut self.classes);
         let adjustment = Adjustment::new(&self.endpoint);
         Input::Adjust(adjustment.expect("a schedule draws valid configurations"))
     }
@@ -250,6 +257,28 @@ fn draw_tariffs(costs: &mut Stream, paths: u8, metered: Option<MeteredPath>) -> 
         ..Tariff::FREE
     };
     (0..paths).map(tariff).collect()
+}
+
+/// A class for each protocol of the packets of a run: none in half of the cases.
+fn draw_classes(classes: &mut Stream) -> Classes {
+    if classes.chance(0.5) {
+        return Classes::default();
+    }
+    let mut class = |protocol: Protocol| Class {
+        name: protocol.to_string(),
+        dscp: Vec::new(),
+        protocol: Some(protocol),
+        ports: Vec::new(),
+        treatment: match classes.below(3) {
+            0 => Treatment::Media,
+            1 => Treatment::Bulk,
+            _ => Treatment::SinglePath,
+        },
+        deadline: None,
+    };
+    [class(Protocol::TCP), class(Protocol::UDP)]
+        .into_iter()
+        .collect()
 }
 
 /// The static key of a node, or of its impostor.
