@@ -12,8 +12,6 @@ use crate::packet::{Dscp, Kind, PacketFields, PacketMeta};
 use crate::repair::{self, RepairError};
 use crate::time::Duration;
 
-#[cfg(feature = "serde")]
-mod notation;
 mod ports;
 mod protocol;
 

@@ -21,6 +21,8 @@ pub mod liveness;
 pub mod machine;
 pub mod math;
 pub mod metering;
+#[cfg(feature = "serde")]
+mod notation;
 pub mod order;
 pub mod packet;
 pub mod pmtu;

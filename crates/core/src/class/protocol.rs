@@ -85,7 +85,7 @@ mod serialization {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
     use super::Protocol;
-    use crate::class::notation::text_or_number;
+    use crate::notation::text_or_number;
 
     impl Serialize for Protocol {
         fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

@@ -132,13 +132,11 @@ pub fn dscp(packet: &[u8]) -> Dscp {
 #[cfg(feature = "serde")]
 mod serialization {
     use alloc::borrow::Cow;
-    use alloc::string::ToString;
-    use core::fmt;
 
-    use serde::de::{Error, Visitor};
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-    use super::{Dscp, ParseDscpError};
+    use super::Dscp;
+    use crate::notation::text_or_number;
 
     impl Serialize for Dscp {
         fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -146,32 +144,9 @@ mod serialization {
         }
     }
 
-    struct NameOrNumber;
-
-    impl Visitor<'_> for NameOrNumber {
-        type Value = Dscp;
-
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("the name or number of a DSCP")
-        }
-
-        fn visit_str<E: Error>(self, text: &str) -> Result<Dscp, E> {
-            text.parse().map_err(E::custom)
-        }
-
-        fn visit_i64<E: Error>(self, number: i64) -> Result<Dscp, E> {
-            let dscp = u8::try_from(number).ok().and_then(Dscp::new);
-            dscp.ok_or_else(|| E::custom(ParseDscpError(number.to_string())))
-        }
-
-        fn visit_u64<E: Error>(self, number: u64) -> Result<Dscp, E> {
-            self.visit_i64(i64::try_from(number).unwrap_or(i64::MAX))
-        }
-    }
-
     impl<'de> Deserialize<'de> for Dscp {
         fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-            deserializer.deserialize_any(NameOrNumber)
+            text_or_number(deserializer, "the name or number of a DSCP")
         }
     }
 

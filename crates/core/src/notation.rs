@@ -34,7 +34,7 @@ impl<T: FromStr<Err: Display>> Visitor<'_> for TextOrNumber<T> {
 }
 
 /// Reads a value that is a text, or a number that is also valid as text; `expected` describes it.
-pub(super) fn text_or_number<'de, T: FromStr<Err: Display>, D: Deserializer<'de>>(
+pub(crate) fn text_or_number<'de, T: FromStr<Err: Display>, D: Deserializer<'de>>(
     deserializer: D,
     expected: &'static str,
 ) -> Result<T, D::Error> {
