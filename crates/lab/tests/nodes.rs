@@ -13,6 +13,8 @@ use testbed::{Overlay, Testbed};
 
 #[path = "nodes/datagrams.rs"]
 mod datagrams;
+#[path = "nodes/dscp.rs"]
+mod dscp;
 #[path = "nodes/middlebox.rs"]
 mod middlebox;
 #[path = "nodes/overhead.rs"]

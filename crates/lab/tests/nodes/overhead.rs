@@ -11,14 +11,14 @@ use socket2::{Domain, Protocol, Socket, Type};
 use crate::testbed::{Overlay, Testbed};
 
 /// The length of the packets in bytes, headers included.
-const LEN: usize = 1000;
+pub(crate) const LEN: usize = 1000;
 /// The number of packets.
 const COUNT: usize = 100;
 /// `ETH_P_ALL` in network byte order.
 const ALL_PROTOCOLS: i32 = 0x0003_u16.to_be() as i32;
 
 /// The IP packets of all interfaces, without Ethernet headers, from now on.
-fn capture(namespace: &Namespace) -> Socket {
+pub(crate) fn capture(namespace: &Namespace) -> Socket {
     let open = || -> io::Result<Socket> {
         let protocol = Protocol::from(ALL_PROTOCOLS);
         let socket = Socket::new(Domain::PACKET, Type::DGRAM, Some(protocol))?;
@@ -29,22 +29,28 @@ fn capture(namespace: &Namespace) -> Socket {
     namespace.run(open).unwrap()
 }
 
+/// The captured IP packets from port 7001, while any are captured; bounded, since heartbeats go on.
+pub(crate) fn packets(mut socket: &Socket) -> impl Iterator<Item = Vec<u8>> {
+    let mut buffer = [0; 2000];
+    let next = move || {
+        let len = socket.read(&mut buffer).ok()?;
+        Some(buffer[..len].to_vec())
+    };
+    let is_from_node = |packet: &Vec<u8>| {
+        let header = if packet[0] >> 4 == 4 { 20 } else { 40 };
+        packet.get(header..header + 2) == Some(&7001_u16.to_be_bytes()[..])
+    };
+    std::iter::from_fn(next).take(10_000).filter(is_from_node)
+}
+
 /// The number of IP packets of each length from port 7001, until `is_complete`.
 fn lengths(
-    mut socket: &Socket,
+    socket: &Socket,
     is_complete: impl Fn(&BTreeMap<usize, usize>) -> bool,
 ) -> BTreeMap<usize, usize> {
     let mut found = BTreeMap::new();
-    let mut buffer = [0; 2000];
-    // Bounded, since heartbeats go on.
-    for _ in 0..10_000 {
-        let Ok(len) = socket.read(&mut buffer) else {
-            break;
-        };
-        let header = if buffer[0] >> 4 == 4 { 20 } else { 40 };
-        if buffer[..len].get(header..header + 2) == Some(&7001_u16.to_be_bytes()[..]) {
-            *found.entry(len).or_default() += 1;
-        }
+    for packet in packets(socket) {
+        *found.entry(packet.len()).or_default() += 1;
         if is_complete(&found) {
             break;
         }
@@ -52,7 +58,8 @@ fn lengths(
     found
 }
 
-fn check(testbed: &Testbed, overlay: Overlay, overhead: usize) {
+/// A sender and a receiver that the overlay connects, whose packets the first node sends one by one.
+pub(crate) fn connected(testbed: &Testbed) -> [UdpSocket; 2] {
     let bind = |address| move || UdpSocket::bind(address);
     let receiver = testbed.b.run(bind("10.77.0.2:6000")).unwrap();
     receiver
@@ -66,6 +73,12 @@ fn check(testbed: &Testbed, overlay: Overlay, overhead: usize) {
     // Or the kernel shows datagrams that a busy node sends together as one packet.
     let one_by_one = ["link", "set", "dev", "p1", "gso_max_segs", "1"];
     testbed.a.ip(&one_by_one).unwrap();
+    [sender, receiver]
+}
+
+fn check(testbed: &Testbed, overlay: Overlay, overhead: usize) {
+    let [sender, _receiver] = connected(testbed);
+    let payload = [7; LEN - 28];
     let capture = capture(&testbed.b);
     for _ in 0..COUNT {
         sender.send_to(&payload, "10.77.0.2:6000").unwrap();
