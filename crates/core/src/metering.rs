@@ -65,7 +65,7 @@ struct Meter {
     used: u64,
     received: Recent,
     /// The time at which what was sent has left at the ceiling.
-    left: Time,
+    free: Time,
     /// The send time, by the peer's clock, of the newest frame that closed the path.
     closed_at: Time,
     notices: Notices,
@@ -110,15 +110,20 @@ impl Recent {
 }
 
 impl Meter {
+    /// The bytes that may still be sent, so that what was received may arrive once more.
+    fn left(&self) -> u64 {
+        let used = self.used.saturating_add(self.received.sum());
+        let quota = self.tariff.quota.map_or(u64::MAX, |quota| quota.0);
+        quota.saturating_sub(used)
+    }
+
     /// Whether so much of the quota is used that the path has to close.
     fn is_used_up(&self) -> bool {
-        let reserve = RESERVE.0 + self.received.sum();
-        let used = self.used.saturating_add(reserve);
-        self.tariff.quota.is_some_and(|quota| used >= quota.0)
+        self.left() <= RESERVE.0
     }
 
     fn is_full(&self, now: Time) -> bool {
-        self.tariff.ceiling.is_some() && self.left > now + BURST
+        self.tariff.ceiling.is_some() && self.free > now + BURST
     }
 }
 
@@ -180,6 +185,16 @@ impl Meters {
         })
     }
 
+    /// Whether a frame of `len` bytes may be sent on `path`, in a wake before which `closed` were closed:
+    /// what the reserve holds of the frames of a packet is sent, or the last packet would be lost.
+    pub(crate) fn admits(&self, path: PathId, closed: PathSet, len: u32) -> bool {
+        if !self.closed().contains(path) {
+            return true;
+        }
+        let meter = self.paths.get(path.index());
+        !closed.contains(path) && meter.is_some_and(|meter| meter.left() >= len.into())
+    }
+
     /// Counts `len` bytes that are sent on `path`.
     pub(crate) fn on_sent(&mut self, now: Time, path: PathId, len: u32) {
         let Some(meter) = self.paths.get_mut(path.index()) else {
@@ -187,7 +202,7 @@ impl Meters {
         };
         if let Some(ceiling) = meter.tariff.ceiling {
             let time = ceiling.transmission_time(Bytes(len.into()));
-            meter.left = meter.left.max(now) + time;
+            meter.free = meter.free.max(now) + time;
         }
         self.count(now, path, len);
     }

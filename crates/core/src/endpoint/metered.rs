@@ -8,7 +8,7 @@ use super::config::EndpointConfig;
 use super::io::{Input, Output};
 use super::sender::BlockedPaths;
 use crate::event::Event;
-use crate::frame::{Body, Encapsulation, Frame, FrameKind, PathId, Payload};
+use crate::frame::{Body, Encapsulation, Frame, FrameKind, Payload};
 use crate::machine::Wake;
 use crate::metering::Meters;
 use crate::policy::PathSet;
@@ -51,9 +51,9 @@ impl<P: Payload> Endpoint<P> {
             note(&mut meters, now, input, self.encapsulation, self.paths);
         }
         self.block(now, &meters);
-        let encapsulation = self.encapsulation;
+        let (encapsulation, closed) = (self.encapsulation, meters.closed());
         let mut within_limits = |output| {
-            if admits(&mut meters, now, &output, encapsulation) {
+            if admits(&mut meters, now, &output, closed, encapsulation) {
                 out(output);
             }
         };
@@ -81,14 +81,15 @@ impl<P: Payload> Endpoint<P> {
             // Heartbeats were held back, and the path counts as silent.
             self.sender.on_reachable(now, opened);
         }
+        let (encapsulation, closed) = (self.encapsulation, meters.closed());
         for (path, number) in meters.take_notices(now) {
-            let encapsulation = self.encapsulation;
+            let mut within_limits = |output| {
+                if admits(&mut meters, now, &output, closed, encapsulation) {
+                    out(output);
+                }
+            };
             self.sender
-                .send_path_closed(now, path, number, &mut |output| {
-                    if admits(&mut meters, now, &output, encapsulation) {
-                        out(output);
-                    }
-                });
+                .send_path_closed(now, path, number, &mut within_limits);
         }
         self.meters = (!meters.is_idle()).then_some(meters);
     }
@@ -129,31 +130,33 @@ fn note<P: Payload>(
     }
 }
 
-/// Counts a frame that is sent; returns false for what a closed path must not carry, and for what is
-/// observed of it.
+/// Counts a frame that is sent; returns false for what a path must not carry, and for what is observed
+/// of it. `closed` were closed before the wake.
 fn admits<P: Payload>(
     meters: &mut Meters,
     now: Time,
     output: &Output<P>,
+    closed: PathSet,
     encapsulation: Encapsulation,
 ) -> bool {
-    let is_open = |path: PathId| !meters.closed().contains(path);
     match output {
         Output::Transmit(frame) => {
-            let is_admitted = frame.body.kind() == FrameKind::PathClosed || is_open(frame.path);
+            let len = encapsulation.size(&frame.body);
+            let is_notice = frame.body.kind() == FrameKind::PathClosed;
+            let is_admitted = is_notice || meters.admits(frame.path, closed, len);
             if is_admitted {
-                meters.on_sent(now, frame.path, encapsulation.size(&frame.body));
+                meters.on_sent(now, frame.path, len);
             }
             is_admitted
         }
-        Output::Event(Event::FrameOut { path, kind, .. }) => {
-            *kind == FrameKind::PathClosed || is_open(*path)
+        Output::Event(Event::FrameOut { path, kind, len }) => {
+            *kind == FrameKind::PathClosed || meters.admits(*path, closed, *len)
         }
         Output::Event(
             Event::PathSilent { path, .. }
             | Event::PathSilentAgain { path, .. }
             | Event::PathBack { path, .. },
-        ) => is_open(*path),
+        ) => !meters.closed().contains(*path),
         _ => true,
     }
 }

@@ -24,6 +24,7 @@ use paced::{MAX_WAITING, Pacing};
 use policy_state::{PathSwitch, PolicyState};
 
 mod class_counters;
+mod limited;
 mod outgoing;
 mod paced;
 mod policy_state;
@@ -395,36 +396,6 @@ impl<P: Payload> Sender<P> {
         let liveness = self.liveness.as_ref()?;
         debug_assert!(self.sizes.is_fresh(liveness));
         Deadline::earlier(liveness.deadline(), self.sizes.deadline())
-    }
-
-    /// Keeps packets off the paths that have reached their limits.
-    pub(super) fn block(&mut self, blocked: BlockedPaths) {
-        self.outgoing.block(blocked);
-    }
-
-    /// Tells the peer for the time `number` that `path` carries nothing: on the other paths, or on the
-    /// path itself if there is none.
-    pub(super) fn send_path_closed(
-        &self,
-        now: Time,
-        path: PathId,
-        number: u64,
-        out: &mut impl FnMut(Output<P>),
-    ) {
-        let others = self.outgoing.paths.copies;
-        let paths = if others.is_empty() {
-            PathSet::only(path)
-        } else {
-            others
-        };
-        let frame = Frame {
-            path,
-            epoch: self.policy.epoch(),
-            sequence: number,
-            sent: now,
-            body: Body::PathClosed { path },
-        };
-        self.outgoing.send_copies(paths, frame, out);
     }
 
     /// Sends a frame of the receiver on every path.

@@ -47,6 +47,9 @@ fn a_path_closes_before_its_quota_is_used_up_and_opens_when_it_is_renewed() {
     // 56 000 used, 40 000 may arrive again, 4 000 are reserved.
     meters.on_sent(at(0), PATH, 1);
     assert_eq!(meters.closed(), PathSet::only(PATH));
+    let admitted = [4000, 4001].map(|len| meters.admits(PATH, PathSet::EMPTY, len));
+    assert_eq!(admitted, [true, false], "of the same wake");
+    assert!(!meters.admits(PATH, meters.closed(), 1), "of a later wake");
     assert_eq!(meters.take_notices(at(0)), [(PATH, 0)]);
     assert_eq!(meters.take_notices(at(200)), [], "nothing arrives");
     meters.on_received(at(200), PATH, 50, at(190));
