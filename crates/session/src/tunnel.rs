@@ -22,11 +22,11 @@
 
 use bytes::Bytes;
 use polypath_core::endpoint::{self, ConfigError, Endpoint, EndpointConfig};
-use polypath_core::event::{DropReason, Event};
+use polypath_core::event::Event;
 use polypath_core::frame::{Frame, FrameKind, HEADER_LEN, PathId, Payload, SEAL_LEN};
 use polypath_core::liveness::PathHealth;
 use polypath_core::machine::{Deadline, Machine, Wake, step};
-use polypath_core::packet::{self, Dscp};
+use polypath_core::packet::Dscp;
 use polypath_core::pmtu::PathMtu;
 use polypath_core::policy::PathSet;
 use polypath_core::time::Time;
@@ -41,11 +41,13 @@ use crate::record::{Entry, Recorder, shape_of_output, shape_of_wake};
 use crate::session::{self, Session, SessionConfig};
 use closed::ClosedPaths;
 pub use io::{Input, Output};
+use packets::Refused;
 use relays::RelaySessions;
 
 mod closed;
 mod fragment;
 mod io;
+mod packets;
 mod relays;
 
 /// Bytes that a datagram adds to the IP packet in it, not counting the outer IP and UDP headers.
@@ -191,44 +193,6 @@ impl Tunnel {
         self.session.counters()
     }
 
-    fn on_packet(&mut self, now: Time, packet: Bytes, out: &mut impl FnMut(Output)) {
-        match packet::parse(&packet) {
-            Ok(meta) => {
-                let payload = packet;
-                let input = endpoint::Input::Packet { meta, payload };
-                self.wake_endpoint(now, Wake::Input(input), out);
-            }
-            Err(_) => out(Output::Event(Event::Dropped {
-                reason: DropReason::NotIp,
-                len: u32::try_from(packet.len()).unwrap_or(u32::MAX),
-            })),
-        }
-    }
-
-    /// Fragments a packet that exceeds the MTU of every path, or drops it.
-    fn on_refused(&mut self, now: Time, refused: Refused, out: &mut impl FnMut(Output)) {
-        let Refused {
-            packet,
-            limit,
-            is_final,
-        } = refused;
-        if let Some(fragments) = fragment::split(&packet, limit) {
-            for fragment in fragments {
-                self.on_packet(now, fragment, out);
-            }
-            return;
-        }
-        out(Output::Event(Event::Dropped {
-            reason: DropReason::TooLong,
-            len: u32::try_from(packet.len()).unwrap_or(u32::MAX),
-        }));
-        // Hosts cache the MTU for minutes: none is reported that discovery may soon raise.
-        if is_final {
-            let mtu = limit;
-            out(Output::PacketTooBig { packet, mtu });
-        }
-    }
-
     /// Handles a datagram from the network: the peer's, or on a relayed path the relay's, which may
     /// contain one of the peer.
     fn on_datagram(
@@ -239,7 +203,12 @@ impl Tunnel {
         datagram: &[u8],
         out: &mut impl FnMut(Output),
     ) {
-        let Some(received) = self.relays.receive(now, path, source, datagram, out) else {
+        // A relay's keepalives are not answered on a closed path.
+        let received = {
+            let permitted = &mut ClosedPaths::of(&self.endpoint).permitted(out);
+            (self.relays).receive(now, path, source, datagram, permitted)
+        };
+        let Some(received) = received else {
             return self.on_sealed(now, path, source, datagram, out);
         };
         if received.is_new_session && self.session.is_established() {
@@ -396,13 +365,6 @@ impl Tunnel {
     }
 }
 
-/// A packet that the endpoint refused, and the longest that it accepts.
-struct Refused {
-    packet: Bytes,
-    limit: u16,
-    is_final: bool,
-}
-
 /// Whether a frame is useful only if it is sent immediately.
 const fn must_be_sent_now(kind: FrameKind) -> bool {
     matches!(
@@ -519,12 +481,8 @@ impl Machine for Tunnel {
             });
         }
         // The relays last, for the same reason.
-        let closed = ClosedPaths::of(&self.endpoint);
-        self.relays.handle_timeout(now, &mut |output| {
-            if !closed.forbid_to_relay(&output) {
-                out(output);
-            }
-        });
+        let permitted = &mut ClosedPaths::of(&self.endpoint).permitted(out);
+        self.relays.handle_timeout(now, permitted);
     }
 
     fn deadline(&self) -> Option<Deadline> {

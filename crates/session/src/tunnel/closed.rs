@@ -41,11 +41,16 @@ impl ClosedPaths {
         }
     }
 
-    /// Whether they forbid an output of the session with a relay.
-    pub(super) const fn forbid_to_relay(self, output: &Output) -> bool {
-        match output {
-            Output::Datagram { path, .. } => self.own.or(self.by_peer).contains(*path),
-            _ => false,
+    /// Passes on the outputs of sessions with relays that they do not forbid.
+    pub(super) fn permitted(self, out: &mut impl FnMut(Output)) -> impl FnMut(Output) {
+        move |output| {
+            let is_forbidden = match &output {
+                Output::Datagram { path, .. } => self.own.or(self.by_peer).contains(*path),
+                _ => false,
+            };
+            if !is_forbidden {
+                out(output);
+            }
         }
     }
 }
