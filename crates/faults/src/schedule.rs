@@ -354,7 +354,7 @@ impl Schedule {
         if seed.0 >= ROUND_ROBIN_FROM {
             policies::draw_round_robin(&mut schedule);
         }
-        schedule.metered = policies::draw_metered(&schedule);
+        policies::draw_metered(&mut schedule);
         schedule
     }
 

@@ -163,9 +163,23 @@ impl Schedule {
         len: u16,
         liveness: Option<LivenessConfig>,
     ) -> Expectation {
-        if self.may_close(path) {
-            return Expectation::Unknown;
+        match self.expectation_if_open(path, at, len, liveness) {
+            // It delivers until it closes, and then is avoided.
+            Expectation::Delivers | Expectation::MtuInDoubt if self.may_close(path) => {
+                Expectation::Silent
+            }
+            expectation => expectation,
         }
+    }
+
+    /// The state of a path that is not closed.
+    fn expectation_if_open(
+        &self,
+        path: PathId,
+        at: Time,
+        len: u16,
+        liveness: Option<LivenessConfig>,
+    ) -> Expectation {
         let until = at + DELIVERY_TIME;
         let window = Span {
             from: at - self.settling_time(),

@@ -72,15 +72,19 @@ pub(super) fn draw_round_robin(schedule: &mut Schedule) {
     }
 }
 
-/// Gives a node a quota for one of its paths in one of eight schedules with several.
-pub(super) fn draw_metered(schedule: &Schedule) -> Option<MeteredPath> {
+/// Gives a node a quota for one of its paths in one of eight schedules with several, if packets have
+/// to arrive all the same.
+pub(super) fn draw_metered(schedule: &mut Schedule) {
     let stream = &mut schedule.seed.stream("faults/quota");
     let is_drawn = stream.chance(0.125) && schedule.paths.len() > 1;
     let path = stream.below(schedule.paths.len() as u64);
     let metered = MeteredPath {
         end: pick(stream, &End::ALL),
-        path: PathId(u8::try_from(path).ok()?),
+        path: PathId(u8::try_from(path).unwrap_or(0)),
         quota: Bytes(100_000 + stream.below(900_000)),
     };
-    is_drawn.then_some(metered)
+    schedule.metered = is_drawn.then_some(metered);
+    if !schedule.calm_guarantees_delivery() {
+        schedule.metered = None;
+    }
 }
