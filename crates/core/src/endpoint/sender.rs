@@ -400,8 +400,7 @@ impl<P: Payload> Sender<P> {
 
     /// Sends a frame of the receiver on every path.
     pub(super) fn broadcast(&self, frame: Frame<P>, out: &mut impl FnMut(Output<P>)) {
-        self.outgoing
-            .send_copies(self.outgoing.paths.copies, frame, out);
+        self.outgoing.send_copies(self.outgoing.open, frame, out);
     }
 
     fn monitor_paths(&mut self, now: Time, out: &mut impl FnMut(Output<P>)) {

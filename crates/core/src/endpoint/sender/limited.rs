@@ -21,7 +21,7 @@ impl<P: Payload> Sender<P> {
         number: u64,
         out: &mut impl FnMut(Output<P>),
     ) {
-        let others = self.outgoing.paths.copies;
+        let others = self.outgoing.open;
         let paths = if others.is_empty() {
             PathSet::only(path)
         } else {

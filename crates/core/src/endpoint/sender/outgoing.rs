@@ -10,6 +10,8 @@ use crate::policy::{PathSet, Paths};
 pub(super) struct Outgoing {
     /// The paths that may carry packets.
     pub(super) paths: Paths,
+    /// The paths that may carry reports and requests, which do not wait for a ceiling.
+    pub(super) open: PathSet,
     pub(super) encapsulation: Encapsulation,
     all: PathSet,
     /// The paths as the liveness monitor sees them.
@@ -33,6 +35,7 @@ impl Outgoing {
         let all = PathSet::first(paths);
         Self {
             paths: Paths::trusted(all),
+            open: all,
             encapsulation,
             all,
             live: Paths::trusted(all),
@@ -70,6 +73,7 @@ impl Outgoing {
         } else {
             self.live
         };
+        self.open = live.copies.without(closed);
         self.paths = live.without(closed, full);
     }
 

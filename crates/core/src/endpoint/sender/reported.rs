@@ -55,7 +55,7 @@ impl<P: Payload> Sender<P> {
 
     /// The paths that may carry a report.
     pub(in super::super) fn report_paths(&self) -> ReportPaths {
-        let all = self.outgoing.paths.copies;
+        let all = self.outgoing.open;
         ReportPaths {
             all,
             usual: self.tariffs.cheapest(all),

@@ -5,6 +5,7 @@ use core::ops::Range;
 
 use super::network::{Network, TestPath};
 use super::*;
+use crate::frame::Attempt;
 use crate::units::{Bytes, Rate};
 
 /// The quota of the tests: that of 6.4 s of the stream.
@@ -163,4 +164,50 @@ fn a_ceiling_shares_media_and_segments_between_paths() {
         // 15/16 of 2 of 5.3 Mbit/s are .35.
         assert!((0.30..0.39).contains(&share), "{kind:?}: {share}");
     }
+}
+
+/// Losses are repaired by reports, so these go on where their path is ahead of its ceiling.
+#[test]
+fn reports_do_not_wait_for_a_ceiling() {
+    let lowest = Tariff {
+        ceiling: Some(Rate(100_000)),
+        ..Tariff::FREE
+    };
+    let mut endpoint = Endpoint::new(&EndpointConfig {
+        paths: 1,
+        tariffs: [lowest].into_iter().collect(),
+        ..config(PolicyConfig::InTime(policy(200, 10)))
+    })
+    .unwrap();
+    let mut send = |ms| {
+        let meta = meta(Kind::Opaque, 1500);
+        let payload = Packet(0, 1500);
+        let input = Input::Packet { meta, payload };
+        wake(&mut endpoint, at(ms), Wake::Input(input))
+    };
+    let is_dropped = |output: &Output<Packet>| {
+        let reason = DropReason::QueueFull;
+        *output == Output::Event(Event::Dropped { reason, len: 1500 })
+    };
+    // It takes 120 ms.
+    assert!(!send(0).iter().any(is_dropped));
+    assert!(send(0).iter().any(is_dropped));
+    assert!(send(15).iter().any(is_dropped));
+    let body = Body::Reported {
+        payload: Packet(0, 1000),
+        attempt: Attempt::First,
+    };
+    let frame = Frame {
+        path: FIRST,
+        epoch: Epoch(0),
+        sequence: 0,
+        sent: at(0),
+        body,
+    };
+    wake(&mut endpoint, at(1), Wake::Input(Input::Frame(frame)));
+    let due = endpoint.deadline().unwrap().at;
+    assert!(due < at(20), "{due}");
+    let outputs = wake(&mut endpoint, due, Wake::Timeout);
+    let is_report = |output: &Output<Packet>| matches!(output, Output::Transmit(frame) if frame.body.kind() == FrameKind::Report);
+    assert!(outputs.iter().any(is_report), "{outputs:?}");
 }
