@@ -44,6 +44,12 @@ fn of_node() -> Value {
             capacity_bit_per_s: Some(1),
             ..DeliveryStats::default()
         }),
+        usage: Some(UsageStats {
+            ceiling_bit_per_s: Some(0),
+            quota_bytes: Some(0),
+            used_bytes: Some(0),
+            ..UsageStats::default()
+        }),
         relay: Some(RelayStats {
             established: true,
             session: session(&Counters::default(), None),
