@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 
 use polypath_core::frame::PathId;
 use polypath_core::machine::{Machine, Wake, step};
+use polypath_core::packet::Dscp;
 use polypath_core::rng::Seed;
 use polypath_core::time::Time;
 use polypath_session::address::Source;
@@ -235,6 +236,7 @@ impl World {
         let input = Input::Seal {
             path,
             frame: frame.to_bytes(),
+            dscp: Dscp::DEFAULT,
         };
         let outputs = self.wake(id, Wake::Input(input));
         self.process(id, None, outputs);
@@ -346,7 +348,9 @@ impl World {
         }
         for output in outputs {
             let (path, bytes, destination) = match output {
-                Output::Send { path, datagram } => (path, datagram, self.nodes[id].peer_address),
+                Output::Send { path, datagram, .. } => {
+                    (path, datagram, self.nodes[id].peer_address)
+                }
                 Output::Reply { path, datagram } => (path, datagram, reply_to),
                 Output::Opened { frame, .. } => {
                     self.monitor.on_opened(id, &frame);
