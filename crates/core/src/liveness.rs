@@ -182,6 +182,7 @@ impl Liveness {
                 usable: live,
                 copies: live.or(returning),
                 alive: live,
+                full: PathSet::EMPTY,
             },
             (true, false) => Paths::trusted(returning),
             (true, true) => {

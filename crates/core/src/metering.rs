@@ -2,18 +2,20 @@
 //! bytes in a period.
 //!
 //! **Ceiling.** What this end sends on a path conforms to the generic cell rate algorithm (ITU-T
-//! I.371): at most [`BURST`] ahead of the rate. While more would be, the path carries no packets;
-//! heartbeats and reports, which are few, go on and count.
+//! I.371): at most [`BURST`] ahead of the rate. While more would be, the path carries no packets, and
+//! those that wait for it go on waiting; heartbeats and reports, which are few, go on and count.
 //!
 //! **Quota.** All bytes on the wire in both directions count. What the peer has sent arrives even if
 //! it stops now, so a path closes while [`RESERVE`] and as much as it received in the last second
-//! are left. A closed path carries nothing: no data, heartbeats, reports or handshakes. The peer is
-//! told so on another path if there is one, and again while frames arrive, since it may not have
-//! received it, or have restarted. It sends nothing on the path until a later frame arrives there.
-//! A path stays closed until its quota is renewed or raised.
+//! are left. A closed path carries nothing: no data, heartbeats, reports or handshakes. A notice to
+//! the peer says so on another path if one works, and again while frames arrive, since it may have
+//! been lost, or the peer may have restarted. The peer sends nothing on the path until a later frame
+//! arrives there. A path stays closed until its quota is renewed or raised.
 //!
 //! The endpoint counts its frames. The driver counts exactly, and corrects the endpoint
-//! ([`Input::PathUsed`](crate::endpoint::Input)); it also knows the time of a renewal.
+//! ([`Input::PathUsed`](crate::endpoint::Input)); it also knows the time of a renewal. A path that
+//! the endpoint closed by its own count opens again if the exact one leaves enough: frames that
+//! never left, for want of a session or of the peer's address, do not count.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -26,7 +28,7 @@ use crate::units::{Bytes, Rate};
 
 /// The most that a path is ahead of its ceiling.
 pub const BURST: Duration = Duration::from_millis(100);
-/// The least that is left when a path closes: the frames that tell the peer, and a handshake.
+/// The least that is left when a path closes: for notices to the peer, and a handshake.
 pub const RESERVE: Bytes = Bytes(4_000);
 /// The span over which received bytes are summed: the reserve is those of the last one to two spans.
 const SPAN: Duration = Duration::from_millis(500);
@@ -66,18 +68,29 @@ struct Meter {
     received: Recent,
     /// The time at which what was sent has left at the ceiling.
     free: Time,
-    /// The send time, by the peer's clock, of the newest frame that closed the path.
-    closed_at: Time,
+    /// The send time, by the peer's clock, of the newest frame that arrived on the path, or that
+    /// closed it.
+    newest: Time,
+    /// What was kept in reserve when the path closed.
+    reserve: u64,
     notices: Notices,
 }
 
-/// The frames that tell the peer of a closed path.
+/// The notices of a closed path.
 #[derive(Clone, Debug, Default)]
 struct Notices {
     is_due: bool,
     next: Time,
     /// Their number.
     sent: u64,
+}
+
+/// A notice to the peer that a path is closed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Notice {
+    pub(crate) path: PathId,
+    /// The number of notices of this path before.
+    pub(crate) number: u64,
 }
 
 /// The bytes received in the current span and in the one before it.
@@ -135,7 +148,7 @@ impl Meters {
             closed: PathSet::EMPTY,
             closed_by_peer: PathSet::EMPTY,
         };
-        meters.adjust(tariffs);
+        meters.adjust(Time::ZERO, tariffs);
         meters
     }
 
@@ -185,8 +198,9 @@ impl Meters {
         })
     }
 
-    /// Whether a frame of `len` bytes may be sent on `path`, in a wake before which `closed` were closed:
-    /// what the reserve holds of the frames of a packet is sent, or the last packet would be lost.
+    /// Whether a frame of `len` bytes may be sent on `path`, in a wake before which the paths `closed`
+    /// were closed. On one that closes in this wake, frames are sent as far as the reserve covers them,
+    /// so that the last packet is not lost.
     pub(crate) fn admits(&self, path: PathId, closed: PathSet, len: u32) -> bool {
         if !self.closed().contains(path) {
             return true;
@@ -216,7 +230,8 @@ impl Meters {
             meter.received.add(now, len.into());
         }
         meter.notices.is_due |= self.closed.contains(path);
-        if sent > meter.closed_at {
+        if sent > meter.newest {
+            meter.newest = sent;
             self.closed_by_peer = self.closed_by_peer.without(PathSet::only(path));
         }
         self.count(now, path, len);
@@ -238,25 +253,34 @@ impl Meters {
             && meter.is_used_up()
         {
             self.closed = self.closed.with(path);
+            meter.reserve = RESERVE.0 + meter.received.sum();
             meter.notices.is_due = true;
         }
     }
 
     /// Sets the bytes that `path` has carried; `is_renewed` begins a period.
-    pub(crate) fn set_used(&mut self, path: PathId, used: Bytes, is_renewed: bool) {
+    pub(crate) fn set_used(&mut self, now: Time, path: PathId, used: Bytes, is_renewed: bool) {
         let Some(meter) = self.paths.get_mut(path.index()) else {
             return;
         };
+        meter.received.advance(now);
+        let left = meter
+            .tariff
+            .quota
+            .map_or(0, |quota| quota.0.saturating_sub(used.0));
+        // Twice, since a path that opens costs heartbeats and notices.
+        let was_overcounted = used.0 < meter.used && left > 2 * meter.reserve;
         meter.used = used.0;
-        if is_renewed {
+        if is_renewed || was_overcounted {
             self.closed = self.closed.without(PathSet::only(path));
         }
         self.close_if_used_up(path);
     }
 
     /// Applies other tariffs: a path whose quota is raised or removed opens.
-    pub(crate) fn adjust(&mut self, tariffs: &Tariffs) {
+    pub(crate) fn adjust(&mut self, now: Time, tariffs: &Tariffs) {
         for (path, meter) in (0..).map(PathId).zip(&mut self.paths) {
+            meter.received.advance(now);
             let tariff = tariffs.of(path);
             if tariff.quota != meter.tariff.quota {
                 self.closed = self.closed.without(PathSet::only(path));
@@ -270,8 +294,11 @@ impl Meters {
 
     /// Notes that the peer closed `path`, at `sent` by its clock.
     pub(crate) fn on_closed_by_peer(&mut self, path: PathId, sent: Time) {
-        if let Some(meter) = self.paths.get_mut(path.index()) {
-            meter.closed_at = meter.closed_at.max(sent);
+        // A notice that a later frame of the path has overtaken is out of date.
+        if let Some(meter) = self.paths.get_mut(path.index())
+            && sent >= meter.newest
+        {
+            meter.newest = sent;
             self.closed_by_peer = self.closed_by_peer.with(path);
         }
     }
@@ -280,18 +307,18 @@ impl Meters {
     pub(crate) fn on_peer_restarted(&mut self) {
         self.closed_by_peer = PathSet::EMPTY;
         for meter in &mut self.paths {
-            meter.closed_at = Time::ZERO;
+            meter.newest = Time::ZERO;
         }
     }
 
-    /// The paths of which the peer has to be told that they are closed, each with the number of times
-    /// that it was told before.
-    pub(crate) fn take_notices(&mut self, now: Time) -> Vec<(PathId, u64)> {
+    /// The notices that are due.
+    pub(crate) fn take_notices(&mut self, now: Time) -> Vec<Notice> {
         let mut due = Vec::new();
         for path in self.closed {
             let notices = &mut self.paths[path.index()].notices;
             if core::mem::take(&mut notices.is_due) && now >= notices.next {
-                due.push((path, notices.sent));
+                let number = notices.sent;
+                due.push(Notice { path, number });
                 notices.sent += 1;
                 notices.next = now + NOTICE_INTERVAL;
             }

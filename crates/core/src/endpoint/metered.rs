@@ -36,7 +36,6 @@ pub(super) const fn concerns<P>(input: &Input<P>) -> bool {
 
 impl<P: Payload> Endpoint<P> {
     /// Handles a wake within the limits of the paths.
-    #[cold]
     pub(super) fn run_metered(
         &mut self,
         now: Time,
@@ -61,7 +60,7 @@ impl<P: Payload> Endpoint<P> {
         self.end_metered(now, meters, before, out);
     }
 
-    /// Tells the peer and the observer of paths that closed and opened since `before`.
+    /// Sends notices of paths that closed, and reports those that closed or opened since `before`.
     fn end_metered(
         &mut self,
         now: Time,
@@ -70,6 +69,17 @@ impl<P: Payload> Endpoint<P> {
         out: &mut impl FnMut(Output<P>),
     ) {
         self.block(now, &meters);
+        let (encapsulation, closed) = (self.encapsulation, meters.closed());
+        for notice in meters.take_notices(now) {
+            let mut within_limits = |output| {
+                if admits(&mut meters, now, &output, closed, encapsulation) {
+                    out(output);
+                }
+            };
+            self.sender
+                .send_path_closed(now, notice, &mut within_limits);
+        }
+        // After the notices, which may use up the quota of another path.
         for (path, by_peer) in meters.closed_since(before) {
             out(Output::Event(Event::PathClosed { path, by_peer }));
         }
@@ -81,16 +91,7 @@ impl<P: Payload> Endpoint<P> {
             // Heartbeats were held back, and the path counts as silent.
             self.sender.on_reachable(now, opened);
         }
-        let (encapsulation, closed) = (self.encapsulation, meters.closed());
-        for (path, number) in meters.take_notices(now) {
-            let mut within_limits = |output| {
-                if admits(&mut meters, now, &output, closed, encapsulation) {
-                    out(output);
-                }
-            };
-            self.sender
-                .send_path_closed(now, path, number, &mut within_limits);
-        }
+        self.block(now, &meters);
         self.meters = (!meters.is_idle()).then_some(meters);
     }
 
@@ -123,15 +124,15 @@ fn note<P: Payload>(
             path,
             used,
             is_renewed,
-        } => meters.set_used(*path, *used, *is_renewed),
-        Input::Adjust(to) => meters.adjust(&to.tariffs),
+        } => meters.set_used(now, *path, *used, *is_renewed),
+        Input::Adjust(to) => meters.adjust(now, &to.tariffs),
         Input::PeerRestarted => meters.on_peer_restarted(),
         _ => {}
     }
 }
 
-/// Counts a frame that is sent; returns false for what a path must not carry, and for what is observed
-/// of it. `closed` were closed before the wake.
+/// Counts a frame that is sent. Returns false if a path must not carry the frame, and for events about
+/// a frame or path that is kept back. The paths `closed` were closed before the wake.
 fn admits<P: Payload>(
     meters: &mut Meters,
     now: Time,

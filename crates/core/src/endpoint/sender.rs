@@ -13,7 +13,7 @@ use crate::liveness::{HeartbeatAnswer, Liveness, LivenessOutput, PathHealth};
 use crate::machine::Deadline;
 use crate::packet::PacketMeta;
 use crate::pmtu::{Discovery, PathMtu, TooLong};
-use crate::policy::{Action, Feedback, PathSet, Plan, PolicyConfig};
+use crate::policy::{Action, Feedback, PathSet, Paths, Plan, PolicyConfig};
 use crate::repair::{Kept, Repair};
 use crate::tariff::Tariffs;
 use crate::time::Time;
@@ -78,7 +78,7 @@ impl<P: Payload> Sender<P> {
             }),
             tariffs: config.tariffs.clone(),
             classes: ClassCounters::new(config.classes.clone()),
-            pacing: Pacing::new(config.paths, &config.tariffs),
+            pacing: Pacing::new(config.paths, &config.tariffs, config.encapsulation.data),
             peer_reports: true,
         }
     }
@@ -91,7 +91,7 @@ impl<P: Payload> Sender<P> {
         mut payload: P,
         out: &mut impl FnMut(Output<P>),
     ) {
-        let paths = match self.sizes.carriers(self.outgoing.paths, &meta) {
+        let paths = match self.outgoing.carriers(&self.sizes, &meta) {
             Ok(paths) => paths,
             Err(TooLong { limit, is_final }) => {
                 return out(Output::Refused {
@@ -114,7 +114,7 @@ impl<P: Payload> Sender<P> {
                 requests.add(action);
             });
         self.act(now, requests, out);
-        if let Some(reason) = self.refusal(&plan) {
+        if let Some(reason) = self.refusal(&plan, &paths) {
             let len = meta.size;
             return out(Output::Event(Event::Dropped { reason, len }));
         }
@@ -172,10 +172,10 @@ impl<P: Payload> Sender<P> {
         }
     }
 
-    /// The reason for which the packet of a plan is dropped.
-    fn refusal(&self, plan: &Plan) -> Option<DropReason> {
+    /// The reason for which the packet of a plan over `paths` is dropped.
+    fn refusal(&self, plan: &Plan, paths: &Paths) -> Option<DropReason> {
         let is_full = plan.may_wait && self.pacing.waiting() >= MAX_WAITING;
-        let is_congested = plan.is_congested || is_full || self.outgoing.is_full();
+        let is_congested = plan.is_congested || is_full || !paths.full.is_empty();
         match (plan.copies.is_empty(), is_congested) {
             (true, false) => Some(DropReason::NoPath),
             (true, true) => Some(DropReason::QueueFull),
@@ -324,6 +324,9 @@ impl<P: Payload> Sender<P> {
         self.classes.adjust(&to.classes);
         self.adjust_repair(to.policy);
         self.pacing.set_ceilings(&to.tariffs);
+        if self.repair.is_some() && !self.peer_reports {
+            self.apply_ceilings(now, out);
+        }
         match (&mut self.liveness, &to.liveness) {
             (Some(liveness), Some(config)) => liveness.adjust(now, config),
             (liveness, config) => {
@@ -350,7 +353,7 @@ impl<P: Payload> Sender<P> {
     pub(super) fn active(&self) -> Option<PathId> {
         let active = self.policy.current.active()?;
         self.outgoing
-            .paths
+            .paths()
             .usable
             .preferred_or_lowest(active)
             .into_iter()
@@ -373,7 +376,7 @@ impl<P: Payload> Sender<P> {
         let mut requests = PolicyRequests::default();
         self.policy
             .current
-            .handle_timeout(now, &self.outgoing.paths, &mut |action| {
+            .handle_timeout(now, &self.outgoing.paths(), &mut |action| {
                 requests.add(action);
             });
         self.act(now, requests, out);

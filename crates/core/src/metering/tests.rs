@@ -19,6 +19,11 @@ fn quota(bytes: u64) -> Tariff {
     }
 }
 
+fn notices(meters: &mut Meters, now: Time) -> Vec<(PathId, u64)> {
+    let due = meters.take_notices(now).into_iter();
+    due.map(|notice| (notice.path, notice.number)).collect()
+}
+
 #[test]
 fn a_path_is_full_while_it_is_ahead_of_its_ceiling() {
     let mut meters = meters(Tariff {
@@ -50,32 +55,59 @@ fn a_path_closes_before_its_quota_is_used_up_and_opens_when_it_is_renewed() {
     let admitted = [4000, 4001].map(|len| meters.admits(PATH, PathSet::EMPTY, len));
     assert_eq!(admitted, [true, false], "of the same wake");
     assert!(!meters.admits(PATH, meters.closed(), 1), "of a later wake");
-    assert_eq!(meters.take_notices(at(0)), [(PATH, 0)]);
-    assert_eq!(meters.take_notices(at(200)), [], "nothing arrives");
+    assert_eq!(notices(&mut meters, at(0)), [(PATH, 0)]);
+    assert_eq!(notices(&mut meters, at(200)), [], "nothing arrives");
     meters.on_received(at(200), PATH, 50, at(190));
-    assert_eq!(meters.take_notices(at(200)), [(PATH, 1)]);
+    assert_eq!(notices(&mut meters, at(200)), [(PATH, 1)]);
     meters.on_received(at(250), PATH, 50, at(240));
-    assert_eq!(meters.take_notices(at(250)), [], "too soon");
+    assert_eq!(notices(&mut meters, at(250)), [], "too soon");
     // What was reserved does not open it again.
     meters.on_received(at(5000), PATH, 50, at(5000));
-    meters.set_used(PATH, Bytes(56_150), false);
+    meters.set_used(at(5000), PATH, Bytes(56_150), false);
     assert_eq!(meters.closed(), PathSet::only(PATH));
-    meters.set_used(PATH, Bytes(0), true);
+    meters.set_used(at(5000), PATH, Bytes(0), true);
     assert_eq!(meters.closed(), PathSet::EMPTY);
-    assert_eq!(meters.take_notices(at(6000)), []);
+    assert_eq!(notices(&mut meters, at(6000)), []);
+}
+
+#[test]
+fn frames_that_never_left_do_not_close_a_path_for_good() {
+    let mut meters = meters(quota(100_000));
+    meters.on_sent(at(0), PATH, 99_000);
+    assert_eq!(meters.closed(), PathSet::only(PATH));
+    // What was sent used it up indeed.
+    meters.set_used(at(100), PATH, Bytes(98_000), false);
+    assert_eq!(meters.closed(), PathSet::only(PATH));
+    meters.set_used(at(200), PATH, Bytes(10_000), false);
+    assert_eq!(meters.closed(), PathSet::EMPTY);
+    assert_eq!(meters.usage(PATH).unwrap().used, Bytes(10_000));
+}
+
+#[test]
+fn bytes_received_long_ago_are_not_reserved_by_a_correction() {
+    let mut meters = meters(quota(100_000));
+    meters.on_received(at(0), PATH, 45_000, at(0));
+    // Without them, 5000 would be left, of which 45 000 are in reserve.
+    meters.set_used(at(60_000), PATH, Bytes(95_000), false);
+    assert_eq!(meters.closed(), PathSet::EMPTY);
+    meters.adjust(
+        at(60_000),
+        &[Tariff::default(), quota(101_000)].into_iter().collect(),
+    );
+    assert_eq!(meters.closed(), PathSet::EMPTY);
 }
 
 #[test]
 fn another_quota_opens_or_closes_a_path() {
     let mut meters = meters(quota(100_000));
-    meters.set_used(PATH, Bytes(99_000), false);
+    meters.set_used(at(0), PATH, Bytes(99_000), false);
     assert_eq!(meters.used_up(), PathSet::only(PATH));
     let to = |tariff: Tariff| [Tariff::default(), tariff].into_iter().collect::<Tariffs>();
-    meters.adjust(&to(quota(200_000)));
+    meters.adjust(at(0), &to(quota(200_000)));
     assert_eq!(meters.closed(), PathSet::EMPTY);
-    meters.adjust(&to(quota(100_000)));
+    meters.adjust(at(0), &to(quota(100_000)));
     assert_eq!(meters.closed(), PathSet::only(PATH));
-    meters.adjust(&Tariffs::default());
+    meters.adjust(at(0), &Tariffs::default());
     assert!(meters.is_idle());
 }
 
@@ -95,6 +127,9 @@ fn what_the_peer_closed_opens_with_a_later_frame_on_it() {
     meters.on_received(at(130), PATH, 1000, at(100));
     assert_eq!(meters.closed(), PathSet::only(PATH));
     meters.on_received(at(140), PATH, 1000, at(101));
+    assert!(meters.is_idle());
+    // A notice that took longer than a frame of the path which opened again.
+    meters.on_closed_by_peer(PATH, at(100));
     assert!(meters.is_idle());
     meters.on_closed_by_peer(PATH, at(200));
     meters.on_peer_restarted();

@@ -164,7 +164,9 @@ impl InTime {
 
     /// Moves data to the path on which it should be.
     fn choose(&mut self, now: Time, paths: &Paths, act: &mut dyn FnMut(Action)) {
-        let is_usable = paths.copies.contains(self.active);
+        // A path that is too narrow for this packet, or ahead of its ceiling for a moment, keeps the
+        // data that it can carry.
+        let is_usable = (paths.copies.or(paths.alive).or(paths.full)).contains(self.active);
         if is_usable && !core::mem::take(&mut self.is_new) {
             return;
         }
@@ -270,6 +272,14 @@ impl InTime {
             left.held_until = now + left.hold;
             left.tolerated = u32::MAX;
         }
+    }
+
+    /// The active path, or where it does not carry the packet, the best of those that do.
+    fn preferred(&self, now: Time, paths: PathSet) -> Option<PathId> {
+        if paths.contains(self.active) {
+            return Some(self.active);
+        }
+        self.best(now, self.affordable(now, paths))
     }
 
     /// Sends a packet on `preferred`, or on the path with the earliest arrival if that carries more
@@ -426,13 +436,18 @@ impl PathPolicy for InTime {
             self.probe(now, act);
         }
         self.choose(now, paths, act);
-        let preferred = paths.copies.preferred_or_lowest(self.active);
-        let Some(preferred) = preferred.into_iter().next() else {
+        let may_wait = meta.treatment() == Treatment::Bulk;
+        let carriers = if may_wait {
+            paths.copies.or(paths.full)
+        } else {
+            paths.copies
+        };
+        let Some(preferred) = self.preferred(now, carriers) else {
             return Plan::copies(PathSet::EMPTY);
         };
         match meta.treatment() {
-            Treatment::Media => self.send_now(now, meta.size, preferred, paths.copies),
-            Treatment::Bulk => self.queue(now, meta, preferred, paths.copies),
+            Treatment::Media => self.send_now(now, meta.size, preferred, carriers),
+            Treatment::Bulk => self.queue(now, meta, preferred, carriers),
             Treatment::SinglePath => self.send_on(now, meta.size, preferred),
         }
     }

@@ -46,6 +46,9 @@ pub struct Paths {
     /// The live paths, including those too narrow for this packet. A policy leaves an active path
     /// that is not live.
     pub alive: PathSet,
+    /// The live and returning paths that are wide enough, but ahead of their ceilings
+    /// ([`crate::metering`]): they carry no packet now, and are neither usable nor for copies.
+    pub full: PathSet,
 }
 
 impl Paths {
@@ -56,17 +59,31 @@ impl Paths {
             usable,
             copies: usable,
             alive: usable,
+            full: PathSet::EMPTY,
         }
     }
 
-    /// The paths without those that are `closed`, and for now without those that are `full`.
+    /// The paths without those that are `closed`. If all live paths are, the returning ones carry
+    /// packets, as they do where no path is live.
     #[must_use]
-    pub(crate) const fn without(self, closed: PathSet, full: PathSet) -> Self {
-        let blocked = closed.or(full);
+    pub(crate) const fn without(self, closed: PathSet) -> Self {
+        let (usable, copies) = (self.usable.without(closed), self.copies.without(closed));
         Self {
-            usable: self.usable.without(blocked),
-            copies: self.copies.without(blocked),
+            usable: if usable.is_empty() { copies } else { usable },
+            copies,
             alive: self.alive.without(closed),
+            full: self.full.without(closed),
+        }
+    }
+
+    /// The paths, of which those of `full` are ahead of their ceilings.
+    #[must_use]
+    pub(crate) const fn with_full(self, full: PathSet) -> Self {
+        Self {
+            usable: self.usable.without(full),
+            copies: self.copies.without(full),
+            full: self.copies.and(full),
+            ..self
         }
     }
 }

@@ -2,8 +2,8 @@
 
 use super::super::io::Output;
 use super::{BlockedPaths, Sender};
-use crate::frame::{Body, Frame, PathId, Payload};
-use crate::policy::PathSet;
+use crate::frame::{Body, Frame, Payload};
+use crate::metering::Notice;
 use crate::time::Time;
 
 impl<P: Payload> Sender<P> {
@@ -12,21 +12,14 @@ impl<P: Payload> Sender<P> {
         self.outgoing.block(blocked);
     }
 
-    /// Tells the peer for the time `number` that `path` carries nothing: on the other paths, or on the
-    /// path itself if there is none.
+    /// Sends a notice that a path carries nothing.
     pub(in super::super) fn send_path_closed(
         &self,
         now: Time,
-        path: PathId,
-        number: u64,
+        Notice { path, number }: Notice,
         out: &mut impl FnMut(Output<P>),
     ) {
-        let others = self.outgoing.open;
-        let paths = if others.is_empty() {
-            PathSet::only(path)
-        } else {
-            others
-        };
+        let paths = self.outgoing.notice_paths(path);
         let frame = Frame {
             path,
             epoch: self.policy.epoch(),

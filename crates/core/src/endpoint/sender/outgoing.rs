@@ -2,14 +2,16 @@
 
 use super::super::io::Output;
 use crate::event::Event;
-use crate::frame::{Encapsulation, Frame, Payload};
+use crate::frame::{Encapsulation, Frame, PathId, Payload};
+use crate::packet::PacketMeta;
+use crate::pmtu::{Discovery, TooLong};
 use crate::policy::{PathSet, Paths};
 
 /// The paths, and the sizes of frames on them.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Outgoing {
-    /// The paths that may carry packets.
-    pub(super) paths: Paths,
+    /// The paths that may carry packets, apart from their ceilings.
+    paths: Paths,
     /// The paths that may carry reports and requests, which do not wait for a ceiling.
     pub(super) open: PathSet,
     pub(super) encapsulation: Encapsulation,
@@ -60,21 +62,47 @@ impl Outgoing {
         }
     }
 
-    /// Whether a path would carry packets if it were not ahead of its ceiling.
-    pub(super) const fn is_full(&self) -> bool {
-        !self.blocked.full.is_empty()
+    /// The paths that may carry packets.
+    pub(super) const fn paths(&self) -> Paths {
+        self.paths.with_full(self.blocked.full)
+    }
+
+    /// The paths that may carry a packet, and are wide enough for it. A path that is ahead of its
+    /// ceiling for a moment does not make the packet too long for the others.
+    ///
+    /// Fails if the packet is too long for all paths.
+    pub(super) fn carriers(&self, sizes: &Discovery, meta: &PacketMeta) -> Result<Paths, TooLong> {
+        let paths = sizes.carriers(self.paths, meta)?;
+        Ok(paths.with_full(self.blocked.full))
+    }
+
+    /// The paths that are ahead of their ceilings.
+    pub(super) const fn full(&self) -> PathSet {
+        self.blocked.full
+    }
+
+    /// The paths that carry the notice that `path` is closed: those that work, or else all of which
+    /// one may, and `path` itself, since the peer has to receive it.
+    pub(super) const fn notice_paths(&self, path: PathId) -> PathSet {
+        let closed = self.blocked.closed;
+        let live = self.live.copies.without(closed);
+        if live.is_empty() {
+            self.all.without(closed).with(path)
+        } else {
+            live
+        }
     }
 
     fn select(&mut self) {
-        let BlockedPaths { closed, full } = self.blocked;
+        let closed = self.blocked.closed;
         // With all live paths closed, the others may carry something.
         let live = if self.live.copies.without(closed).is_empty() {
             Paths::trusted(self.all)
         } else {
             self.live
         };
-        self.open = live.copies.without(closed);
-        self.paths = live.without(closed, full);
+        self.paths = live.without(closed);
+        self.open = self.paths.copies;
     }
 
     /// Sends the frame on its path.

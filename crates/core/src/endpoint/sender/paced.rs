@@ -14,7 +14,7 @@ use crate::event::{DropReason, Event};
 use crate::frame::{Attempt, PathId, Payload};
 use crate::machine::Deadline;
 use crate::pmtu::TooLong;
-use crate::policy::{PathSet, Plan};
+use crate::policy::{PathSet, Paths, Plan};
 use crate::repair::{Kept, PathLimit};
 use crate::tariff::Tariffs;
 use crate::time::{Duration, Time};
@@ -33,26 +33,36 @@ const MAX_SOJOURN: Duration = Duration::from_millis(500);
 /// has to hold them, and those that leave before them.
 pub(super) const MAX_WAITING: usize = 2048;
 
-/// The rate of packets on a path with a ceiling, as a share of it: headers and reports take the rest.
-const CEILING_SHARE: (u64, u64) = (15, 16);
+/// A path that is ahead of its ceiling is tried again after this.
+const RETRY: Duration = Duration::from_millis(1);
+/// The part of a ceiling that reports and heartbeats take.
+const REPORT_SHARE: (u64, u64) = (1, 64);
+/// The length of packets on a path that has carried none, in bytes.
+const USUAL_LEN: u32 = 1000;
+/// The weight of the last packet in the mean length.
+const LEN_WEIGHT: i64 = 16;
 
 /// The schedules of the paths, and the packets that wait for each, in the order of the application.
 #[derive(Clone, Debug)]
 pub(super) struct Pacing {
     paths: Vec<Schedule>,
+    /// The bytes that headers add to a packet on the wire.
+    overhead: u32,
     /// The number of packets that wait.
     waiting: usize,
 }
 
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 struct Schedule {
     waiting: VecDeque<Waiting>,
     /// Their bytes.
     bytes: u64,
     /// `None` as long as no limit is known.
     rate: Option<Rate>,
-    /// The most that the packets of the path may take.
+    /// The most that the path may carry on the wire.
     ceiling: Option<Rate>,
+    /// The mean length of packets, in bytes.
+    mean_len: u32,
     /// The time at which what was sent has left.
     free: Time,
 }
@@ -64,7 +74,30 @@ struct Waiting {
     len: u32,
 }
 
+impl Default for Schedule {
+    fn default() -> Self {
+        Self {
+            waiting: VecDeque::new(),
+            bytes: 0,
+            rate: None,
+            ceiling: None,
+            mean_len: USUAL_LEN,
+            free: Time::ZERO,
+        }
+    }
+}
+
 impl Schedule {
+    /// The most that packets may take, without their headers on the wire: all rates of the pacing and
+    /// of reports are those of packets.
+    fn packet_ceiling(&self, overhead: u32) -> Option<Rate> {
+        let ceiling = Duration(self.ceiling?.0);
+        let (part, whole) = REPORT_SHARE;
+        let rest = ceiling - ceiling.scale(part, whole);
+        let len = u64::from(self.mean_len);
+        Some(Rate(rest.scale(len, len + u64::from(overhead)).0))
+    }
+
     /// The time at which the next packet leaves.
     fn next(&self) -> Option<Time> {
         let first = self.waiting.front()?;
@@ -73,6 +106,10 @@ impl Schedule {
 
     /// Adds a packet of `len` bytes that leaves; `start` is its scheduled time.
     fn add(&mut self, now: Time, start: Time, len: u32) {
+        if self.ceiling.is_some() {
+            let change = (i64::from(len) - i64::from(self.mean_len)) / LEN_WEIGHT;
+            self.mean_len = self.mean_len.saturating_add_signed(change as i32);
+        }
         if let Some(rate) = self.rate {
             let time = rate.transmission_time(Bytes(len.into()));
             self.free = (start + time).min(now + MAX_DEBT);
@@ -81,9 +118,10 @@ impl Schedule {
 }
 
 impl Pacing {
-    pub(super) fn new(paths: u8, tariffs: &Tariffs) -> Self {
+    pub(super) fn new(paths: u8, tariffs: &Tariffs, overhead: u32) -> Self {
         let mut pacing = Self {
             paths: vec![Schedule::default(); usize::from(paths)],
+            overhead,
             waiting: 0,
         };
         pacing.set_ceilings(tariffs);
@@ -93,10 +131,8 @@ impl Pacing {
     /// Applies the ceilings of other tariffs.
     pub(super) fn set_ceilings(&mut self, tariffs: &Tariffs) {
         for (id, path) in (0..).map(PathId).zip(&mut self.paths) {
-            let ceiling = tariffs.of(id).ceiling;
-            let (part, whole) = CEILING_SHARE;
-            path.ceiling = ceiling.map(|Rate(rate)| Rate(Duration(rate).scale(part, whole).0));
-            path.rate = lower(path.rate, path.ceiling);
+            path.ceiling = tariffs.of(id).ceiling;
+            path.rate = lower(path.rate, path.packet_ceiling(self.overhead));
         }
     }
 
@@ -133,7 +169,7 @@ impl Pacing {
     ) -> Option<PathLimit> {
         let unsent = self.unsent(now, path);
         let path = self.paths.get_mut(path.index())?;
-        let limit = match path.ceiling {
+        let limit = match path.packet_ceiling(self.overhead) {
             None => measured,
             Some(ceiling) => Some(with_ceiling(
                 measured,
@@ -159,6 +195,15 @@ impl Pacing {
     fn must_wait(&self, now: Time, path: PathId) -> bool {
         let path = self.paths.get(path.index());
         path.is_some_and(|path| !path.waiting.is_empty() || path.free > now + GRAIN)
+    }
+
+    /// Lets packets on the paths that are ahead of their ceilings wait.
+    fn hold_back(&mut self, now: Time, full: PathSet) {
+        for path in full {
+            if let Some(path) = self.paths.get_mut(path.index()) {
+                path.free = path.free.max(now + RETRY);
+            }
+        }
     }
 
     /// Adds a packet that waits for its turn on `path`.
@@ -267,6 +312,7 @@ impl<P: Payload> Sender<P> {
     /// Sends the packets whose turn it is.
     pub(super) fn send_paced(&mut self, now: Time, out: &mut impl FnMut(Output<P>)) {
         self.leave_failed_paths();
+        self.pacing.hold_back(now, self.outgoing.full());
         while let Some((path, next)) = self.pacing.next(now, now + GRAIN) {
             self.send_waiting(now, path, next, out);
         }
@@ -279,7 +325,8 @@ impl<P: Payload> Sender<P> {
             self.send_waiting(now, path, next, out);
         }
         let paths = u8::try_from(self.pacing.paths.len()).unwrap_or(u8::MAX);
-        self.pacing = Pacing::new(paths, &self.tariffs);
+        let overhead = self.outgoing.encapsulation.data;
+        self.pacing = Pacing::new(paths, &self.tariffs, overhead);
     }
 
     /// Moves the packets that wait for a path which does not deliver to one that does.
@@ -288,7 +335,8 @@ impl<P: Payload> Sender<P> {
             return;
         }
         let Some(repair) = &self.repair else { return };
-        let usable = self.outgoing.paths.copies;
+        let Paths { copies, full, .. } = self.outgoing.paths();
+        let usable = copies.or(full);
         for path in self.all {
             let is_busy = !self.pacing.paths[path.index()].waiting.is_empty();
             let delivers = |path| usable.contains(path) && !repair.is_silent(path);
@@ -315,7 +363,13 @@ impl<P: Payload> Sender<P> {
             let (reason, len) = (DropReason::PastDeadline, next.len);
             return out(Output::Event(Event::Dropped { reason, len }));
         };
-        match self.sizes.carriers(self.outgoing.paths, &packet.meta) {
+        match self.outgoing.carriers(&self.sizes, &packet.meta) {
+            // It has waited for the longest time, and the path is ahead of its ceiling.
+            Ok(paths) if paths.full.contains(path) => {
+                repair.cancel(next.sequence);
+                let (reason, len) = (DropReason::QueueFull, next.len);
+                out(Output::Event(Event::Dropped { reason, len }));
+            }
             Ok(paths) => {
                 let paths = paths.copies.preferred_or_lowest(path);
                 let paths = if paths.is_empty() {

@@ -40,7 +40,12 @@ impl<P: Payload> Sender<P> {
             return;
         }
         self.send_all_waiting(now, out);
-        // Without reports, only the ceilings limit the paths.
+        self.apply_ceilings(now, out);
+        out(Output::Event(Event::RepairUnavailable));
+    }
+
+    /// Passes on the ceilings to the policy: without reports, only these limit the paths.
+    pub(super) fn apply_ceilings(&mut self, now: Time, out: &mut impl FnMut(Output<P>)) {
         for path in self.all {
             let feedback = Feedback::Measured {
                 path,
@@ -50,7 +55,6 @@ impl<P: Payload> Sender<P> {
             };
             self.on_feedback(now, feedback, out);
         }
-        out(Output::Event(Event::RepairUnavailable));
     }
 
     /// The paths that may carry a report.
@@ -194,7 +198,7 @@ impl<P: Payload> Sender<P> {
 
 /// The paths that can carry a packet: those that are live, or answer again.
 fn carriers(sizes: &Discovery, outgoing: &Outgoing, meta: &PacketMeta) -> PathSet {
-    let carriers = sizes.carriers(outgoing.paths, meta);
+    let carriers = outgoing.carriers(sizes, meta);
     carriers.map_or(PathSet::EMPTY, |paths| paths.copies)
 }
 

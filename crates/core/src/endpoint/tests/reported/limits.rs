@@ -1,11 +1,13 @@
 //! Paths with a ceiling or a quota.
 
 use alloc::vec;
+use alloc::vec::Vec;
 use core::ops::Range;
 
 use super::network::{Network, TestPath};
 use super::*;
 use crate::frame::Attempt;
+use crate::liveness::LivenessConfig;
 use crate::units::{Bytes, Rate};
 
 /// The quota of the tests: that of 6.4 s of the stream.
@@ -98,14 +100,30 @@ fn a_quota_that_was_used_up_before_the_start_closes_the_path() {
     network.wake(0, Wake::Input(used));
     network.stream(5);
     let bytes = metered_bytes(&network, 0..10);
-    // The other end's heartbeats before it was told, and nothing after that.
+    // The other end's heartbeats before the notice, and nothing after it.
     assert!(bytes < 1000, "{bytes}");
     assert_eq!(metered_bytes(&network, 2..10), 0);
 }
 
-/// The peer has restarted and does not know: it is told again.
+/// Nobody but the metered path can carry the notice: it does.
 #[test]
-fn a_restarted_peer_is_told_again() {
+fn a_quota_holds_beside_a_path_that_does_not_work() {
+    for end in [0, 1] {
+        let mut network = metered_at(end);
+        network.paths[FIRST.index()].loses = |_, _| true;
+        network.stream(20);
+        let used = metered_bytes(&network, 0..30);
+        assert!(used <= QUOTA.0 && used >= QUOTA.0 - 700_000, "{used}");
+        assert_eq!(metered_bytes(&network, 9..30), 0, "closed");
+        let peer = network.ends[1 - end].path_usage(SECOND).unwrap();
+        assert!(peer.is_closed_by_peer, "{peer:?}");
+    }
+}
+
+/// For end 1 the other end has restarted, and does not seem to have closed a path: it gets another
+/// notice.
+#[test]
+fn a_peer_that_sends_on_a_closed_path_gets_another_notice() {
     let mut network = metered_at(0);
     network.input = Some((at(12_000), 1, Input::PeerRestarted));
     network.stream(20);
@@ -164,6 +182,85 @@ fn a_ceiling_shares_media_and_segments_between_paths() {
         // 15/16 of 2 of 5.3 Mbit/s are .35.
         assert!((0.30..0.39).contains(&share), "{kind:?}: {share}");
     }
+}
+
+/// A network with these ceilings in Mbit/s, and a stream of `rate` Mbit/s in packets of 200 B, which
+/// have 60 B of headers.
+fn small_packets(ceilings: &[u64], rate: f64) -> Network {
+    let limited = |mbits: &u64| Tariff {
+        ceiling: Some(Rate::from_mbits(*mbits)),
+        ..Tariff::FREE
+    };
+    let tariffs: Vec<Tariff> = ceilings.iter().map(limited).collect();
+    let paths = vec![TestPath::new(20, never), TestPath::new(30, never)];
+    let mut network = Network::with_tariffs(policy(200, 10), paths, 1, [&tariffs, &[]]);
+    network.packet = 200;
+    network.interval = Duration::from_secs_f64(1600.0 / rate / 1e6);
+    network.stream(20);
+    network
+}
+
+/// The headers count: what exceeds the ceiling with them goes on the other path, packet by packet.
+#[test]
+fn small_packets_share_paths_with_ceilings() {
+    // 1.17 Mbit/s on the wire, and 1.95 of 3.
+    for (ceilings, rate, most) in [(&[1][..], 0.9, 0.9), (&[1, 2], 1.5, 0.6)] {
+        let network = small_packets(ceilings, rate);
+        let share = network.share(FIRST, 2..20);
+        std::println!("{rate} Mbit/s at ceilings {ceilings:?}: {share:.3} on the first");
+        assert!(network.late(MS * 200) <= 0.000_2, "{ceilings:?}");
+        assert!(network.moves.len() <= 2, "{:?}", network.moves);
+        assert!(share > 0.3 && share < most, "{ceilings:?}: {share}");
+        for second in 1..21 {
+            let bytes = network.path_bytes[&(FIRST, second)];
+            // 0.1 s ahead, and 2 % of reports from the other end.
+            let most = Rate::from_mbits(1).bytes_in(MS * 1110).0 * 51 / 50;
+            assert!(bytes <= most, "{bytes} in second {second}");
+        }
+    }
+}
+
+/// A path that is ahead of its ceiling for a moment does not make a packet too long: hosts would
+/// remember a smaller MTU for minutes.
+#[test]
+fn a_ceiling_does_not_change_the_mtu() {
+    let lowest = Tariff {
+        ceiling: Some(Rate(100_000)),
+        ..Tariff::FREE
+    };
+    let mut endpoint = Endpoint::new(&EndpointConfig {
+        paths: 2,
+        tariffs: [lowest].into_iter().collect(),
+        liveness: Some(LivenessConfig::default()),
+        ..config(PolicyConfig::InTime(policy(200, 10)))
+    })
+    .unwrap();
+    for (path, mtu) in [(FIRST, 1500), (SECOND, 1300)] {
+        let input = Input::InterfaceMtu {
+            path,
+            mtu,
+            rerouted: false,
+        };
+        wake(&mut endpoint, at(0), Wake::Input(input));
+    }
+    let mut send = || {
+        let meta = meta(Kind::Opaque, 1400);
+        let payload = Packet(0, 1400);
+        wake(
+            &mut endpoint,
+            at(1),
+            Wake::Input(Input::Packet { meta, payload }),
+        )
+    };
+    assert!(
+        send()
+            .iter()
+            .any(|output| matches!(output, Output::Transmit(_)))
+    );
+    let outputs = send();
+    let reason = DropReason::QueueFull;
+    let dropped = Output::Event(Event::Dropped { reason, len: 1400 });
+    assert!(outputs.contains(&dropped), "{outputs:?}");
 }
 
 /// Losses are repaired by reports, so these go on where their path is ahead of its ceiling.

@@ -130,6 +130,8 @@ pub(super) struct Network {
     /// The packets of the stream: their kind and interval.
     pub(super) kind: Kind,
     pub(super) interval: Duration,
+    /// The size of a packet in bytes.
+    pub(super) packet: u32,
     /// Every n-th packet is one of media.
     pub(super) media_every: Option<u32>,
     /// The ports of the packets, by number.
@@ -194,6 +196,7 @@ impl Network {
             dropped: Vec::new(),
             kind: Kind::Opaque,
             interval: INTERVAL,
+            packet: PACKET,
             media_every: None,
             ports: |_| None,
             input: None,
@@ -315,9 +318,9 @@ impl Network {
             }
             let meta = PacketMeta {
                 ports: (self.ports)(number),
-                ..meta(kind, PACKET)
+                ..meta(kind, self.packet)
             };
-            let payload = Packet(number, PACKET as usize);
+            let payload = Packet(number, self.packet as usize);
             self.wake(0, Wake::Input(Input::Packet { meta, payload }));
             next += self.interval;
         }
