@@ -16,7 +16,7 @@ use crate::event::{DropReason, Event};
 use crate::frame::{Body, Encapsulation, Frame, PathId, Payload};
 use crate::liveness::PathHealth;
 use crate::machine::{Deadline, Machine, Wake};
-use crate::metering::{Meters, PathUsage};
+use crate::metering::{ClosedPaths, Meters, PathUsage};
 use crate::order::{MAX_HELD, Order, OrderStatistics, ReorderBuffer};
 use crate::pmtu::PathMtu;
 use crate::policy::{Feedback, PathSet, PolicyConfig};
@@ -119,14 +119,11 @@ impl<P: Payload> Endpoint<P> {
         self.meters.as_ref()?.usage(path)
     }
 
-    /// The paths that carry nothing because this end's quota is used up, and because the peer's is.
+    /// The paths that carry nothing because a quota is used up.
     #[must_use]
-    pub fn closed_paths(&self) -> (PathSet, PathSet) {
+    pub fn closed_paths(&self) -> ClosedPaths {
         let meters = self.meters.as_ref();
-        meters.map_or((PathSet::EMPTY, PathSet::EMPTY), |meters| {
-            let own = meters.used_up();
-            (own, meters.closed().without(own))
-        })
+        meters.map_or_else(ClosedPaths::default, |meters| meters.closed_paths())
     }
 
     /// The counters of repairs; `None` if losses are not repaired.

@@ -51,6 +51,33 @@ pub struct PathUsage {
     pub is_closed_by_peer: bool,
 }
 
+/// The closed paths of an endpoint.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ClosedPaths {
+    /// Those whose own quota is used up.
+    pub own: PathSet,
+    /// Those that the peer has closed.
+    pub by_peer: PathSet,
+}
+
+impl ClosedPaths {
+    /// Those of either end.
+    #[must_use]
+    pub const fn all(self) -> PathSet {
+        self.own.or(self.by_peer)
+    }
+
+    /// The closed paths other than `path`.
+    #[must_use]
+    pub const fn without(self, path: PathId) -> Self {
+        let path = PathSet::only(path);
+        Self {
+            own: self.own.without(path),
+            by_peer: self.by_peer.without(path),
+        }
+    }
+}
+
 /// The meters of the paths.
 #[derive(Clone, Debug)]
 pub(crate) struct Meters {
@@ -162,9 +189,12 @@ impl Meters {
         self.closed.or(self.closed_by_peer)
     }
 
-    /// The paths whose own quota is used up.
-    pub(crate) fn used_up(&self) -> PathSet {
-        self.closed
+    /// The closed paths by the end whose quota is used up.
+    pub(crate) fn closed_paths(&self) -> ClosedPaths {
+        ClosedPaths {
+            own: self.closed,
+            by_peer: self.closed_by_peer,
+        }
     }
 
     /// The paths that closed since `before`, and whether the peer closed them.

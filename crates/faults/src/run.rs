@@ -334,7 +334,7 @@ impl<'a> Run<'a> {
             return Ok(());
         };
         let mut outputs = Vec::new();
-        let (closed, _) = node.tunnel().endpoint().closed_paths();
+        let closed = node.tunnel().endpoint().closed_paths().own;
         let woken = node.wake(at, wake, &mut |output| outputs.push(output));
         let (buffered, capacity) = (node.tunnel().buffered(), node.tunnel().capacity());
         let host = Host::Node(end);

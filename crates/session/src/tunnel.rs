@@ -73,6 +73,8 @@ pub struct Tunnel {
     /// Those of the frames in both directions.
     numbers: Numbers,
     scratch: Vec<u8>,
+    /// Whether a path has a quota that the peer does not know to keep.
+    is_quota_unenforceable: bool,
     recorder: Option<Recorder>,
 }
 
@@ -95,6 +97,7 @@ impl Tunnel {
             session: Session::new(session, entropy),
             numbers: Numbers::default(),
             scratch: Vec::new(),
+            is_quota_unenforceable: false,
             recorder: None,
         })
     }
@@ -249,11 +252,8 @@ impl Tunnel {
             self.wake_endpoint(now, Wake::Input(endpoint::Input::PeerRestarted), out);
         }
         if established {
-            let features = self.session.features();
-            if features & CLOSED_PATHS == 0 && self.has_quota() {
-                out(Output::Event(Event::QuotaUnenforceable));
-            }
-            let reports = features & REPORTS != 0;
+            self.check_quotas(out);
+            let reports = self.session.features() & REPORTS != 0;
             let input = endpoint::Input::PeerReports(reports);
             self.wake_endpoint(now, Wake::Input(input), out);
             self.wake_endpoint(now, Wake::Input(endpoint::Input::Reachable), out);
@@ -270,11 +270,16 @@ impl Tunnel {
         }
     }
 
-    /// Whether a path has a quota.
-    fn has_quota(&self) -> bool {
+    /// Reports that a path has a quota and the peer knows no closed paths, when that begins.
+    fn check_quotas(&mut self, out: &mut impl FnMut(Output)) {
         let paths = (0..PathSet::CAPACITY).map(PathId);
         let mut usages = paths.filter_map(|path| self.endpoint.path_usage(path));
-        usages.any(|usage| usage.quota.is_some())
+        let has_quota = usages.any(|usage| usage.quota.is_some());
+        let is_old = self.session.is_established() && self.session.features() & CLOSED_PATHS == 0;
+        let before = std::mem::replace(&mut self.is_quota_unenforceable, has_quota && is_old);
+        if self.is_quota_unenforceable && !before {
+            out(Output::Event(Event::QuotaUnenforceable));
+        }
     }
 
     fn wake_endpoint(
@@ -300,7 +305,7 @@ impl Tunnel {
             outputs: Vec::new(),
             deadline: None,
         });
-        let mut refused = None;
+        let mut refused = Vec::new();
         self.endpoint_deadline = step(&mut self.endpoint, now, wake, &mut |output| {
             if let Some(entry) = &mut entry {
                 entry.outputs.push(shape_of_output(&output));
@@ -338,7 +343,7 @@ impl Tunnel {
                     limit,
                     is_final,
                 } => {
-                    refused = Some(Refused {
+                    refused.push(Refused {
                         packet,
                         limit,
                         is_final,
@@ -350,7 +355,7 @@ impl Tunnel {
             entry.deadline = self.endpoint_deadline.map(|deadline| deadline.at);
             recorder(entry);
         }
-        if let Some(refused) = refused {
+        for refused in refused {
             self.on_refused(now, refused, out);
         }
     }
@@ -427,6 +432,7 @@ impl Machine for Tunnel {
             Input::Adjust(to) => {
                 let input = endpoint::Input::Adjust(to);
                 self.wake_endpoint(now, Wake::Input(input), out);
+                self.check_quotas(out);
             }
             Input::PeerAddressKnown(path) => self.session.set_reachable(now, path),
             Input::WallClock(at_zero) => {

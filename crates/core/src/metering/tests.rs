@@ -101,7 +101,7 @@ fn bytes_received_long_ago_are_not_reserved_by_a_correction() {
 fn another_quota_opens_or_closes_a_path() {
     let mut meters = meters(quota(100_000));
     meters.set_used(at(0), PATH, Bytes(99_000), false);
-    assert_eq!(meters.used_up(), PathSet::only(PATH));
+    assert_eq!(meters.closed_paths().own, PathSet::only(PATH));
     let to = |tariff: Tariff| [Tariff::default(), tariff].into_iter().collect::<Tariffs>();
     meters.adjust(at(0), &to(quota(200_000)));
     assert_eq!(meters.closed(), PathSet::EMPTY);

@@ -95,19 +95,7 @@ fn node_with(
     limits: Limits,
     liveness: Option<LivenessConfig>,
 ) -> Node {
-    let endpoint = EndpointConfig {
-        tariffs: Tariffs::default(),
-        classes: Classes::default(),
-        paths: 2,
-        policy,
-        encapsulation: Encapsulation::deployed(OVER_IPV4),
-        window: 1024,
-        first_sequence: 0,
-        seed: Seed::default(),
-        probing: ProbingConfig::default(),
-        detector: None,
-        liveness,
-    };
+    let endpoint = endpoint_config(policy, liveness);
     let session = SessionConfig {
         reachable: vec![true; 2],
         max_datagram: 1500,
@@ -122,6 +110,22 @@ fn node_with(
         events: Vec::new(),
         sent_dscps: Vec::new(),
         wire: 0,
+    }
+}
+
+fn endpoint_config(policy: PolicyConfig, liveness: Option<LivenessConfig>) -> EndpointConfig {
+    EndpointConfig {
+        tariffs: Tariffs::default(),
+        classes: Classes::default(),
+        paths: 2,
+        policy,
+        encapsulation: Encapsulation::deployed(OVER_IPV4),
+        window: 1024,
+        first_sequence: 0,
+        seed: Seed::default(),
+        probing: ProbingConfig::default(),
+        detector: None,
+        liveness,
     }
 }
 

@@ -1,8 +1,6 @@
 //! Tunnels whose configuration changes at run time.
 
-use polypath_core::class::Classes;
 use polypath_core::endpoint::Adjustment;
-use polypath_core::tariff::Tariffs;
 
 use super::*;
 
@@ -19,19 +17,7 @@ fn the_session_continues_under_another_policy() {
     packet(&mut nodes, now, 0);
     let established = nodes[0].tunnel.established_at();
     assert!(established.is_some());
-    let to = EndpointConfig {
-        tariffs: Tariffs::default(),
-        classes: Classes::default(),
-        paths: 2,
-        policy: PolicyConfig::single_path(1),
-        encapsulation: Encapsulation::deployed(OVER_IPV4),
-        window: 1024,
-        first_sequence: 0,
-        seed: Seed::default(),
-        probing: ProbingConfig::default(),
-        detector: None,
-        liveness: None,
-    };
+    let to = endpoint_config(PolicyConfig::single_path(1), None);
     let to = Input::Adjust(Adjustment::new(&to).unwrap());
     let before = nodes[0].wire;
     nodes[0].wake(now, Wake::Input(to));

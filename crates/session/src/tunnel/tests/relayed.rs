@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use polypath_core::units::Rate;
+use polypath_core::endpoint::Adjustment;
+use polypath_core::liveness::PathState;
+use polypath_core::tariff::Tariff;
+use polypath_core::units::{self, Rate};
 
 use super::*;
 use crate::relay::{self, Relay, RelayConfig, Side};
@@ -27,6 +30,8 @@ struct Site {
     is_relay_unreachable: bool,
     /// The datagrams that the relay sent.
     relayed_datagrams: Vec<Bytes>,
+    /// The number of them that it sent to the first node.
+    forwarded_to_first: usize,
 }
 
 fn relayed_node(own: &str, peer: &str, seed: u64) -> Node {
@@ -90,6 +95,7 @@ impl Site {
             is_direct_cut: false,
             is_relay_unreachable: false,
             relayed_datagrams: Vec::new(),
+            forwarded_to_first: 0,
         }
     }
 
@@ -125,6 +131,7 @@ impl Site {
         });
         for (to, datagram) in out {
             self.relayed_datagrams.push(datagram.clone());
+            self.forwarded_to_first += usize::from(to == 0);
             self.send(now, Who::Relay, Who::Node(to as usize), RELAYED, datagram);
         }
     }
@@ -253,6 +260,73 @@ fn a_restarted_relay_gets_new_sessions() {
         established <= 2,
         "the session with the peer survives: {established}"
     );
+}
+
+/// Two nodes of which the first has used up the quota of the path through the relay, and the
+/// adjustment that made it so.
+fn site_with_quota() -> Site {
+    let mut site = Site::new();
+    site.run(at(3_000));
+    let metered = Tariff {
+        quota: Some(units::Bytes(1_000_000)),
+        ..Tariff::FREE
+    };
+    let endpoint = EndpointConfig {
+        tariffs: [Tariff::FREE, metered].into_iter().collect(),
+        ..endpoint_config(
+            PolicyConfig::DuplicateAll {},
+            Some(LivenessConfig::default()),
+        )
+    };
+    let adjustment = Adjustment::new(&endpoint).unwrap();
+    site.wake_node(at(3_000), 0, Wake::Input(Input::Adjust(adjustment)));
+    site.wake_node(at(3_000), 0, Wake::Input(used(1_000_000, false)));
+    site
+}
+
+fn used(bytes: u64, is_renewed: bool) -> Input {
+    Input::PathUsed {
+        path: RELAYED,
+        used: units::Bytes(bytes),
+        is_renewed,
+    }
+}
+
+/// The node with the quota is silent; the other keeps its session with the relay, without which
+/// neither would ever hear of the other there.
+#[test]
+fn a_closed_path_through_a_relay_opens_again_after_the_keys_have_expired() {
+    let mut site = site_with_quota();
+    assert_eq!(
+        site.offer_many(at(4_000), 20),
+        packets(20),
+        "on the direct path"
+    );
+    let closed = site
+        .nodes
+        .each_ref()
+        .map(|node| node.tunnel.endpoint().closed_paths());
+    assert_eq!(closed[0].own, PathSet::only(RELAYED));
+    assert_eq!(closed[1].by_peer, PathSet::only(RELAYED));
+    // After the keepalives for what was received before.
+    site.run(at(30_000));
+    site.forwarded_to_first = 0;
+    site.run(at(600_000));
+    assert_eq!(
+        site.forwarded_to_first, 0,
+        "nothing reaches the closed path"
+    );
+    site.wake_node(at(600_000), 0, Wake::Input(used(0, true)));
+    site.run(at(620_000));
+    for node in &site.nodes {
+        let health = node.tunnel.health(RELAYED).unwrap();
+        assert_eq!(health.state, PathState::Live);
+    }
+    let closed = site
+        .nodes
+        .each_ref()
+        .map(|node| node.tunnel.endpoint().closed_paths());
+    assert!(closed.iter().all(|closed| closed.all().is_empty()));
 }
 
 /// Heartbeats detect the silence sooner than the session with the relay.
