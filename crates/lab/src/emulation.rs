@@ -6,9 +6,11 @@ mod lateness;
 use std::io;
 use std::thread::JoinHandle;
 
+use polypath_core::time::Duration;
 use polypath_live::clock::Clock;
 use polypath_live::drive::{Driver, StopHandle};
 use polypath_live::priority;
+use polypath_report::media::LabConditions;
 
 use crate::network::{Network, Snapshot};
 use event_handler::{EmulatorEventHandler, RequestSender};
@@ -16,6 +18,9 @@ pub use lateness::EmulationLateness;
 
 /// The real-time priority of the thread, below the kernel's own threads.
 const PRIORITY: u8 = 10;
+/// The bound on the 99th percentile of the lateness of a run between real programs, with a real-time
+/// priority and without.
+const LATENESS_BOUND: [Duration; 2] = [Duration::from_millis(1), Duration::from_millis(5)];
 
 /// A running emulation, which carries packets in real time until it is finished or dropped.
 ///
@@ -36,6 +41,17 @@ pub struct EmulationResult {
     pub lateness: EmulationLateness,
     /// Whether the thread had a real-time priority.
     pub realtime: bool,
+}
+
+impl EmulationResult {
+    /// The conditions of a run of one group of carriers.
+    pub(crate) fn conditions(&self) -> LabConditions {
+        LabConditions {
+            lateness: self.lateness.quantile(0.99),
+            bound: LATENESS_BOUND[usize::from(!self.realtime)],
+            groups: 1,
+        }
+    }
 }
 
 impl Emulation {

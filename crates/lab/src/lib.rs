@@ -26,6 +26,7 @@
 //! directory, which the next lab removes if this one was killed.
 
 mod addressing;
+pub mod bulk;
 pub mod emulation;
 mod endpoints;
 mod error;

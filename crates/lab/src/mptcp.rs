@@ -50,6 +50,8 @@ pub(crate) fn preflight(congestion_control: &'static str) -> Result<(), Prefligh
             )));
         }
     }
+    // A Multipath TCP socket without a connection accepts any name, and then uses the default.
+    tcp::preflight(congestion_control)?;
     let namespace = Namespace::new().map_err(PreflightError::Namespace)?;
     namespace.ip(&["mptcp", "limits", "show"]).map_err(|e| {
         PreflightError::Mptcp(format!(
@@ -59,7 +61,7 @@ pub(crate) fn preflight(congestion_control: &'static str) -> Result<(), Prefligh
     let open = || socket(congestion_control).map(drop);
     namespace.run(open).map_err(|e| {
         PreflightError::Mptcp(format!(
-            "cannot open an MPTCP socket with {congestion_control} ({e}): run as root, after `modprobe tcp_{congestion_control}`"
+            "cannot open an MPTCP socket with {congestion_control} ({e}): run as root"
         ))
     })
 }

@@ -37,6 +37,9 @@ pub enum PreflightError {
          (chmod 0666 {TUN}, once, as root); in a container it must be passed in (docker run --device {TUN})"
     )]
     Tun(io::Error),
+    /// The kernel's TCP lacks a congestion control; the text names the remedy.
+    #[error("{0}")]
+    Tcp(String),
     /// The kernel's Multipath TCP cannot be used; the text names the remedy.
     #[error("{0}")]
     Mptcp(String),

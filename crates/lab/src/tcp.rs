@@ -5,10 +5,12 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use polypath_sim::Side;
-use socket2::Socket;
+use socket2::{Domain, Protocol, Socket, Type};
 
 use crate::endpoints::Endpoints;
 use crate::flow::READ_TIMEOUT;
+use crate::namespace::Namespace;
+use crate::preflight::PreflightError;
 
 /// The timeout of connecting and of accepting.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -39,4 +41,22 @@ pub(crate) fn connect(
     let (receiver, _) = listener.accept()?;
     receiver.set_read_timeout(Some(READ_TIMEOUT))?;
     Ok((listener, [sender, receiver]))
+}
+
+/// A socket with the kernel's congestion control of this name; fails if the kernel lacks it.
+pub(crate) fn socket(congestion_control: &str) -> io::Result<Socket> {
+    let socket = Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::TCP))?;
+    socket.set_tcp_congestion(congestion_control.as_bytes())?;
+    Ok(socket)
+}
+
+/// Checks that the kernel has this congestion control; the error names the remedy.
+pub(crate) fn preflight(congestion_control: &str) -> Result<(), PreflightError> {
+    let namespace = Namespace::new().map_err(PreflightError::Namespace)?;
+    let open = || socket(congestion_control).map(drop);
+    namespace.run(open).map_err(|e| {
+        PreflightError::Tcp(format!(
+            "cannot open a TCP socket with {congestion_control} ({e}): run as root, after `modprobe tcp_{congestion_control}`"
+        ))
+    })
 }

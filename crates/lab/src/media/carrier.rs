@@ -11,7 +11,7 @@ use polypath_core::time::{Duration, Time};
 use polypath_live::clock::Clock;
 use polypath_scenario::{MediaPolicy, MediaScenario};
 use polypath_sim::{Delivery, Side};
-use socket2::{Domain, Protocol, Socket, Type};
+use socket2::Socket;
 
 use super::PRIORITY;
 use super::ends::{Entrance, Exit};
@@ -235,7 +235,8 @@ fn start_transport(
         }
         Transport::Tcp => {
             let to = on_first_path(Side::Client);
-            let (_listener, sockets) = tcp::connect(endpoints, [to, to], tcp_socket)?;
+            let (_listener, sockets) =
+                tcp::connect(endpoints, [to, to], || tcp::socket(TCP_CONGESTION_CONTROL))?;
             return of_stream(Running::Kernel, sockets, payload);
         }
         Transport::Mptcp(congestion_control) => {
@@ -268,10 +269,4 @@ fn of_stream(
 
 fn on_first_path(side: Side) -> SocketAddr {
     SocketAddr::new(path_address(PathId(0), side).addr(), STREAM_PORT)
-}
-
-fn tcp_socket() -> io::Result<Socket> {
-    let socket = Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::TCP))?;
-    socket.set_tcp_congestion(TCP_CONGESTION_CONTROL.as_bytes())?;
-    Ok(socket)
 }

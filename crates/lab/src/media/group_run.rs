@@ -12,7 +12,7 @@ use super::carrier::RunningCarrier;
 use super::path_use::{CHECK, PathUse};
 use super::{CarrierRun, MediaCarrier, wire};
 use crate::LabError;
-use crate::emulation::{Emulation, EmulationResult};
+use crate::emulation::Emulation;
 use crate::endpoints::Endpoints;
 use crate::interrupt::Interrupt;
 use crate::network::{Network, Snapshot};
@@ -20,9 +20,6 @@ use crate::node_process::NodeFiles;
 
 /// The interval at which the carriers are checked.
 const POLL: Duration = Duration::from_millis(50);
-/// The bound on the 99th percentile of the networks' lateness with a real-time priority, and
-/// without.
-const LATENESS_BOUND: [Duration; 2] = [Duration::from_millis(1), Duration::from_millis(5)];
 
 /// One run of a group of carriers.
 pub(super) struct GroupRun<'a> {
@@ -118,7 +115,7 @@ impl<'a> GroupRun<'a> {
         for (run, network) in runs.iter_mut().zip(&emulated.networks) {
             run.measurement.refused = network.counters().refused;
         }
-        Ok((runs, conditions(&emulated)))
+        Ok((runs, emulated.conditions()))
     }
 
     /// Sleeps until `time`; fails as soon as the emulation, a program or a node ends.
@@ -231,14 +228,5 @@ impl<'a> Totals<'a> {
             dropped_at_start: self.check.boundary.dropped,
             paths: paths.collect(),
         })
-    }
-}
-
-/// The conditions of a run of one group.
-fn conditions(emulated: &EmulationResult) -> LabConditions {
-    LabConditions {
-        lateness: emulated.lateness.quantile(0.99),
-        bound: LATENESS_BOUND[usize::from(!emulated.realtime)],
-        groups: 1,
     }
 }
