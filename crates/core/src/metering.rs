@@ -98,7 +98,7 @@ struct Meter {
     /// The send time, by the peer's clock, of the newest frame that arrived on the path, or that
     /// closed it.
     newest: Time,
-    /// What was kept in reserve when the path closed.
+    /// The bytes in reserve when the path closed.
     reserve: u64,
     notices: Notices,
 }

@@ -5,6 +5,7 @@
 
 use bytes::Bytes;
 use polypath_core::liveness::LivenessConfig;
+use polypath_core::metering::ClosedPaths;
 use polypath_core::packet::Dscp;
 use polypath_core::policy::PathSet;
 use polypath_core::rng::Stream;
@@ -71,6 +72,8 @@ pub enum Mutant {
     OverstatesMtu,
     /// A node goes on sending on a path that it has closed.
     SendsOnClosedPath,
+    /// A node goes on sending on a path that the peer has closed.
+    SendsOnPathClosedByPeer,
     /// A node panics.
     Panics,
     /// A node reports more buffered items than it has.
@@ -123,10 +126,15 @@ impl Mutant {
     }
 
     /// Adds a datagram on each of the `closed` paths to the outputs of a node.
-    pub fn mutate_closed(self, closed: PathSet, outputs: &mut Vec<Output>) {
-        if self == Self::SendsOnClosedPath {
+    pub fn mutate_closed(self, closed: ClosedPaths, outputs: &mut Vec<Output>) {
+        let paths = match self {
+            Self::SendsOnClosedPath => closed.own,
+            Self::SendsOnPathClosedByPeer => closed.by_peer,
+            _ => PathSet::EMPTY,
+        };
+        if !paths.is_empty() {
             let datagram = Bytes::from_static(b"still here");
-            let datagrams = closed.into_iter().map(|path| Output::Datagram {
+            let datagrams = paths.into_iter().map(|path| Output::Datagram {
                 path,
                 datagram: datagram.clone(),
                 dscp: Dscp::DEFAULT,

@@ -28,7 +28,7 @@ use crate::packet;
 use crate::schedule::{Attack, Incident, Schedule};
 use crate::trace::{Trace, TraceEvent};
 use crate::violation::Violation;
-use checks::check_closed;
+use checks::{check_closed, still_closed};
 use node_slot::NodeSlot;
 use relay_slot::RelaySlot;
 
@@ -334,10 +334,11 @@ impl<'a> Run<'a> {
             return Ok(());
         };
         let mut outputs = Vec::new();
-        let closed = node.tunnel().endpoint().closed_paths().own;
+        let closed = node.tunnel().endpoint().closed_paths();
         let woken = node.wake(at, wake, &mut |output| outputs.push(output));
         let (buffered, capacity) = (node.tunnel().buffered(), node.tunnel().capacity());
         let host = Host::Node(end);
+        let closed = still_closed(node.tunnel(), closed);
         woken.map_err(|StuckDeadline(why)| Violation::StuckDeadline { host, why })?;
         if let Some(datagram) = datagram {
             self.mutate_outputs(datagram, &mut outputs);

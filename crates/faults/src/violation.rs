@@ -65,7 +65,7 @@ pub enum Violation {
         /// The destination.
         to: Address,
     },
-    /// A node sent on a path that it has closed.
+    /// A node sent on a path that it or the peer has closed.
     #[error("{end} sent on path {path}, whose quota is used up", end = end.name(), path = path.0)]
     SentOnClosedPath {
         /// The node.

@@ -188,6 +188,9 @@ fn every_mutant_is_detected() {
     detected(Mutant::SendsOnClosedPath, |v| {
         matches!(v, SentOnClosedPath { .. })
     });
+    detected(Mutant::SendsOnPathClosedByPeer, |v| {
+        matches!(v, SentOnClosedPath { .. })
+    });
     detected(Mutant::OverstatesMtu, |v| matches!(v, MtuTooLarge { .. }));
     let at_relay = |v: &Violation| {
         matches!(

@@ -28,7 +28,6 @@ use polypath_core::liveness::PathHealth;
 use polypath_core::machine::{Deadline, Machine, Wake, step};
 use polypath_core::packet::Dscp;
 use polypath_core::pmtu::PathMtu;
-use polypath_core::policy::PathSet;
 use polypath_core::time::Time;
 use polypath_core::wire::{self, Numbers};
 
@@ -267,18 +266,6 @@ impl Tunnel {
             session.reject(path, Reject::Malformed, &mut |output| {
                 forward(now, output, relays, out);
             });
-        }
-    }
-
-    /// Reports that a path has a quota and the peer knows no closed paths, when that begins.
-    fn check_quotas(&mut self, out: &mut impl FnMut(Output)) {
-        let paths = (0..PathSet::CAPACITY).map(PathId);
-        let mut usages = paths.filter_map(|path| self.endpoint.path_usage(path));
-        let has_quota = usages.any(|usage| usage.quota.is_some());
-        let is_old = self.session.is_established() && self.session.features() & CLOSED_PATHS == 0;
-        let before = std::mem::replace(&mut self.is_quota_unenforceable, has_quota && is_old);
-        if self.is_quota_unenforceable && !before {
-            out(Output::Event(Event::QuotaUnenforceable));
         }
     }
 

@@ -2,10 +2,13 @@
 
 use bytes::Bytes;
 use polypath_core::endpoint::Endpoint;
+use polypath_core::event::Event;
 use polypath_core::frame::PathId;
 use polypath_core::metering;
+use polypath_core::policy::PathSet;
 
-use super::Output;
+use super::{Output, Tunnel};
+use crate::handshake::CLOSED_PATHS;
 use crate::session;
 
 /// The closed paths.
@@ -45,6 +48,20 @@ impl ClosedPaths {
             if !is_forbidden {
                 out(output);
             }
+        }
+    }
+}
+
+impl Tunnel {
+    /// Reports that a path has a quota and the peer knows no closed paths, when that begins.
+    pub(super) fn check_quotas(&mut self, out: &mut impl FnMut(Output)) {
+        let paths = (0..PathSet::CAPACITY).map(PathId);
+        let mut usages = paths.filter_map(|path| self.endpoint.path_usage(path));
+        let has_quota = usages.any(|usage| usage.quota.is_some());
+        let is_old = self.session.is_established() && self.session.features() & CLOSED_PATHS == 0;
+        let before = std::mem::replace(&mut self.is_quota_unenforceable, has_quota && is_old);
+        if self.is_quota_unenforceable && !before {
+            out(Output::Event(Event::QuotaUnenforceable));
         }
     }
 }

@@ -39,8 +39,10 @@ const RETRY: Duration = Duration::from_millis(1);
 const REPORT_SHARE: (u64, u64) = (1, 64);
 /// The length of packets on a path that has carried none, in bytes.
 const USUAL_LEN: u32 = 1000;
-/// The weight of the last packet in the mean length.
-const LEN_WEIGHT: i64 = 16;
+/// The mean length moves by this part towards that of each packet.
+const LEN_WEIGHT: u32 = 16;
+/// The longest IP packet.
+const MAX_LEN: u32 = 65_535;
 
 /// The schedules of the paths, and the packets that wait for each, in the order of the application.
 #[derive(Clone, Debug)]
@@ -107,8 +109,8 @@ impl Schedule {
     /// Adds a packet of `len` bytes that leaves; `start` is its scheduled time.
     fn add(&mut self, now: Time, start: Time, len: u32) {
         if self.ceiling.is_some() {
-            let change = (i64::from(len) - i64::from(self.mean_len)) / LEN_WEIGHT;
-            self.mean_len = self.mean_len.saturating_add_signed(change as i32);
+            let sum = self.mean_len * (LEN_WEIGHT - 1) + len.min(MAX_LEN);
+            self.mean_len = sum / LEN_WEIGHT;
         }
         if let Some(rate) = self.rate {
             let time = rate.transmission_time(Bytes(len.into()));

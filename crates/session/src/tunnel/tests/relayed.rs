@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use polypath_core::endpoint::Adjustment;
 use polypath_core::liveness::PathState;
+use polypath_core::policy::PathSet;
 use polypath_core::tariff::Tariff;
 use polypath_core::units::{self, Rate};
 
