@@ -33,7 +33,8 @@ pub(crate) type NodeId = usize;
 pub(crate) struct Setup {
     /// The number of paths.
     pub(crate) paths: u8,
-    /// The number of datagrams on one path after which keys are renewed, if not that of a deployment.
+    /// The number of datagrams on one path after which keys are renewed, if not that of a
+    /// deployment.
     pub(crate) rekey_after_count: Option<u64>,
     /// Whether node 1 only answers and does not know the address of node 0.
     pub(crate) is_passive: bool,

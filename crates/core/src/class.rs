@@ -1,8 +1,8 @@
 //! Classes of packets: rules that select packets by their headers, and how these are treated.
 //!
-//! The first class that matches a packet determines its [`Treatment`]; a packet of none is treated by
-//! its kind. The policy [`in-time`](crate::policy::InTime) follows this; the sender of a packet and
-//! its receiver, which puts bulk in order, each by its own classes.
+//! The first class that matches a packet determines its [`Treatment`]; a packet that no class
+//! matches is treated by its kind. The policy [`in-time`](crate::policy::InTime) follows this; the sender of a packet
+//! and its receiver, which puts bulk in order, each by its own classes.
 
 use alloc::format;
 use alloc::string::String;
@@ -30,18 +30,20 @@ pub const MAX_CLASSES: usize = 64;
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum Treatment {
     /// Sent at once on the path on which it arrives first, repaired within the deadline and the
-    /// budget, and copied where a repair would be late; not held for its order. The treatment of all
-    /// packets without a class but TCP segments with data.
+    /// budget, and copied where a repair would be late; not held for its order. The treatment of
+    /// all packets without a class but TCP segments with data.
     Media,
-    /// Sent at the rates of the paths, over all that suffice, with marks and drops where it waits for
-    /// long; repaired, and put in order. Segments of TCP without data, and those that begin or end a
-    /// connection, do not wait. The treatment of TCP without a class.
+    /// Sent at the rates of the paths, over all that suffice, marked or dropped if it waits
+    /// too long; repaired, and put in order. Segments of TCP without data, and those that begin or
+    /// end a connection, do not wait. The treatment of TCP without a class.
     Bulk,
-    /// Sent at once on the active path alone; neither repaired nor copied, and not held for its order.
+    /// Sent at once on the active path alone; neither repaired nor copied, and not held for its
+    /// order.
     SinglePath,
 }
 
-/// A rule that selects packets, and their treatment. A condition that is absent holds for any packet.
+/// A rule that selects packets, and their treatment. A condition that is absent holds for any
+/// packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(
     feature = "serde",
@@ -219,7 +221,7 @@ pub enum ClassError {
     /// An earlier class has the same name.
     #[error("an earlier class has the same name")]
     SameName(usize),
-    /// It matches no packet: an earlier class matches all that it would.
+    /// It matches no packet: an earlier class matches all of its packets.
     #[error("the class never matches: `class.{by}` matches all of its packets before")]
     Unreachable {
         /// Its position.

@@ -43,8 +43,8 @@ pub trait Payload: Clone {
         false
     }
 
-    /// The header fields by which classes select it ([`crate::class`]); by default it has none and is
-    /// in no class.
+    /// The header fields by which classes select it ([`crate::class`]); by default it has none and
+    /// is in no class.
     #[inline]
     fn fields(&self) -> Option<PacketFields> {
         None
@@ -318,8 +318,8 @@ pub struct Frame<P> {
     pub epoch: Epoch,
     /// Data: the data sequence, by which copies combine. Probe: that of the data packet it stands
     /// for. Pair: the number of the pair on its path. Switch: the number of the repetition.
-    /// Heartbeat: its number among those of its path and purpose; its answer repeats it. Report: its
-    /// number. Closed path: the number of the repetition.
+    /// Heartbeat: its number among those of its path and purpose; its answer repeats it. Report:
+    /// its number. Closed path: the number of the repetition.
     pub sequence: u64,
     /// The time at which it was sent, by the sender's clock.
     pub sent: Time,

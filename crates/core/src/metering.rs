@@ -2,15 +2,16 @@
 //! bytes in a period.
 //!
 //! **Ceiling.** What this end sends on a path conforms to the generic cell rate algorithm (ITU-T
-//! I.371): at most [`BURST`] ahead of the rate. While more would be, the path carries no packets, and
-//! those that wait for it go on waiting; heartbeats and reports, which are few, go on and count.
+//! I.371): at most [`BURST`] ahead of the rate. While more would be, the path carries no packets,
+//! and those that wait for it go on waiting; heartbeats and reports, which are few, go on and
+//! count.
 //!
-//! **Quota.** All bytes on the wire in both directions count. What the peer has sent arrives even if
-//! it stops now, so a path closes while [`RESERVE`] and as much as it received in the last second
-//! are left. A closed path carries nothing: no data, heartbeats, reports or handshakes. A notice to
-//! the peer says so on another path if one works, and again while frames arrive, since it may have
-//! been lost, or the peer may have restarted. The peer sends nothing on the path until a later frame
-//! arrives there. A path stays closed until its quota is renewed or raised.
+//! **Quota.** All bytes on the wire in both directions count. What the peer has sent arrives even
+//! if it stops now, so a path closes while [`RESERVE`] and as much as it received in the last
+//! second are left. A closed path carries nothing: no data, heartbeats, reports or handshakes. A
+//! notice to the peer says so on another path if one works, and again while frames arrive, since it
+//! may have been lost, or the peer may have restarted. The peer sends nothing on the path until a
+//! later frame arrives there. A path stays closed until its quota is renewed or raised.
 //!
 //! The endpoint counts its frames. The driver counts exactly, and corrects the endpoint
 //! ([`Input::PathUsed`](crate::endpoint::Input)); it also knows the time of a renewal. A path that
@@ -30,7 +31,8 @@ use crate::units::{Bytes, Rate};
 pub const BURST: Duration = Duration::from_millis(100);
 /// The least that is left when a path closes: for notices to the peer, and a handshake.
 pub const RESERVE: Bytes = Bytes(4_000);
-/// The span over which received bytes are summed: the reserve is those of the last one to two spans.
+/// The span over which received bytes are summed: the reserve is those of the last one to two
+/// spans.
 const SPAN: Duration = Duration::from_millis(500);
 /// The minimum time between two frames that close a path.
 const NOTICE_INTERVAL: Duration = Duration::from_millis(100);
@@ -228,9 +230,9 @@ impl Meters {
         })
     }
 
-    /// Whether a frame of `len` bytes may be sent on `path`, in a wake before which the paths `closed`
-    /// were closed. On one that closes in this wake, frames are sent as far as the reserve covers them,
-    /// so that the last packet is not lost.
+    /// Whether a frame of `len` bytes may be sent on `path`, in a wake before which the paths
+    /// `closed` were closed. On one that closes in this wake, frames are sent as far as the reserve
+    /// covers them, so that the last packet is not lost.
     pub(crate) fn admits(&self, path: PathId, closed: PathSet, len: u32) -> bool {
         if !self.closed().contains(path) {
             return true;

@@ -36,7 +36,8 @@ pub struct OrderStatistics {
 pub struct ReorderBuffer<P> {
     order: Order,
     classes: Classes,
-    /// All packets below this number have arrived or are no longer awaited; `None` before the first.
+    /// All packets below this number have arrived or are no longer awaited; `None` before the
+    /// first.
     next: Option<u64>,
     held: BTreeMap<u64, Held<P>>,
     /// The time of release and the number of each held packet.
@@ -129,7 +130,8 @@ impl<P: Payload> ReorderBuffer<P> {
         }
     }
 
-    /// Awaits no packet below `end` any more, and delivers those that are held; returns their number.
+    /// Awaits no packet below `end` any more, and delivers those that are held; returns their
+    /// number.
     fn give_up_before(&mut self, end: u64, deliver: &mut impl FnMut(P)) -> u64 {
         let mut count = 0;
         while let Some(entry) = self.held.first_entry()
@@ -161,8 +163,8 @@ impl<P: Payload> ReorderBuffer<P> {
         Some(Deadline { at, why: "order" })
     }
 
-    /// Delivers all held packets, and goes on with `order`; other `classes` hold for the packets that
-    /// arrive from now on.
+    /// Delivers all held packets, and goes on with `order`; other `classes` hold for the packets
+    /// that arrive from now on.
     pub fn adjust(&mut self, order: Order, classes: &Classes, deliver: &mut impl FnMut(P)) {
         self.classes.clone_from(classes);
         if order != self.order {

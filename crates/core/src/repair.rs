@@ -19,8 +19,9 @@
 //! ([`Estimates`]).
 //!
 //! **Choice of paths.** A missing packet goes on the path that is expected to deliver it first and
-//! that has not lost it; from the second repair on, on two paths. A first repair that can be repeated
-//! goes on a path of the lowest cost. A packet that no path would deliver in time is given up.
+//! that has not lost it; from the second repair on, on two paths. A first repair that can be
+//! repeated goes on a path of the lowest cost. A packet that no path would deliver in time is given
+//! up.
 
 mod budget;
 mod config;

@@ -25,13 +25,15 @@ pub const MAX_DAY: u8 = 28;
 )]
 #[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 pub struct Tariff {
-    /// The cost tier: a path carries data only while those of lower tiers do not suffice; 0 is free.
+    /// The cost tier: a path carries data only while those of lower tiers do not suffice; 0 is
+    /// free.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "is_zero"))]
     pub cost: u8,
     /// The most that this end sends on the path, in bytes on the wire per time.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub ceiling: Option<Rate>,
-    /// The most bytes on the wire that the path carries in both directions, from one renewal to the next.
+    /// The most bytes on the wire that the path carries in both directions, from one renewal to the
+    /// next.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub quota: Option<Bytes>,
     /// The beginning of each period of the quota; a simulation has one period.

@@ -120,8 +120,8 @@ const fn number(bytes: [u8; 3]) -> u64 {
     u64::from_be_bytes([0, 0, 0, 0, 0, a, b, c])
 }
 
-/// Decodes a frame that arrived on `path`; its packet, if any, borrows from `bytes`. Its numbers stay
-/// truncated, and its send time is in whole microseconds.
+/// Decodes a frame that arrived on `path`; its packet, if any, borrows from `bytes`. Its numbers
+/// stay truncated, and its send time is in whole microseconds.
 pub fn decode(path: PathId, bytes: &[u8]) -> Result<Frame<&[u8]>, WireError> {
     let short = || WireError::Short(bytes.len());
     let (header, rest) = bytes.split_first_chunk::<HEADER_LEN>().ok_or_else(short)?;

@@ -1,5 +1,5 @@
-//! Measures the goodput of one bulk transfer over two paths at once: TCP over two nodes, Multipath TCP,
-//! and TCP over the first path alone, beside what the simulator predicts: `make bulk-race`, or
+//! Measures the goodput of one bulk transfer over two paths at once: TCP over two nodes, Multipath
+//! TCP, and TCP over the first path alone, beside what the simulator predicts: `make bulk-race`, or
 //! `cargo run --release -p polypath-lab --example bulk_race -- [--runs N] [--seed S] [--only NAME]
 //! [--format json]`, as root.
 
@@ -123,7 +123,8 @@ struct CarrierResult {
     name: String,
     /// The goodput of each run, in bits per second.
     goodput_bit_per_s: Vec<f64>,
-    /// Bytes on the wire, of both directions and with all headers, over bytes received, of each run.
+    /// Bytes on the wire, of both directions and with all headers, over bytes received, of each
+    /// run.
     wire_ratio: Vec<f64>,
     /// The goodput that the simulator predicts, in bits per second.
     predicted_bit_per_s: Option<f64>,
@@ -291,8 +292,8 @@ fn predicted(pair: &Pair, carrier: BulkCarrier, args: &Args) -> Result<Option<f6
     Ok(Estimate::of(&goodputs).map(|of| of.mean))
 }
 
-/// The bounds on TCP (cubic) over nodes, fixed before the first race: that of the pair, and the goodput
-/// of TCP over the first path alone.
+/// The bounds on TCP (cubic) over nodes, fixed before the first race: that of the pair, and the
+/// goodput of TCP over the first path alone.
 fn bounds(pair: &Pair, results: &[CarrierResult]) -> Vec<Bound> {
     let mean = |carrier: BulkCarrier| {
         let found = results

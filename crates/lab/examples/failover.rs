@@ -42,7 +42,8 @@ struct Args {
     #[arg(long, default_value_t = 40, value_parser = clap::value_parser!(u64).range(0..=1000))]
     rtt: u64,
     /// The upper bound in milliseconds on the 99th percentile of the outages of `single-path`: 200
-    /// if absent, for round trips of up to 100 ms. That of `in-time` is the round-trip time and 20 ms.
+    /// if absent, for round trips of up to 100 ms. That of `in-time` is the round-trip time and 20
+    /// ms.
     #[arg(long)]
     bound: Option<u32>,
     /// The output format.

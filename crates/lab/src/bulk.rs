@@ -1,9 +1,9 @@
-//! A bulk transfer between real hosts over emulated links: one connection of the kernel's TCP over two
-//! nodes, of its Multipath TCP over all paths, or of its TCP over the first path alone.
+//! A bulk transfer between real hosts over emulated links: one connection of the kernel's TCP over
+//! two nodes, of its Multipath TCP over all paths, or of its TCP over the first path alone.
 //!
-//! Carriers run one after another, each over a network of its own, since the goodput of a fast one is
-//! bounded by the processor that it would share with the others. A run begins when all paths are in
-//! use, so that a handshake is not measured; the hosts have the kernel's defaults.
+//! Carriers run one after another, each over a network of its own, since the goodput of a fast one
+//! is bounded by the processor that it would share with the others. A run begins when all paths are
+//! in use, so that a handshake is not measured; the hosts have the kernel's defaults.
 
 mod transfer;
 
@@ -122,12 +122,12 @@ impl BulkLab {
 
     /// Transfers the bytes of one transfer of the scenario from the server's side to the client's.
     ///
-    /// A transfer that is not complete at its timeout is a result. The congestion control is that of
-    /// the carrier, and the other settings of TCP are those of the kernel, not of the scenario.
+    /// A transfer that is not complete at its timeout is a result. The congestion control is that
+    /// of the carrier, and the other settings of TCP are those of the kernel, not of the scenario.
     ///
     /// # Errors
-    /// If the scenario makes no network, or the carrier fails or does not use all paths within 20 s; and
-    /// with [`LabError::Interrupted`] on a signal to stop. Leaves nothing behind.
+    /// If the scenario makes no network, or the carrier fails or does not use all paths within 20
+    /// s; and with [`LabError::Interrupted`] on a signal to stop. Leaves nothing behind.
     pub fn run(
         &self,
         scenario: &Scenario,

@@ -18,8 +18,8 @@ pub use lateness::EmulationLateness;
 
 /// The real-time priority of the thread, below the kernel's own threads.
 const PRIORITY: u8 = 10;
-/// The bound on the 99th percentile of the lateness of a run between real programs, with a real-time
-/// priority and without.
+/// The bound on the 99th percentile of the lateness of a run between real programs, with a
+/// real-time priority and without.
 const LATENESS_BOUND: [Duration; 2] = [Duration::from_millis(1), Duration::from_millis(5)];
 
 /// A running emulation, which carries packets in real time until it is finished or dropped.

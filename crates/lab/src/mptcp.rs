@@ -40,8 +40,8 @@ pub(crate) struct Mptcp {
     subflows: usize,
 }
 
-/// Checks that the kernel has MPTCP with this congestion control, and that `ip` can configure it; an
-/// error names the remedy.
+/// Checks that the kernel has MPTCP with this congestion control, and that `ip` can configure it;
+/// an error names the remedy.
 pub(crate) fn preflight(congestion_control: &'static str) -> Result<(), PreflightError> {
     for parameter in [ENABLED, STALE] {
         if !Path::new("/proc/sys/net").join(parameter).exists() {

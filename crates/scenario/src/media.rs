@@ -51,8 +51,8 @@ pub struct MediaScenario {
     /// The comparison of paths, under a policy that probes, as in the file of a node.
     #[serde(default)]
     pub probing: ProbingConfig,
-    /// The classes of packets under the policy `in-time`, as in the file of a node. Simulated packets
-    /// have no ports.
+    /// The classes of packets under the policy `in-time`, as in the file of a node. Simulated
+    /// packets have no ports.
     #[serde(default, rename = "class", skip_serializing_if = "Classes::is_empty")]
     pub classes: Classes,
     /// TCP of the background hosts.

@@ -50,8 +50,8 @@ pub struct Scenario {
     /// The endpoints of the multipath overlay.
     #[serde(default)]
     pub overlay: Overlay,
-    /// The classes of packets under the policy `in-time`, as in the file of a node. Simulated packets
-    /// have no ports.
+    /// The classes of packets under the policy `in-time`, as in the file of a node. Simulated
+    /// packets have no ports.
     #[serde(default, rename = "class", skip_serializing_if = "Classes::is_empty")]
     pub classes: Classes,
     /// The traffic that loads the paths: `"off"`, or named profiles.

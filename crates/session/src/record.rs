@@ -2,9 +2,9 @@
 //!
 //! A recording contains everything that the endpoint's decisions depend on: times, kinds, lengths,
 //! numbers and paths of packets and frames. It contains no payloads, keys or addresses of paths. Of
-//! an application's packet it contains what a policy may use
-//! ([`PacketMeta`]), with its ports only where classes select packets by them; the flow number is a hash
-//! of addresses and ports, so someone who guesses these can verify the guess.
+//! an application's packet it contains what a policy may use ([`PacketMeta`]), with its ports only
+//! where packets are classified; the flow number is a hash of addresses and ports, so
+//! someone who guesses these can verify the guess.
 //!
 //! An endpoint has no clock, entropy or I/O, so it decides the same when it is woken at the same
 //! times with the same inputs. [`Replay`] does that, and reports the first decision that differs.

@@ -10,8 +10,8 @@
 //! other node and sent to its address. The frame is a datagram of the nodes' own session, sealed
 //! end to end, handshakes included: the relay cannot read, modify or forge it. Nothing is queued:
 //! if the other node has no session with the relay, or has not answered for
-//! [`SILENCE_TIMEOUT`](crate::session::SILENCE_TIMEOUT), the frame is dropped and counted. It leaves
-//! with the DSCP with which it arrived; all else that a relay sends has the default.
+//! [`SILENCE_TIMEOUT`](crate::session::SILENCE_TIMEOUT), the frame is dropped and counted. It
+//! leaves with the DSCP with which it arrived; all else that a relay sends has the default.
 //!
 //! **Abuse.** Each forwarded datagram is caused by an authentic one and no longer than that. Apart
 //! from these, the relay sends only responses and cookies to initiations, which are longer, and

@@ -237,8 +237,8 @@ impl Session {
     }
 
     /// The timestamp of the newest initiation of the peer that was accepted, in this run or in an
-    /// earlier one, in nanoseconds since 1970; 0 if there was none. The next run of this node rejects
-    /// older ones ([`SessionConfig::peer_timestamp`]).
+    /// earlier one, in nanoseconds since 1970; 0 if there was none. The next run of this node
+    /// rejects older ones ([`SessionConfig::peer_timestamp`]).
     #[must_use]
     pub fn peer_timestamp(&self) -> u64 {
         self.attempts.peer_timestamp()

@@ -5,8 +5,8 @@
 //! connects a TUN device and UDP sockets; a simulation connects the ports of a network.
 //!
 //! Heartbeats and reports are sent only when they can reach the peer: they are neither queued for a
-//! session nor counted as sent. When the session is established, the endpoint is notified and probes all paths
-//! immediately.
+//! session nor counted as sent. When the session is established, the endpoint is notified and
+//! probes all paths immediately.
 //!
 //! A packet that exceeds the MTU of every path ([`polypath_core::pmtu`]) is fragmented, if its
 //! sender permits that, as by a router (RFC 791, section 2.3). The application's host reassembles
@@ -16,9 +16,9 @@
 //! On a path through a [relay](crate::relay), datagrams of the session with the peer are sealed
 //! again for the relay.
 //!
-//! A datagram has the DSCP of the packet in it (as in RFC 4301, section 5.1.2), so that queues on the
-//! way treat it alike. The delivered packet keeps its own, whatever the network did with that of the
-//! datagram.
+//! A datagram has the DSCP of the packet in it (as in RFC 4301, section 5.1.2), so that queues on
+//! the way treat it alike. The delivered packet keeps its own, whatever the network did with that
+//! of the datagram.
 
 use bytes::Bytes;
 use polypath_core::endpoint::{self, ConfigError, Endpoint, EndpointConfig};
@@ -308,7 +308,8 @@ impl Tunnel {
                     wire::encode(&frame, scratch);
                     let packet = frame.body.payload();
                     let dscp = packet.map_or(Dscp::DEFAULT, Payload::dscp);
-                    // The endpoint does not send on closed paths, but sealing may start a handshake.
+                    // The endpoint does not send on closed paths, but sealing may start a
+                    // handshake.
                     let closed = closed.without(frame.path);
                     session.seal(now, frame.path, scratch, dscp, &mut |output| {
                         if !closed.forbid(&output) {

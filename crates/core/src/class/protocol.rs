@@ -5,8 +5,8 @@ use core::str::FromStr;
 
 use alloc::string::String;
 
-/// The protocol in an IP packet, by its number (IANA). In files it is a name of [`Protocol::NAMES`] or
-/// a number.
+/// The protocol in an IP packet, by its number (IANA). In files it is a name of [`Protocol::NAMES`]
+/// or a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Protocol(u8);
 

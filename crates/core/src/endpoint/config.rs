@@ -39,8 +39,8 @@ pub struct EndpointConfig {
     /// The cost of each path, and the limits of what it carries.
     #[cfg_attr(feature = "serde", serde(default))]
     pub tariffs: Tariffs,
-    /// The classes of packets. Both endpoints should have the same: the sender treats a packet by its
-    /// classes, and the receiver puts it in order by its own.
+    /// The classes of packets. Both endpoints should have the same: the sender treats a packet by
+    /// its classes, and the receiver puts it in order by its own.
     #[cfg_attr(
         feature = "serde",
         serde(default, skip_serializing_if = "Classes::is_empty")

@@ -131,8 +131,8 @@ fn note<P: Payload>(
     }
 }
 
-/// Counts a frame that is sent. Returns false if a path must not carry the frame, and for events about
-/// a frame or path that is kept back. The paths `closed` were closed before the wake.
+/// Counts a frame that is sent. Returns false if a path must not carry the frame, and for events
+/// about a frame or path that is kept back. The paths `closed` were closed before the wake.
 fn admits<P: Payload>(
     meters: &mut Meters,
     now: Time,

@@ -137,8 +137,8 @@ fn what_the_peer_closed_opens_with_a_later_frame_on_it() {
 }
 
 proptest! {
-    /// The peer sends at a steady rate, for longer than a round trip before the path closes, and stops
-    /// a round trip after that: then no more than the quota is used.
+    /// The peer sends at a steady rate, for longer than a round trip before the path closes, and
+    /// stops a round trip after that: then no more than the quota is used.
     #[test]
     fn a_quota_is_not_exceeded(
         quota_kb in 100_u64..5_000,

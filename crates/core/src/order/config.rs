@@ -27,7 +27,8 @@ pub enum Order {
 }
 
 impl Order {
-    /// The time for which a packet is held; `None` if it is not. The peer is assumed to have the same
+    /// The time for which a packet is held; `None` if it is not. The peer is assumed to have the
+    /// same
     /// `classes`; `is_repaired` states whether it repairs losses.
     #[inline]
     pub(super) fn hold(

@@ -224,8 +224,8 @@ fn orders_are_read_and_written_as_text() {
 }
 
 proptest! {
-    /// Everything is delivered once, after at most the hold; and in order, if nothing is missing for
-    /// longer than that.
+    /// Everything is delivered once, after at most the hold; and in order, if nothing is missing
+    /// for longer than that.
     #[test]
     fn packets_are_delivered_once_in_order_and_in_time(
         delays in prop::collection::vec((0..200_u64, any::<bool>(), 0..20_u8), 1..300),

@@ -2,12 +2,13 @@
 //! ([`crate::repair`]).
 //!
 //! Reports of the peer measure the one-way delay of each path, its trend and its losses. A path
-//! counts with its expected delay plus [`LOSS_COST`] for each lost packet. The policy moves data
+//! counts with its expected delay plus [`LOSS_COST`](view::LOSS_COST) for each lost packet. The
+//! policy moves data
 //!
 //! * at once, if the path is no longer usable, or silent: packets on it are missing and nothing
 //!   arrives;
-//! * if its queue has begun to grow ([`RISING_QUEUE`]) and has not emptied for [`RISK`], and
-//!   another path without such a queue meets the deadline;
+//! * if its queue has begun to grow ([`RISING_QUEUE`](crate::repair::RISING_QUEUE)) and has not
+//!   emptied for [`RISK`](view::RISK), and another path without such a queue meets the deadline;
 //! * if another path has been better by the hysteresis for [`DWELL`], once per [`MIN_INTERVAL`].
 //!
 //! A path that data left for one of the first two reasons is avoided for a hold, which doubles if
@@ -17,14 +18,16 @@
 //!
 //! **Several paths at once.** Where a path is used beyond its capacity, its rate is limited
 //! ([`crate::repair::PathRateController`]). A packet of media then goes where it arrives first, at
-//! once. Segments of TCP with data, and what a class treats as bulk, may wait in the endpoint: each goes to the path on which it will
-//! arrive first, after those that wait there, so that the segments of all paths arrive about in
-//! order. Where every path has a long queue, marks and drops signal congestion to TCP.
+//! once. Segments of TCP with data, and what a class treats as bulk, may wait in the endpoint: each
+//! goes to the path on which it will arrive first, after those that wait there, so that the
+//! segments of all paths arrive about in order. Where every path has a long queue, marks and drops
+//! signal congestion to TCP.
 //!
-//! **Costs.** A path suffices if it delivers within the deadline, without congestion, and loses less
-//! than half of what the budget can repair. Data is on a path of the lowest cost among those that
-//! suffice, and returns to a cheaper one after its hold, whatever that lost before. Media that the paths of this cost cannot
-//! carry goes on those of higher costs; TCP, which takes what it gets, does not.
+//! **Costs.** A path suffices if it delivers within the deadline, without congestion, and loses
+//! less than half of what the budget can repair. Data is on a path of the lowest cost among those
+//! that suffice, and returns to a cheaper one after its hold, whatever that lost before. Media that
+//! the paths of this cost cannot carry goes on those of higher costs; TCP, which takes what it
+//! gets, does not.
 //!
 //! Paths without data are measured by heartbeats while data flows. A path that answers again may
 //! carry data before the hold of [`crate::liveness`] is over: this policy has holds of its own.
@@ -42,20 +45,16 @@ use crate::frame::{Epoch, PathId};
 use crate::hold::next_hold;
 use crate::machine::Deadline;
 use crate::packet::PacketMeta;
-use crate::repair::{PathEstimate, RISING_QUEUE, RepairConfig};
+use crate::repair::{PathEstimate, RepairConfig};
 use crate::tariff::Tariffs;
 use crate::time::{Duration, Time};
-use load::Load;
 use signals::{CongestionSignals, Signal};
+use view::{UNKNOWN, View};
 
 mod load;
 mod signals;
+mod view;
 
-/// The delay that counts for a lost packet: a path that loses 1 % is as good as one that takes 4 ms
-/// longer.
-const LOSS_COST: Duration = Duration::from_millis(400);
-/// The time for which a queue has to remain.
-const RISK: Duration = Duration::from_millis(30);
 /// Another path has to be better by this, plus an eighth of the delay of the current one.
 const HYSTERESIS: Duration = Duration::from_millis(5);
 /// The time for which another path has to be better.
@@ -72,8 +71,6 @@ const MAX_QUEUE: Duration = Duration::from_millis(8);
 /// A path whose delay exceeds that of the fastest by more does not carry the same flow of TCP: less
 /// than the hold by which the receiver puts segments in order ([`crate::order::TCP_HOLD`]).
 const MAX_DIFFERENCE: Duration = Duration::from_millis(80);
-/// The delay of a path that is not known yet.
-const UNKNOWN: Duration = Duration::from_millis(500);
 /// The interval of heartbeats on paths without data.
 const PROBE_INTERVAL: Duration = Duration::from_millis(200);
 /// Paths of a higher cost than the active one have a heartbeat in one of this many intervals.
@@ -98,23 +95,6 @@ pub struct InTime {
     /// The number of times that heartbeats were sent.
     probes: u64,
     signals: CongestionSignals,
-}
-
-/// A path as the policy sees it.
-#[derive(Clone, Copy, Debug, Default)]
-struct View {
-    estimate: Option<PathEstimate>,
-    is_silent: bool,
-    /// The time since which its queue has not emptied.
-    queued_since: Option<Time>,
-    hold: Duration,
-    held_until: Time,
-    /// The losses with which it suffices all the same, in millionths: what it lost before data left it
-    /// does not keep data away from it for ever.
-    tolerated: u32,
-    /// The number of its next heartbeat.
-    heartbeat: u64,
-    load: Load,
 }
 
 /// A path that is better than the active one.
@@ -164,9 +144,12 @@ impl InTime {
 
     /// Moves data to the path on which it should be.
     fn choose(&mut self, now: Time, paths: &Paths, act: &mut dyn FnMut(Action)) {
-        // A path that is too narrow for this packet, or ahead of its ceiling for a moment, keeps the
-        // data that it can carry.
-        let is_usable = (paths.copies.or(paths.alive).or(paths.full)).contains(self.active);
+        // A path that is too narrow for this packet, or ahead of its ceiling, keeps its data.
+        let is_usable = paths
+            .copies
+            .or(paths.alive)
+            .or(paths.full)
+            .contains(self.active);
         if is_usable && !core::mem::take(&mut self.is_new) {
             return;
         }
@@ -274,7 +257,7 @@ impl InTime {
         }
     }
 
-    /// The active path, or where it does not carry the packet, the best of those that do.
+    /// The active path, or the best of `paths` where it is not one of them.
     fn preferred(&self, now: Time, paths: PathSet) -> Option<PathId> {
         if paths.contains(self.active) {
             return Some(self.active);
@@ -375,51 +358,6 @@ impl InTime {
             }
         }
         self.next_probes = Some(now + PROBE_INTERVAL);
-    }
-}
-
-fn loss_cost(estimate: &PathEstimate) -> Duration {
-    LOSS_COST.scale(u64::from(estimate.loss), 1_000_000)
-}
-
-impl View {
-    /// The expected delay, with the cost of losses.
-    fn cost(&self) -> Option<Duration> {
-        let estimate = self.estimate?;
-        Some(estimate.one_way + loss_cost(&estimate))
-    }
-
-    /// The time after which a packet that is sent now arrives, with the cost of losses.
-    fn arrival(&self, now: Time) -> Duration {
-        let (Some(estimate), Some(queue)) = (self.estimate, self.load.queue(now)) else {
-            return self.cost().unwrap_or(UNKNOWN);
-        };
-        estimate.base + queue + loss_cost(&estimate)
-    }
-
-    /// The time after which a packet that waits for its turn arrives, with the cost of losses.
-    fn queued_arrival(&self, now: Time) -> Duration {
-        self.cost().unwrap_or(UNKNOWN) + self.load.wait(now)
-    }
-
-    fn is_congested(&self, now: Time) -> bool {
-        self.queued_since.is_some_and(|since| now >= since + RISK)
-    }
-
-    fn meets(&self, deadline: Duration) -> bool {
-        self.estimate
-            .is_some_and(|estimate| estimate.one_way <= deadline)
-    }
-
-    fn update(&mut self, now: Time, estimate: Option<PathEstimate>, is_silent: bool) {
-        self.is_silent = is_silent;
-        self.estimate = estimate.or(self.estimate);
-        let Some(estimate) = estimate else { return };
-        if estimate.queueing <= RISING_QUEUE {
-            self.queued_since = None;
-        } else if estimate.is_rising {
-            self.queued_since.get_or_insert(now);
-        }
     }
 }
 

@@ -11,12 +11,12 @@
 //! zero, however the set of usable paths changes, but for rounding: no path gets more than that
 //! ahead of its share or behind it; with two paths, half a packet.
 //!
-//! Proof, by induction over packets: the credits of any k paths add up to at least
-//! -k (n - k) / 2. Only the path j that carries a packet can lower such a sum, and only if m > 0 of
-//! the paths that take turns are not among the k. As j had at least the credits of each of those,
-//! the sum before j pays is at least 1 / (m + 1) of the credits of the k + m paths, which have
-//! gained one packet, plus m / (m + 1) of those of the k without j. With the bounds of both, the sum
-//! after j has paid is at least the bound of k, since m^2 >= m.
+//! Proof, by induction over packets: the credits of any k paths add up to at least -k (n - k) / 2.
+//! Only the path j that carries a packet can lower such a sum, and only if m > 0 of the paths that
+//! take turns are not among the k. As j had at least the credits of each of those, the sum before j
+//! pays is at least 1 / (m + 1) of the credits of the k + m paths, which have gained one packet,
+//! plus m / (m + 1) of those of the k without j. With the bounds of both, the sum after j has paid
+//! is at least the bound of k, since m^2 >= m.
 //!
 //! All packets take their turns: pure ACKs and control segments, too, of all flows together.
 //! Packets overtake each other by the difference of the paths' delays. TCP takes that for loss if

@@ -8,9 +8,9 @@
 //! that of the other. The other must not be worse in the other respect. Data moves to the path with
 //! the fewest losses, and of those to the one with the shortest round-trip time.
 //!
-//! **Return.** Data is away from the named path for at least [`SHORTEST_STAY`]. Then it returns when
-//! that path meets both limits by half, or is better than the path in use. If the return does not
-//! last [`LASTING`] times as long as the stay before it, the next stay doubles, up to
+//! **Return.** Data is away from the named path for at least [`SHORTEST_STAY`]. Then it returns
+//! when that path meets both limits by half, or is better than the path in use. If the return does
+//! not last [`LASTING`] times as long as the stay before it, the next stay doubles, up to
 //! [`LONGEST_STAY`]; otherwise it is reset. So a queue that the data itself fills does not make it
 //! flap.
 

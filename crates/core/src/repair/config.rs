@@ -19,12 +19,12 @@ pub struct RepairConfig {
     /// The time from the application of the sender to that of the receiver within which a packet is
     /// useful.
     pub deadline: Duration,
-    /// The bytes of repairs and copies, as a share of those of first transmissions and of a head start
-    /// of 1 MiB.
+    /// The bytes of repairs and copies, as a share of those of first transmissions and of a head
+    /// start of 1 MiB.
     pub redundancy: Share,
-    /// The order in which this end delivers the packets of its peer ([`crate::order`]): `"tcp"`, the
-    /// default, holds TCP segments until those before them have arrived, or what `[[class]]` treats as
-    /// bulk; `"none"` nothing, a time any packet for at most as long.
+    /// The order in which this end delivers the packets of its peer ([`crate::order`]): `"tcp"`,
+    /// the default, holds TCP segments until those before them have arrived, or what `[[class]]`
+    /// treats as bulk; `"none"` nothing, a time any packet for at most as long.
     pub order: Order,
 }
 

@@ -148,8 +148,8 @@ impl<P: Payload> Repair<P> {
 
     /// Notes that the peer has restarted: it numbers reports from the beginning, by another clock.
     ///
-    /// What was sent before is not sent again: the peer may have delivered it before it restarted, and
-    /// does not remember it.
+    /// What was sent before is not sent again: the peer may have delivered it before it restarted,
+    /// and does not remember it.
     pub fn on_peer_restarted(&mut self) {
         let sent = self.outstanding.iter_mut().map(|(_, entry)| entry);
         for entry in sent.filter(|entry| entry.state != State::Queued) {
@@ -192,8 +192,8 @@ impl<P: Payload> Repair<P> {
         })
     }
 
-    /// The limit of `path` at `now`, for which `unsent` bytes wait; `None` before it was used beyond
-    /// its capacity.
+    /// The limit of `path` at `now`, for which `unsent` bytes wait; `None` before it was used
+    /// beyond its capacity.
     #[must_use]
     pub fn limit(&self, now: Time, path: PathId, unsent: Bytes) -> Option<PathLimit> {
         self.rates.get(path.index())?.limit(now, unsent)

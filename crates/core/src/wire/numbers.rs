@@ -14,17 +14,19 @@ const PURPOSES: usize = 3;
 const EPOCHS_BEHIND: u32 = (1 << (EPOCH_BITS - 1)) - 1;
 
 /// A frame of the peer is not sent more than this after it arrives, by the clocks whose difference
-/// the fastest frame of the last seconds shows, in microseconds: a path may become faster by as much.
+/// the fastest frame of the last seconds shows, in microseconds: a path may become faster by as
+/// much.
 const FASTER: i64 = 4_000_000;
 
 /// The numbers of a connection, by which the truncated ones of received frames are expanded.
 ///
 /// What the peer counts is expanded from a little below the newest that arrived ([`BEHIND`]); what
 /// it repeats, by a reply or a report, up to the newest that was sent to it. The first number of a
-/// peer has no other near it and is taken as it is. Numbers of data, and epochs, may therefore differ
-/// by a constant from those of a peer that has counted before this end started; they are compared
-/// with each other only. So they may after 2^24 numbers were lost in a row: then those that follow
-/// are expanded too low, but not below the ones before, and at most [`BEHIND`] more are dropped.
+/// peer has no other near it and is taken as it is. Numbers of data, and epochs, may therefore
+/// differ by a constant from those of a peer that has counted before this end started; they are
+/// compared with each other only. So they may after 2^24 numbers were lost in a row: then those
+/// that follow are expanded too low, but not below the ones before, and at most [`BEHIND`] more are
+/// dropped.
 ///
 /// A send time is found if a frame is up to 12 s later, or 4 s faster, than the fastest of the last
 /// 5 s. An epoch is found if it follows within 128 switches. Numbers of pairs, heartbeats, switch
@@ -78,7 +80,8 @@ impl Numbers {
         heartbeats[path.index()][position(purpose)] = Some(number);
     }
 
-    /// Expands the numbers of a frame that arrived at `now`, as [`decode`](super::decode) returns it.
+    /// Expands the numbers of a frame that arrived at `now`, as [`decode`](super::decode) returns
+    /// it.
     ///
     /// # Errors
     /// [`WireError::Number`] if it replies to nothing that was sent, or a number has more bits than
@@ -131,8 +134,8 @@ impl Numbers {
         }
     }
 
-    /// The send time of a frame that arrives at `now`; zero if it would be negative. The first one is
-    /// that nearest to `now`, so that delays are exact if both clocks have the same time.
+    /// The send time of a frame that arrives at `now`; zero if it would be negative. The first one
+    /// is that nearest to `now`, so that delays are exact if both clocks have the same time.
     fn send_time(&mut self, now: Time, truncated: Time) -> Time {
         const WINDOW: i64 = 1 << BITS;
         let arrival = (now.0 / MICROSECOND).cast_signed();

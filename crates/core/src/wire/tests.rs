@@ -206,8 +206,8 @@ fn meaningful(kind: u8, body: &[u8]) -> usize {
     }
 }
 
-/// Decodes `bytes`: they are accepted if the specification accepts them, are written as they were but
-/// for padding, and then decoded to the same frame.
+/// Decodes `bytes`: they are accepted if the specification accepts them, are written as they were
+/// but for padding, and then decoded to the same frame.
 fn check(bytes: &[u8]) {
     let decoded = decode(PATH, bytes);
     let Some((header, body)) = bytes.split_first_chunk::<HEADER_LEN>() else {

@@ -87,8 +87,9 @@ impl Run<'_> {
     }
 }
 
-/// The paths of `before` a wake of a node on which it must not have sent: of those that the peer has
-/// closed, the ones that are closed still, and on which it sends to the peer and not to a relay.
+/// The paths of `before` a wake of a node on which it must not have sent: of those that the peer
+/// has closed, the ones that are closed still, and on which it sends to the peer and not to a
+/// relay.
 pub(super) fn still_closed(tunnel: &Tunnel, before: ClosedPaths) -> ClosedPaths {
     let still = tunnel.endpoint().closed_paths().by_peer;
     let by_peer = before.by_peer.and(still).into_iter();
@@ -130,8 +131,8 @@ fn is_cookie(datagram: &TestDatagram, output: &Output) -> bool {
         && reply.len() < datagram.bytes.len()
 }
 
-/// Whether the output only repeats an initiation with a cookie. Cookies are bound to no path: a copy
-/// of one on another path is tried there.
+/// Whether the output only repeats an initiation with a cookie. Cookies are bound to no path: a
+/// copy of one on another path is tried there.
 fn is_repetition(datagram: &TestDatagram, output: &Output) -> bool {
     matches!(output, Output::Datagram { path, datagram: sent, .. }
         if *path == datagram.to.path && sent.first() == Some(&INITIATION))

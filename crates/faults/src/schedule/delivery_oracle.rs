@@ -32,8 +32,8 @@ pub fn settling_time(paths: usize) -> Duration {
 ///
 /// A node whose keys the relay has lost detects that 1.5 s after an unanswered frame
 /// ([`RELAY_SILENCE_TIMEOUT`]), and establishes a new session with its next attempt: the relay
-/// initiates no handshakes, and its response has only one path. Until then the node sends nothing to
-/// the peer.
+/// initiates no handshakes, and its response has only one path. Until then the node sends nothing
+/// to the peer.
 pub const RELAY_SETTLING_TIME: Duration = Duration(RELAY_SILENCE_TIMEOUT.0 + MAX_RETRY_INTERVAL.0);
 
 /// The time until a packet is delivered on a working path: longer than any drawn delay, including
@@ -216,8 +216,8 @@ impl Schedule {
         len <= pmtu::MIN_PACKET || (is_tried && !self.mtu_in_doubt(path, at))
     }
 
-    /// Whether the MTU of a path has to be discovered by `at`: the path works and is never closed, and
-    /// no carried size may have failed.
+    /// Whether the MTU of a path has to be discovered by `at`: the path works and is never closed,
+    /// and no carried size may have failed.
     #[must_use]
     pub fn must_find_mtu(&self, path: PathId, at: Time) -> bool {
         let window = Span {

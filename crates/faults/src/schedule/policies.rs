@@ -72,8 +72,8 @@ pub(super) fn draw_round_robin(schedule: &mut Schedule) {
     }
 }
 
-/// Gives a node a quota for one of its paths in one of eight schedules with several, if packets have
-/// to arrive all the same.
+/// Gives a node a quota for one of its paths in one of eight schedules with several, if packets
+/// have to arrive all the same.
 pub(super) fn draw_metered(schedule: &mut Schedule) {
     let stream = &mut schedule.seed.stream("faults/quota");
     let is_drawn = stream.chance(0.125) && schedule.paths.len() > 1;

@@ -32,8 +32,8 @@ impl Transfer {
     /// Transfers from the first socket to the second, whose reads must time out; returns the bytes
     /// received and the time from the first byte offered to the last one received.
     ///
-    /// Fails if a socket or `check` does, which is called often, or if the connection ends before the
-    /// transfer.
+    /// Fails if a socket or `check` does, which is called often, or if the connection ends before
+    /// the transfer.
     pub(super) fn run(
         self,
         [from, to]: [Socket; 2],

@@ -58,7 +58,8 @@ fn lengths(
     found
 }
 
-/// A sender and a receiver that the overlay connects, whose packets the first node sends one by one.
+/// A sender and a receiver that the overlay connects, whose packets the first node sends one by
+/// one.
 pub(crate) fn connected(testbed: &Testbed) -> [UdpSocket; 2] {
     let bind = |address| move || UdpSocket::bind(address);
     let receiver = testbed.b.run(bind("10.77.0.2:6000")).unwrap();

@@ -277,8 +277,8 @@ fn unknown_keys_and_replays_are_not_answered() {
     assert_eq!(site.relay.address(Side::First), Some(10));
 }
 
-/// The MAC is verified before anything else: who does not know the relay's public key learns nothing
-/// of what the relay has accepted.
+/// The MAC is verified before anything else: who does not know the relay's public key learns
+/// nothing of what the relay has accepted.
 #[test]
 fn an_accepted_initiation_with_another_mac_is_no_copy() {
     let mut site = Site::established(FAST);

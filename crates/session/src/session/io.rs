@@ -46,8 +46,8 @@ pub struct SessionConfig {
 /// The timestamp `kept` by an earlier run, if it can be used where the wall clock shows
 /// `wall_clock`, both in nanoseconds since 1970.
 ///
-/// One that is more than a day ahead cannot: the clock of one of the nodes was wrong, and the peer's
-/// initiations must not be rejected for longer.
+/// One that is more than a day ahead cannot: the clock of one of the nodes was wrong, and the
+/// peer's initiations must not be rejected for longer.
 #[must_use]
 pub fn usable_timestamp(kept: u64, wall_clock: u64) -> Option<u64> {
     (kept <= wall_clock.saturating_add(MAX_AHEAD)).then_some(kept)
@@ -120,8 +120,8 @@ pub enum Output {
     /// Reply with this datagram to the datagram just received
     /// ([`PeerAddress::reply_to`](crate::address::PeerAddress::reply_to)).
     ///
-    /// It is the response to an initiation, or a cookie. The initiation may be a replay or forged, so
-    /// its source is not necessarily the peer's address.
+    /// It is the response to an initiation, or a cookie. The initiation may be a replay or forged,
+    /// so its source is not necessarily the peer's address.
     Reply {
         /// The path.
         path: PathId,

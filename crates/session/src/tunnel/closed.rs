@@ -26,8 +26,8 @@ impl ClosedPaths {
         Self(self.0.without(path))
     }
 
-    /// Whether they forbid an output of the session with the peer. A peer that starts a handshake on
-    /// a path that it has closed has opened it: it gets its response.
+    /// Whether they forbid an output of the session with the peer. A peer that starts a handshake
+    /// on a path that it has closed has opened it: it gets its response.
     pub(super) const fn forbid(self, output: &session::Output) -> bool {
         match output {
             session::Output::Send { path, .. } => self.0.all().contains(*path),
@@ -37,8 +37,8 @@ impl ClosedPaths {
     }
 
     /// Passes on the outputs of sessions with relays that they do not forbid. What is sent to the
-    /// relay of a path that the peer has closed does not reach the peer: it goes on, so that the relay
-    /// and the network know this node when the path opens.
+    /// relay of a path that the peer has closed does not reach the peer: it goes on, so that the
+    /// relay and the network know this node when the path opens.
     pub(super) fn permitted(self, out: &mut impl FnMut(Output)) -> impl FnMut(Output) {
         move |output| {
             let is_forbidden = match &output {

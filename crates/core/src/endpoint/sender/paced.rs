@@ -90,8 +90,8 @@ impl Default for Schedule {
 }
 
 impl Schedule {
-    /// The most that packets may take, without their headers on the wire: all rates of the pacing and
-    /// of reports are those of packets.
+    /// The most that packets may take, without their headers on the wire: all rates of the pacing
+    /// and of reports are those of packets.
     fn packet_ceiling(&self, overhead: u32) -> Option<Rate> {
         let ceiling = Duration(self.ceiling?.0);
         let (part, whole) = REPORT_SHARE;

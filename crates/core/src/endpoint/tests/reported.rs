@@ -1,4 +1,5 @@
-//! The policy `in-time` over two paths of 20 and 30 ms: late packets, bytes on the wire, and faults.
+//! The policy `in-time` over two paths of 20 and 30 ms: late packets, bytes on the wire, and
+//! faults.
 
 use network::{Network, TestPath};
 

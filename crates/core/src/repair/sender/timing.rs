@@ -1,5 +1,5 @@
-//! The values that follow from the estimates of the paths: when a packet is missing, and which need a
-//! copy.
+//! The values that follow from the estimates of the paths: when a packet is missing, and which need
+//! a copy.
 
 use super::{RISING_QUEUE, Repair, SLACK, UNKNOWN};
 use crate::frame::{PathId, Payload};
@@ -41,8 +41,8 @@ impl<P: Payload> Repair<P> {
     }
 
     /// The path of a copy of the next packet, whose only transmission would be on `path`: where a
-    /// repair would be late, where congestion begins and shortly after a burst of losses. Only in the
-    /// last two cases it may cost more than `path`. The copy is charged to the budget.
+    /// repair would be late, where congestion begins and shortly after a burst of losses. Only in
+    /// the last two cases it may cost more than `path`. The copy is charged to the budget.
     pub fn copy(&mut self, now: Time, path: PathId, usable: PathSet, meta: &PacketMeta) -> PathSet {
         let deadline = meta.deadline_or(self.config.deadline);
         if !meta.is_repaired() || !self.needs_copy(now, path, deadline) {

@@ -57,8 +57,8 @@ fn goodput(network: &Network) -> f64 {
     arrived / network.sent.len() as f64 * 24.0
 }
 
-/// Datagrams at more than the paths carry: as bulk, they wait in the endpoint, and the network loses
-/// none. The same packets as media fill the queues of the network.
+/// Datagrams at more than the paths carry: as bulk, they wait in the endpoint, and the network
+/// loses none. The same packets as media fill the queues of the network.
 #[test]
 fn bulk_datagrams_leave_at_the_rates_of_the_paths() {
     let run = |treatment| {
@@ -86,8 +86,8 @@ fn bulk_datagrams_leave_at_the_rates_of_the_paths() {
     assert!(lost > 1000 && longest > MS * 100, "{lost}, {longest}");
 }
 
-/// Voice beside a download of datagrams, at more than the paths carry together: without a class both
-/// are media, and voice is lost in the queues that the download fills.
+/// Voice beside a download of datagrams, at more than the paths carry together: without a class
+/// both are media, and voice is lost in the queues that the download fills.
 #[test]
 fn voice_is_in_time_beside_bulk_datagrams() {
     let run = |classes: &[Class]| {

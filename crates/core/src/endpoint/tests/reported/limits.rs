@@ -184,8 +184,8 @@ fn a_ceiling_shares_media_and_segments_between_paths() {
     }
 }
 
-/// A network with these ceilings in Mbit/s, and a stream of `rate` Mbit/s in packets of 200 B, which
-/// have 60 B of headers.
+/// A network with these ceilings in Mbit/s, and a stream of `rate` Mbit/s in packets of 200 B,
+/// which have 60 B of headers.
 fn small_packets(ceilings: &[u64], rate: f64) -> Network {
     let limited = |mbits: &u64| Tariff {
         ceiling: Some(Rate::from_mbits(*mbits)),
