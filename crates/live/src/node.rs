@@ -190,8 +190,6 @@ impl Node {
         let mut handler = NodeEventHandler::new(tunnel, io, files, quotas, driver.watcher(), clock);
         // Before anything is sent on a path whose quota is used up.
         handler.update_quotas(clock.now(), clock.now())?;
-        handler.set_mtu_discovery(clock.now(), config.discovers_mtu())?;
-        handler.set_former_addresses(clock.now(), &former.addresses)?;
         let control_thread = control::start(
             config,
             options.file.clone(),
@@ -200,6 +198,9 @@ impl Node {
             monitor,
             &mut handler,
         )?;
+        // These send datagrams: after everything at which a start may fail.
+        handler.set_mtu_discovery(clock.now(), config.discovers_mtu())?;
+        handler.set_former_addresses(clock.now(), &former.addresses)?;
         Ok(Self {
             handler,
             driver,
@@ -222,6 +223,7 @@ impl Node {
     /// Carries packets until it is stopped, and returns its counters.
     pub fn run(&mut self) -> Result<Stats, NodeError> {
         tracing::info!(tun = self.handler.tun_name(), "ready");
+        self.handler.start(self.driver.clock().now())?;
         self.handler.management.supervision.notify_ready();
         let (report, ended) = self.driver.run_to_the_end(&mut self.handler);
         let now = self.driver.clock().now();

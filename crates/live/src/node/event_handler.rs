@@ -14,7 +14,7 @@ use super::error::NodeError;
 use super::io::NodeIo;
 use super::management::{COMMANDS, Management};
 use super::paths::LocalIndices;
-use super::quotas::{self, Quotas};
+use super::quotas::{self, Moment, Quotas};
 use super::state_file::{SavedState, StateFile};
 use super::statistics::{Statistics, status_line};
 use crate::clock::{Clock, next_second};
@@ -91,11 +91,14 @@ impl NodeEventHandler {
 
     /// Writes the output files for the last time and returns the counters.
     pub(super) fn finish(&mut self, now: Time, drive: Value) -> io::Result<Stats> {
+        let flushed = self.io.flush();
+        // The count is exact: nothing is carried any more, so the endpoint needs no correction.
+        self.count_quotas(now);
         let stats = Stats {
             drive: Some(drive),
             ..self.count(now)
         };
-        let finished = self.io.finish();
+        let finished = flushed.and(self.io.finish());
         if let Some(writer) = &mut self.files.stats {
             writer.finish(stats.clone());
         }
@@ -149,13 +152,25 @@ impl NodeEventHandler {
     /// Counts what the paths with a quota have carried, corrects the endpoint at `at`, and saves the
     /// counts.
     pub(super) fn update_quotas(&mut self, now: Time, at: Time) -> io::Result<()> {
-        let wall_clock = self.wall_clock(now);
-        let traffic = self.io.paths.traffic();
-        for input in self.quotas.update(now, wall_clock, traffic) {
+        for input in self.count_quotas(now) {
             self.driver.handle_input(at, input, &mut self.io)?;
         }
         self.save_state();
         Ok(())
+    }
+
+    /// Counts what the paths with a quota have carried, with what the endpoint has sent and waits in
+    /// a batch; returns the corrections of the endpoint.
+    fn count_quotas(&mut self, now: Time) -> Vec<Input> {
+        let wall_clock = self.wall_clock(now);
+        let traffic = self.io.paths.flushed_traffic();
+        self.quotas.update(Moment { now, wall_clock }, traffic)
+    }
+
+    /// Starts to carry packets: the counts are saved ahead of the traffic from now on.
+    pub(super) fn start(&mut self, now: Time) -> io::Result<()> {
+        self.quotas.start();
+        self.update_quotas(now, now)
     }
 
     /// The time of the wall clock at `now`, in nanoseconds since 1970.
@@ -177,7 +192,7 @@ impl NodeEventHandler {
         let outcome = self.management.change(change, at, driver, io)?;
         if let (Some(tariffs), Ok(())) = (&tariffs, &outcome) {
             let wall_clock = self.wall_clock(now);
-            let traffic = self.io.paths.traffic();
+            let traffic = self.io.paths.flushed_traffic();
             self.quotas.adjust(tariffs, wall_clock, traffic);
         }
         Ok(outcome)

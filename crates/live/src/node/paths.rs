@@ -366,6 +366,25 @@ mod tests {
         }
     }
 
+    /// Datagrams of a batch are on the wire before the count of the next 100 ms.
+    #[test]
+    fn datagrams_that_wait_in_a_batch_are_counted() {
+        let config = PathConfig {
+            remote: Some("127.0.0.1:9".parse().unwrap()),
+            ..PathConfig::at("127.0.0.1:0", None)
+        };
+        let socket = PathSocket::open(&config).unwrap();
+        let policy = PolicyConfig::DuplicateAll {};
+        let silence_detector = SilenceDetector::new(1, policy, LivenessSetting::default());
+        let clock = Clock::starting_now();
+        let mut paths = Paths::new(&[config], vec![socket], 100, clock, silence_detector, true);
+        paths.gro_enabled = true;
+        paths.send(PathId(0), vec![0; 72].into(), Dscp::DEFAULT);
+        assert_eq!(paths.traffic().next().unwrap().sent.bytes, 0);
+        let sent = paths.flushed_traffic().next().unwrap().sent;
+        assert_eq!((sent.packets, sent.bytes), (1, 100));
+    }
+
     fn check_order(gro_enabled: bool) {
         let configs = ["a", "b"].map(|name| PathConfig {
             name: name.to_owned(),

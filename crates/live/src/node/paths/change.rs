@@ -80,6 +80,12 @@ impl Paths {
         }
     }
 
+    /// The traffic of each path, after sending what waits in a batch.
+    pub(in crate::node) fn flushed_traffic(&mut self) -> impl Iterator<Item = Traffic> {
+        self.flush();
+        self.traffic()
+    }
+
     /// The traffic of each path.
     pub(in crate::node) fn traffic(&self) -> impl Iterator<Item = Traffic> {
         self.all.iter().map(|path| Traffic {

@@ -1,0 +1,172 @@
+//! The quota of one path: its count, its renewals and what is saved ahead of the traffic.
+
+use polypath_core::frame::PathId;
+use polypath_core::tariff::Tariff;
+use polypath_core::time::{Duration, Time};
+use polypath_core::units::Bytes;
+use polypath_session::tunnel::Input;
+
+use super::{Moment, SavedQuota, period};
+
+/// The lead of what is saved over what is used, in bytes, unless one of the next bounds applies.
+const LEAD: u64 = 1_000_000;
+/// The least lead in bytes: a smaller one would cost a write for every few packets.
+const MIN_LEAD: u64 = 4_000;
+/// The largest lead as a part of the quota: a kill costs at most this.
+const MAX_LEAD_DIVISOR: u64 = 100;
+/// The intervals whose traffic is saved ahead, if the quota allows it.
+const INTERVALS_AHEAD: u64 = 20;
+/// The intervals whose traffic is always saved ahead, so that the file is written in time.
+const MIN_INTERVALS_AHEAD: u64 = 3;
+/// The time for which a clock has to be behind a count until the clock before it was wrong.
+const CLOCK_PATIENCE: Duration = Duration::from_secs(3600);
+/// 2026-01-01: an earlier clock is not set yet.
+const FIRST_DAY: i32 = 20_454;
+
+/// The quota of a path.
+#[derive(Debug)]
+pub(super) struct Quota {
+    pub(super) tariff: Tariff,
+    count: Count,
+    /// The bytes that are saved as used.
+    granted: u64,
+    /// Whether the count began again, or was set, since the endpoint was informed.
+    is_renewed: bool,
+    is_new: bool,
+}
+
+/// The bytes of a path since a day.
+#[derive(Debug)]
+struct Count {
+    since_day: i32,
+    /// The bytes used before this count of the sockets.
+    base: u64,
+    counted_from: u64,
+    used: u64,
+    /// The time since which the clock shows a day long before `since_day`.
+    behind_since: Option<Time>,
+}
+
+impl Count {
+    /// Begins again if the period of `tariff` has changed, and returns whether it did.
+    ///
+    /// A clock that is set back begins no count, nor does setting it right. One that was far ahead
+    /// would begin none until that day: if the clock is behind for an hour, it counts as correct.
+    fn renew(&mut self, tariff: &Tariff, moment: Moment, traffic: u64) -> bool {
+        let today = period::day(moment.wall_clock);
+        let is_behind = today >= FIRST_DAY && today < self.since_day.saturating_sub(1);
+        if is_behind {
+            let since = *self.behind_since.get_or_insert(moment.now);
+            if moment.now.since(since) >= CLOCK_PATIENCE {
+                self.since_day = today;
+            }
+        } else {
+            self.behind_since = None;
+        }
+        let start = period::start(tariff, today);
+        let Some(start) = start.filter(|start| *start > self.since_day) else {
+            return false;
+        };
+        *self = Self {
+            since_day: start,
+            base: 0,
+            counted_from: traffic,
+            ..*self
+        };
+        true
+    }
+
+    /// Counts `traffic`, all bytes of the path since the start; returns the growth.
+    fn update(&mut self, traffic: u64) -> u64 {
+        let counted = traffic.saturating_sub(self.counted_from);
+        let before = std::mem::replace(&mut self.used, self.base.saturating_add(counted));
+        self.used.saturating_sub(before)
+    }
+}
+
+impl Quota {
+    /// A quota of which `saved` is used, on a path that has carried `traffic` bytes.
+    pub(super) fn new(
+        tariff: Tariff,
+        saved: Option<SavedQuota>,
+        wall_clock: u64,
+        traffic: u64,
+    ) -> Self {
+        let today = period::day(wall_clock);
+        let SavedQuota { since_day, used } = saved.unwrap_or(SavedQuota {
+            since_day: today,
+            used: 0,
+        });
+        Self {
+            tariff,
+            count: Count {
+                since_day,
+                base: used,
+                counted_from: traffic,
+                used,
+                behind_since: None,
+            },
+            granted: used,
+            is_renewed: false,
+            is_new: true,
+        }
+    }
+
+    /// Counts `traffic`, all bytes of the path since the start; returns the input for the endpoint if
+    /// something is new. With `is_running` more than the use is saved from now on.
+    pub(super) fn update(
+        &mut self,
+        path: PathId,
+        moment: Moment,
+        traffic: u64,
+        is_running: bool,
+    ) -> Option<Input> {
+        let before = self.count.used;
+        if self.count.renew(&self.tariff, moment, traffic) {
+            self.granted = 0;
+            self.is_renewed = true;
+        }
+        let growth = self.count.update(traffic);
+        self.granted = self.granted.max(self.count.used);
+        if is_running {
+            self.grant(growth);
+        }
+        let used = self.count.used;
+        let is_changed = used != before || self.is_renewed || self.is_new;
+        self.is_new = false;
+        is_changed.then(|| Input::PathUsed {
+            path,
+            used: Bytes(used),
+            is_renewed: std::mem::take(&mut self.is_renewed),
+        })
+    }
+
+    /// Saves ahead of the use, which has grown by `growth` bytes in an interval; never more than the
+    /// quota while some of it is left.
+    fn grant(&mut self, growth: u64) {
+        let (used, quota) = (self.count.used, self.bytes());
+        let wanted = growth.saturating_mul(INTERVALS_AHEAD).max(LEAD);
+        let least = growth.saturating_mul(MIN_INTERVALS_AHEAD).max(MIN_LEAD);
+        let lead = wanted.min(quota / MAX_LEAD_DIVISOR).max(least);
+        if used.saturating_add(lead / 2) > self.granted {
+            let most = if used < quota { quota } else { u64::MAX };
+            self.granted = used.saturating_add(lead).min(most);
+        }
+    }
+
+    fn bytes(&self) -> u64 {
+        self.tariff.quota.map_or(u64::MAX, |quota| quota.0)
+    }
+
+    /// The count for the next run; `is_last` states that this one carries nothing more.
+    pub(super) fn saved(&self, is_last: bool) -> SavedQuota {
+        SavedQuota {
+            since_day: self.count.since_day,
+            used: if is_last {
+                self.count.used
+            } else {
+                self.granted
+            },
+        }
+    }
+}
