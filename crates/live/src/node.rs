@@ -150,11 +150,9 @@ impl Node {
         let max_datagram = longest.max(usize::from(mtu) + packet_overhead(true));
         let former = state_file.as_ref().map(StateFile::kept).cloned();
         let former: SavedState = former.unwrap_or_default();
-        let saved = |path: PathId| {
-            let path = config.paths.get(path.index())?;
-            former.quotas.get(&path.name).copied()
-        };
-        let quotas = Quotas::new(&endpoint.tariffs, saved, wall_clock);
+        let path_name = |path: PathId| &*config.paths[path.index()].name;
+        let quotas = Quotas::new(&endpoint.tariffs, path_name, former.quotas, wall_clock);
+        quotas.log_unused();
         let session = SessionConfig {
             preshared_key,
             peer_timestamp: former.timestamp,

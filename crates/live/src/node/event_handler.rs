@@ -5,6 +5,7 @@ use std::io;
 use std::net::SocketAddr;
 
 use polypath_core::machine::Deadline;
+use polypath_core::tariff::Tariffs;
 use polypath_core::time::{Duration, Time};
 use polypath_session::tunnel::{Input, Tunnel};
 use serde_json::Value;
@@ -133,12 +134,10 @@ impl NodeEventHandler {
 
     /// The state for the next run; `is_last` states that this one carries nothing more.
     fn saved_state(&self, is_last: bool) -> SavedState {
-        let name = |path| self.io.paths.name(path).unwrap_or_default().to_owned();
-        let quotas = self.quotas.saved(is_last);
         SavedState {
             timestamp: self.driver.machine().peer_timestamp(),
             addresses: self.io.paths.learned_addresses(),
-            quotas: quotas.map(|(path, quota)| (name(path), quota)).collect(),
+            quotas: self.quotas.saved(is_last),
         }
     }
 
@@ -188,14 +187,26 @@ impl NodeEventHandler {
         {
             return Ok(Err(NodeError::QuotaWithoutState.to_string()));
         }
+        if tariffs.is_some() {
+            self.update_quotas(now, at)?;
+        }
         let (driver, io) = (&mut self.driver, &mut self.io);
         let outcome = self.management.change(change, at, driver, io)?;
         if let (Some(tariffs), Ok(())) = (&tariffs, &outcome) {
-            let wall_clock = self.wall_clock(now);
-            let traffic = self.io.paths.flushed_traffic();
-            self.quotas.adjust(tariffs, wall_clock, traffic);
+            self.adjust_quotas(tariffs, now);
+            self.update_quotas(now, at)?;
         }
         Ok(outcome)
+    }
+
+    /// Applies other tariffs, and names that the paths have by now.
+    fn adjust_quotas(&mut self, tariffs: &Tariffs, now: Time) {
+        let wall_clock = self.wall_clock(now);
+        let paths = &self.io.paths;
+        let name = |path| paths.name(path).unwrap_or_default();
+        self.quotas
+            .adjust(tariffs, name, wall_clock, paths.traffic());
+        self.quotas.log_unused();
     }
 
     fn count(&self, now: Time) -> Stats {

@@ -34,10 +34,15 @@ pub(super) struct SavedQuota {
     used: u64,
 }
 
+/// The uses of quotas, by the name of the path.
+pub(super) type SavedQuotas = BTreeMap<String, SavedQuota>;
+
 /// The quotas of the paths.
 #[derive(Debug, Default)]
 pub(super) struct Quotas {
     paths: BTreeMap<PathId, Quota>,
+    /// The counts of names that no path with a quota has now.
+    unused: SavedQuotas,
     /// The time of the next correction.
     next: Time,
     /// Whether the node carries packets: then more than the use is saved.
@@ -52,19 +57,24 @@ pub(super) struct Moment {
 }
 
 impl Quotas {
-    /// The quotas of `tariffs`, which an earlier run used as `saved` states; the sockets have carried
-    /// nothing yet.
-    pub(super) fn new(
+    /// The quotas of `tariffs`, for paths with these names. An earlier run `saved` counts; the sockets
+    /// have carried nothing yet.
+    pub(super) fn new<'a>(
         tariffs: &Tariffs,
-        saved: impl Fn(PathId) -> Option<SavedQuota>,
+        name: impl Fn(PathId) -> &'a str,
+        saved: SavedQuotas,
         wall_clock: u64,
     ) -> Self {
-        let quota = |(path, tariff)| (path, Quota::new(tariff, saved(path), wall_clock, 0));
-        Self {
-            paths: quotas_of(tariffs).map(quota).collect(),
-            next: Time::ZERO,
-            is_running: false,
+        let mut quotas = Self {
+            unused: saved,
+            ..Self::default()
+        };
+        for (path, tariff) in quotas_of(tariffs) {
+            let saved = quotas.unused.remove(name(path));
+            let quota = Quota::new(name(path), tariff, saved, wall_clock);
+            quotas.paths.insert(path, quota);
         }
+        quotas
     }
 
     /// Saves more than the use from now on; a start that fails costs nothing.
@@ -88,44 +98,69 @@ impl Quotas {
         let mut inputs = Vec::new();
         for (path, traffic) in (0..).map(PathId).zip(traffic) {
             if let Some(quota) = self.paths.get_mut(&path) {
-                let bytes = traffic.sent.bytes.saturating_add(traffic.received.bytes);
-                inputs.extend(quota.update(path, moment, bytes, self.is_running));
+                inputs.extend(quota.update(path, moment, bytes_of(traffic), self.is_running));
             }
         }
         inputs
     }
 
-    /// Applies other tariffs: a path keeps its count.
-    pub(super) fn adjust(
+    /// Applies other tariffs and names, right after [`Self::update`] has counted the same `traffic`: a
+    /// name keeps its count, also on another path and while it has no quota.
+    pub(super) fn adjust<'a>(
         &mut self,
         tariffs: &Tariffs,
+        name: impl Fn(PathId) -> &'a str,
         wall_clock: u64,
         traffic: impl Iterator<Item = Traffic>,
     ) {
-        let counted: Vec<u64> = traffic
-            .map(|path| path.sent.bytes.saturating_add(path.received.bytes))
-            .collect();
+        let traffic: Vec<u64> = traffic.map(bytes_of).collect();
         let former = std::mem::take(&mut self.paths);
-        let mut former = former;
+        let mut others = BTreeMap::new();
+        for (path, quota) in former {
+            if quota.name() == name(path) && tariffs.of(path).quota.is_some() {
+                self.paths.insert(path, quota);
+            } else {
+                others.insert(quota.name().to_owned(), quota.saved(true));
+            }
+        }
+        self.unused.append(&mut others);
         for (path, tariff) in quotas_of(tariffs) {
-            let counted = counted.get(path.index()).copied().unwrap_or(0);
-            let quota = match former.remove(&path) {
-                Some(mut quota) => {
-                    quota.tariff = tariff;
-                    quota
-                }
-                None => Quota::new(tariff, None, wall_clock, counted),
-            };
-            self.paths.insert(path, quota);
+            if let Some(quota) = self.paths.get_mut(&path) {
+                quota.set_tariff(tariff);
+                continue;
+            }
+            let saved = self.unused.remove(name(path));
+            let quota = Quota::new(name(path), tariff, saved, wall_clock);
+            let counted = traffic.get(path.index()).copied().unwrap_or(0);
+            self.paths.insert(path, quota.replacing_another(counted));
         }
         self.next = Time::ZERO;
     }
 
     /// The counts for the next run; `is_last` states that this one carries nothing more.
-    pub(super) fn saved(&self, is_last: bool) -> impl Iterator<Item = (PathId, SavedQuota)> {
-        let paths = self.paths.iter();
-        paths.map(move |(path, quota)| (*path, quota.saved(is_last)))
+    pub(super) fn saved(&self, is_last: bool) -> SavedQuotas {
+        let paths = self.paths.values();
+        let used = paths.map(|quota| (quota.name().to_owned(), quota.saved(is_last)));
+        used.chain(self.unused.clone()).collect()
     }
+
+    /// Logs the names whose counts no path uses.
+    pub(super) fn log_unused(&self) {
+        if self.unused.is_empty() {
+            return;
+        }
+        let names: Vec<&str> = self.unused.keys().map(String::as_str).collect();
+        tracing::warn!(
+            names = names.join(", "),
+            "the state file has counts of quotas under these names, and no path with a quota has them: the counts \
+             are kept, and continue when a path of that name has a quota"
+        );
+    }
+}
+
+/// The bytes of a path in both directions.
+fn bytes_of(traffic: Traffic) -> u64 {
+    traffic.sent.bytes.saturating_add(traffic.received.bytes)
 }
 
 /// The paths with a quota.

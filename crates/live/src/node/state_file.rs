@@ -17,7 +17,7 @@ use polypath_session::key::PublicKey;
 use polypath_session::session::usable_timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::quotas::SavedQuota;
+use super::quotas::SavedQuotas;
 use crate::output_file::{Kind, kind_of};
 use crate::snapshot::{Messages, SnapshotFile, SnapshotWriter};
 
@@ -26,8 +26,9 @@ const VERSION: u32 = 1;
 /// The lead of a kept time over this machine's clock from which it is logged, in nanoseconds: clocks
 /// of two nodes differ by less.
 const NOTABLE_LEAD: u64 = 10_000_000_000;
-/// The most bytes that are read: more than the addresses of 64 paths with long names.
-const MAX_LEN: u64 = 64 << 10;
+/// The most bytes that are read: more than the addresses and quotas of 64 paths with long names, and
+/// the counts of many former names.
+const MAX_LEN: u64 = 1 << 20;
 /// The consequence of a file that cannot be written, with the remedy.
 const UNWRITABLE: &str = "the node continues, but after a restart it answers replayed handshakes, and waits for \
                           the peer to start a handshake where it has no `remote`; let the user that the node runs \
@@ -44,13 +45,14 @@ const MESSAGES: Messages = Messages {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct SavedState {
     /// The timestamp of its newest initiation, in nanoseconds since 1970; 0 if there is none.
+    #[serde(default)]
     pub(super) timestamp: u64,
     /// The learned addresses, by the name of the path.
     #[serde(default)]
     pub(super) addresses: BTreeMap<String, SocketAddr>,
     /// The use of quotas, by the name of the path. It holds for any peer.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub(super) quotas: BTreeMap<String, SavedQuota>,
+    pub(super) quotas: SavedQuotas,
 }
 
 /// The content of the file.

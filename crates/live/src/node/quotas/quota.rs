@@ -26,7 +26,8 @@ const FIRST_DAY: i32 = 20_454;
 /// The quota of a path.
 #[derive(Debug)]
 pub(super) struct Quota {
-    pub(super) tariff: Tariff,
+    name: String,
+    tariff: Tariff,
     count: Count,
     /// The bytes that are saved as used.
     granted: u64,
@@ -85,12 +86,12 @@ impl Count {
 }
 
 impl Quota {
-    /// A quota of which `saved` is used, on a path that has carried `traffic` bytes.
+    /// A quota of which `saved` is used, on a path with this name that has carried nothing.
     pub(super) fn new(
+        name: &str,
         tariff: Tariff,
         saved: Option<SavedQuota>,
         wall_clock: u64,
-        traffic: u64,
     ) -> Self {
         let today = period::day(wall_clock);
         let SavedQuota { since_day, used } = saved.unwrap_or(SavedQuota {
@@ -98,11 +99,12 @@ impl Quota {
             used: 0,
         });
         Self {
+            name: name.to_owned(),
             tariff,
             count: Count {
                 since_day,
                 base: used,
-                counted_from: traffic,
+                counted_from: 0,
                 used,
                 behind_since: None,
             },
@@ -110,6 +112,23 @@ impl Quota {
             is_renewed: false,
             is_new: true,
         }
+    }
+
+    /// The same quota on a path that has carried `traffic` bytes under another name or without a
+    /// quota: the endpoint forgets what it knows of that.
+    pub(super) fn replacing_another(mut self, traffic: u64) -> Self {
+        self.count.counted_from = traffic;
+        self.is_renewed = true;
+        self
+    }
+
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Applies another tariff to the same count.
+    pub(super) fn set_tariff(&mut self, tariff: Tariff) {
+        self.tariff = tariff;
     }
 
     /// Counts `traffic`, all bytes of the path since the start; returns the input for the endpoint if

@@ -43,23 +43,34 @@ fn used(bytes: u64, is_renewed: bool) -> Vec<Input> {
     }]
 }
 
+/// The names of the paths.
+fn name(path: PathId) -> &'static str {
+    ["dsl", "lte"][path.index()]
+}
+
+/// The quotas of these tariffs, after a run with this count.
+fn quotas(tariffs: &Tariffs, saved: Option<SavedQuota>, wall_clock: u64) -> Quotas {
+    let saved = saved.map(|saved| ("lte".to_owned(), saved));
+    Quotas::new(tariffs, name, saved.into_iter().collect(), wall_clock)
+}
+
 /// The count of the path that is saved.
 fn saved(quotas: &Quotas, is_last: bool) -> SavedQuota {
-    let all: Vec<_> = quotas.saved(is_last).collect();
+    let all = quotas.saved(is_last);
     assert_eq!(all.len(), 1);
-    all[0].1
+    all["lte"]
 }
 
 #[test]
 fn a_path_is_counted_in_both_directions_across_runs() {
-    let mut quotas = Quotas::new(&tariffs(Renewal::Never), |_| None, NOON);
+    let mut quotas = quotas(&tariffs(Renewal::Never), None, NOON);
     assert_eq!(update(&mut quotas, NOON, 0, 0), used(0, false));
     assert_eq!(update(&mut quotas, NOON, 1000, 200), used(1200, false));
     assert_eq!(update(&mut quotas, NOON, 1000, 200), [], "nothing new");
     let last = saved(&quotas, true);
     assert_eq!(last.used, 1200);
     // The counters of the next run begin at 0.
-    let mut quotas = Quotas::new(&tariffs(Renewal::Never), |_| Some(last), NOON + 400 * DAY);
+    let mut quotas = self::quotas(&tariffs(Renewal::Never), Some(last), NOON + 400 * DAY);
     assert_eq!(
         update(&mut quotas, NOON + 400 * DAY, 0, 50),
         used(1250, false)
@@ -76,7 +87,7 @@ fn more_is_saved_than_is_used_until_the_next_count() {
             ..Tariff::FREE
         };
         let tariffs = [Tariff::FREE, metered].into_iter().collect();
-        let mut quotas = Quotas::new(&tariffs, |_| None, NOON);
+        let mut quotas = quotas(&tariffs, None, NOON);
         quotas.start();
         update(&mut quotas, NOON, 0, 0);
         let (mut sent, mut writes, mut granted) = (0, 0, saved(&quotas, false).used);
@@ -97,7 +108,7 @@ fn more_is_saved_than_is_used_until_the_next_count() {
 
 #[test]
 fn no_more_than_the_quota_is_saved_while_some_is_left() {
-    let mut quotas = Quotas::new(&tariffs(Renewal::Never), |_| None, NOON);
+    let mut quotas = quotas(&tariffs(Renewal::Never), None, NOON);
     quotas.start();
     for used in [0, 4_000, 49_900_000, 49_999_999] {
         update(&mut quotas, NOON, used, 0);
@@ -109,7 +120,7 @@ fn no_more_than_the_quota_is_saved_while_some_is_left() {
     }
     // A service manager that restarts a node which cannot start consumes nothing.
     let last = saved(&quotas, true);
-    let mut idle = Quotas::new(&tariffs(Renewal::Never), |_| Some(last), NOON);
+    let mut idle = self::quotas(&tariffs(Renewal::Never), Some(last), NOON);
     update(&mut idle, NOON, 0, 0);
     assert_eq!(saved(&idle, false), last);
 }
@@ -120,7 +131,7 @@ fn a_count_does_not_wrap() {
         since_day: 0,
         used: u64::MAX,
     };
-    let mut quotas = Quotas::new(&tariffs(Renewal::Never), |_| Some(last), NOON);
+    let mut quotas = quotas(&tariffs(Renewal::Never), Some(last), NOON);
     quotas.start();
     assert_eq!(update(&mut quotas, NOON, 1000, 0), used(u64::MAX, false));
     assert_eq!(saved(&quotas, false).used, u64::MAX);
@@ -128,7 +139,7 @@ fn a_count_does_not_wrap() {
 
 #[test]
 fn a_quota_is_renewed_with_its_period() {
-    let mut quotas = Quotas::new(&tariffs(Renewal::Daily), |_| None, NOON);
+    let mut quotas = quotas(&tariffs(Renewal::Daily), None, NOON);
     update(&mut quotas, NOON, 5000, 0);
     let midnight = NOON + DAY / 2;
     assert_eq!(
@@ -141,7 +152,7 @@ fn a_quota_is_renewed_with_its_period() {
     let last = saved(&quotas, true);
     for (days, expected) in [(0, used(500, false)), (1, used(0, true))] {
         let now = midnight + days * DAY;
-        let mut next = Quotas::new(&tariffs(Renewal::Daily), |_| Some(last), now);
+        let mut next = self::quotas(&tariffs(Renewal::Daily), Some(last), now);
         assert_eq!(update(&mut next, now, 0, 0), expected, "{days} days later");
     }
 }
@@ -150,7 +161,7 @@ fn a_quota_is_renewed_with_its_period() {
 #[test]
 fn a_clock_that_is_set_back_and_right_renews_nothing() {
     for renews in [Renewal::Daily, Renewal::Monthly] {
-        let mut quotas = Quotas::new(&tariffs(renews), |_| None, NOON);
+        let mut quotas = quotas(&tariffs(renews), None, NOON);
         update(&mut quotas, NOON, 5000, 0);
         for wall_clock in [NOON - DAY, 0, NOON - 40 * DAY, NOON] {
             assert_eq!(update(&mut quotas, wall_clock, 5000, 0), [], "{renews:?}");
@@ -158,7 +169,7 @@ fn a_clock_that_is_set_back_and_right_renews_nothing() {
         // Over a restart.
         let mut last = saved(&quotas, true);
         for wall_clock in [0, NOON - 40 * DAY, NOON] {
-            let mut next = Quotas::new(&tariffs(renews), |_| Some(last), wall_clock);
+            let mut next = self::quotas(&tariffs(renews), Some(last), wall_clock);
             assert_eq!(update(&mut next, wall_clock, 0, 0), used(5000, false));
             assert_eq!(update(&mut next, NOON, 0, 0), [], "{renews:?}");
             last = saved(&next, true);
@@ -170,7 +181,7 @@ fn a_clock_that_is_set_back_and_right_renews_nothing() {
 #[test]
 fn a_clock_that_is_corrected_for_good_renews_again() {
     for (renews, days) in [(Renewal::Daily, 1), (Renewal::Monthly, 40)] {
-        let mut quotas = Quotas::new(&tariffs(renews), |_| None, NOON + 4000 * DAY);
+        let mut quotas = quotas(&tariffs(renews), None, NOON + 4000 * DAY);
         let mut update = |minutes, wall_clock| {
             let now = Time::ZERO + Duration::from_secs(60) * minutes;
             update_at(&mut quotas, now, wall_clock, 5000)
@@ -190,7 +201,7 @@ fn a_clock_that_is_corrected_for_good_renews_again() {
 /// Without the network the clock may not be set for hours.
 #[test]
 fn a_clock_that_is_not_set_corrects_nothing() {
-    let mut quotas = Quotas::new(&tariffs(Renewal::Daily), |_| None, NOON);
+    let mut quotas = quotas(&tariffs(Renewal::Daily), None, NOON);
     update_at(&mut quotas, Time::ZERO, NOON, 5000);
     for hours in 0..10 {
         let now = Time::ZERO + Duration::from_secs(3600) * hours;
@@ -201,15 +212,67 @@ fn a_clock_that_is_not_set_corrects_nothing() {
 
 #[test]
 fn another_quota_keeps_the_count() {
-    let mut quotas = Quotas::new(&tariffs(Renewal::Never), |_| None, NOON);
-    update(&mut quotas, NOON, 5000, 0);
-    quotas.adjust(&tariffs(Renewal::Monthly), NOON, traffic(5500, 0));
+    let mut quotas = quotas(&tariffs(Renewal::Never), None, NOON);
+    update(&mut quotas, NOON, 5500, 0);
+    quotas.adjust(&tariffs(Renewal::Monthly), name, NOON, traffic(5500, 0));
     assert!(quotas.is_due(Time::ZERO));
     assert_eq!(update(&mut quotas, NOON, 6000, 0), used(6000, false));
-    quotas.adjust(&Tariffs::default(), NOON, traffic(7000, 0));
+    // Without a quota the path is not counted, and its count is kept.
+    quotas.adjust(&Tariffs::default(), name, NOON, traffic(6000, 0));
     assert!(!quotas.is_due(Time::MAX));
-    assert_eq!(quotas.saved(false).count(), 0);
-    // A new one counts from now on.
-    quotas.adjust(&tariffs(Renewal::Never), NOON, traffic(8000, 0));
-    assert_eq!(update(&mut quotas, NOON, 8100, 0), used(100, false));
+    assert_eq!(saved(&quotas, false).used, 6000);
+    quotas.adjust(&tariffs(Renewal::Never), name, NOON, traffic(8000, 0));
+    assert_eq!(update(&mut quotas, NOON, 8100, 0), used(6100, true));
+}
+
+#[test]
+fn a_count_follows_the_name_of_its_path() {
+    let metered = tariffs(Renewal::Never).of(PATH);
+    let both = [metered, metered].into_iter().collect();
+    let traffic = |first, second| {
+        let path = |bytes| Traffic {
+            sent: Volume { packets: 1, bytes },
+            ..Traffic::default()
+        };
+        [path(first), path(second)].into_iter()
+    };
+    let moment = Moment {
+        now: Time::ZERO,
+        wall_clock: NOON,
+    };
+    let mut quotas = quotas(&both, None, NOON);
+    quotas.update(moment, traffic(100, 2000));
+    let exchanged = |path: PathId| ["lte", "dsl"][path.index()];
+    quotas.adjust(&both, exchanged, NOON, traffic(100, 2000));
+    let input = |path, used| Input::PathUsed {
+        path: PathId(path),
+        used: Bytes(used),
+        is_renewed: true,
+    };
+    assert_eq!(
+        quotas.update(moment, traffic(105, 2007)),
+        [input(0, 2005), input(1, 107)],
+        "a path that was closed under the other name opens"
+    );
+    let counts: Vec<u64> = quotas
+        .saved(true)
+        .values()
+        .map(|quota| quota.used)
+        .collect();
+    assert_eq!(counts, [107, 2005], "of dsl and lte");
+}
+
+#[test]
+fn counts_of_other_names_are_kept() {
+    let other = SavedQuota {
+        since_day: 7,
+        used: 77,
+    };
+    let saved: SavedQuotas = [("gone".to_owned(), other), ("dsl".to_owned(), other)].into();
+    let mut quotas = Quotas::new(&tariffs(Renewal::Never), name, saved, NOON);
+    update(&mut quotas, NOON, 10, 0);
+    for is_last in [false, true] {
+        let all = quotas.saved(is_last);
+        assert_eq!((all.len(), all["gone"], all["dsl"]), (3, other, other));
+    }
 }
