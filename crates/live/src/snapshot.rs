@@ -5,4 +5,4 @@ mod file;
 mod writer;
 
 pub(crate) use file::SnapshotFile;
-pub(crate) use writer::{Messages, SnapshotWriter};
+pub(crate) use writer::{Messages, SnapshotWriter, WriteState};

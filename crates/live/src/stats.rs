@@ -11,11 +11,13 @@ use polypath_core::metering::PathUsage;
 use polypath_core::order::OrderStatistics;
 use polypath_core::pmtu::MtuState;
 use polypath_core::repair::{PathEstimate, RepairStatistics};
+use polypath_core::tariff::Renewal;
 use polypath_core::time::Time;
 use polypath_session::event::{Counters, Reject};
 use polypath_session::session::Session;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use serde_json::{Map, Value, json};
+use time::Date;
 
 pub use interface_status::{InterfaceStatus, Missing};
 
@@ -126,6 +128,15 @@ pub struct UsageStats {
     /// The bytes of the quota that are used, in both directions and with all headers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub used_bytes: Option<u64>,
+    /// The renewal of the quota.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub renews: Option<Renewal>,
+    /// The next day on which it is renewed, as `2026-12-15`; absent if it never is.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "date")]
+    pub renews_on: Option<Date>,
+    /// Whether the state file cannot be written, so that the path carries what it covers and then
+    /// closes.
+    pub unsaved: bool,
     /// Whether the quota is used up, so that the path carries nothing.
     pub closed: bool,
     /// Whether the peer's quota is used up, so that the path carries nothing.
@@ -138,9 +149,25 @@ impl From<PathUsage> for UsageStats {
             ceiling_bit_per_s: usage.ceiling.map(|rate| rate.0),
             quota_bytes: usage.quota.map(|quota| quota.0),
             used_bytes: usage.quota.map(|_| usage.used.0),
+            renews: None,
+            renews_on: None,
+            unsaved: false,
             closed: usage.is_closed,
             closed_by_peer: usage.is_closed_by_peer,
         }
+    }
+}
+
+/// A date as text.
+#[expect(
+    clippy::ref_option,
+    clippy::trivially_copy_pass_by_ref,
+    reason = "the signature that serde calls"
+)]
+fn date<S: Serializer>(date: &Option<Date>, to: S) -> Result<S::Ok, S::Error> {
+    match date {
+        Some(date) => to.collect_str(date),
+        None => to.serialize_none(),
     }
 }
 

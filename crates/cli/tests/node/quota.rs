@@ -94,19 +94,20 @@ fn a_quota_is_kept_across_a_kill_and_opens_when_it_is_raised() {
     );
     edit(a, &tariff(QUOTA), &tariff(20_000_000));
     send_hangup(&node);
-    await_status(a, is_up);
+    let status = await_status(a, is_up);
     let opened = carried(&testbed.a);
+    let lead = usage(&status, "used_bytes").as_u64().unwrap() - opened;
     ping_hard(&testbed.a, "300");
     let more = carried(&testbed.a) - opened;
     assert!(more > 100_000, "{more} B after it opened");
     let log = fs::read_to_string(log_of(b)).unwrap();
     assert!(log.contains("the path is open again"), "{log}");
-    check_count_of_orderly_stop(&testbed, node, &state);
+    check_count_of_orderly_stop(&testbed, node, &state, lead);
 }
 
 /// Stops `node` under traffic: its `state` file has all that is on the wire, since a datagram that
-/// is sent after the last regular count is counted, too.
-fn check_count_of_orderly_stop(testbed: &Testbed, mut node: Node, state: &Path) {
+/// is sent after the last regular count is counted, too; and the `lead` that the kill has cost.
+fn check_count_of_orderly_stop(testbed: &Testbed, mut node: Node, state: &Path, lead: u64) {
     let mut ping = Command::new("ping");
     ping.args([
         "-n",
@@ -129,11 +130,11 @@ fn check_count_of_orderly_stop(testbed: &Testbed, mut node: Node, state: &Path) 
     let _ = ping.wait();
     let saved: Value = serde_json::from_slice(&fs::read(state).unwrap()).unwrap();
     let used = saved["quotas"]["uplink1"]["used"].as_u64().unwrap();
-    // Except ARP, answers that had not been read, and the lead at the kill.
-    let bound = QUOTA / 100 + 10_000;
+    let expected = on_the_wire + lead;
+    // Except ARP, and answers that had not been read.
     assert!(
-        on_the_wire.abs_diff(used) < bound,
-        "{on_the_wire} B, {used}"
+        expected.abs_diff(used) < 15_000,
+        "{expected} B, {used} saved"
     );
 }
 

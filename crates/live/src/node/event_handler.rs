@@ -141,10 +141,10 @@ impl NodeEventHandler {
         }
     }
 
-    fn save_state(&mut self) {
+    fn save_state(&mut self, now: Time) {
         let state = self.saved_state(false);
         if let Some(file) = &mut self.files.state_file {
-            file.keep(state);
+            file.keep(state, now);
         }
     }
 
@@ -154,7 +154,7 @@ impl NodeEventHandler {
         for input in self.count_quotas(now) {
             self.driver.handle_input(at, input, &mut self.io)?;
         }
-        self.save_state();
+        self.save_state(now);
         Ok(())
     }
 
@@ -162,8 +162,16 @@ impl NodeEventHandler {
     /// a batch; returns the corrections of the endpoint.
     fn count_quotas(&mut self, now: Time) -> Vec<Input> {
         let wall_clock = self.wall_clock(now);
+        let limit = self.files.state_file.as_mut();
+        let limit = limit.and_then(|file| file.limit(now));
         let traffic = self.io.paths.flushed_traffic();
-        self.quotas.update(Moment { now, wall_clock }, traffic)
+        let moment = Moment { now, wall_clock };
+        let inputs = self.quotas.update(moment, traffic, limit);
+        let quotas = &self.quotas;
+        self.io
+            .paths
+            .set_unsaved(|path| quotas.shift(path).is_some());
+        inputs
     }
 
     /// Starts to carry packets: the counts are saved ahead of the traffic from now on.
@@ -212,7 +220,8 @@ impl NodeEventHandler {
     fn count(&self, now: Time) -> Stats {
         let tunnel = self.driver.machine();
         let reloads = self.management.reloads();
-        self.statistics.count(now, tunnel, &self.io, reloads)
+        self.statistics
+            .count(now, tunnel, &self.io, &self.quotas, reloads)
     }
 
     /// Ends a second: writes files, guards against floods and reports the status.
@@ -229,7 +238,7 @@ impl NodeEventHandler {
         if let Some(writer) = &self.files.stats {
             let _ = writer.submit(stats);
         }
-        self.save_state();
+        self.save_state(now);
     }
 
     /// Handles the datagrams that arrived by `now`, and the deadlines up to then.

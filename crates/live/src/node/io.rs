@@ -89,7 +89,7 @@ impl NodeIo {
         if let Event::Dropped { reason, .. } = event {
             self.count_dropped(reason);
         }
-        self.paths.handle_event(event);
+        self.paths.handle_event(at, event);
         if let Some(file) = &mut self.events {
             file.write(at, event);
         }

@@ -201,20 +201,33 @@ pub(super) fn log_repair_unavailable() {
     );
 }
 
-/// Logs that a path carries nothing because a quota is used up.
-pub(super) fn log_path_closed(path: Option<&str>, by_peer: bool) {
-    if by_peer {
-        tracing::warn!(
-            path,
+/// The cause for which a path closes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ClosingCause {
+    /// The quota of this node is used up.
+    Quota,
+    /// The quota of the peer is used up.
+    Peer,
+    /// The state file cannot be written, and the path has carried what it covers.
+    Unsaved,
+}
+
+/// Logs that a path carries nothing because of a quota.
+pub(super) fn log_path_closed(path: Option<&str>, cause: ClosingCause) {
+    let message = match cause {
+        ClosingCause::Peer => {
             "the peer's quota for this path is used up: the path is closed until the peer opens it"
-        );
-    } else {
-        tracing::warn!(
-            path,
+        }
+        ClosingCause::Quota => {
             "the quota of this path is used up: the path is closed until it is renewed, or raised in the file and \
              the file reloaded"
-        );
-    }
+        }
+        ClosingCause::Unsaved => {
+            "the state file cannot be written, and the path has carried what it covers of the quota: the path is \
+             closed until the file can be written"
+        }
+    };
+    tracing::warn!(path, "{message}");
 }
 
 /// Logs that a path that was closed carries packets again.

@@ -22,7 +22,7 @@ use polypath_core::time::Time;
 use polypath_session::datagram::{INITIATION, RESPONSE};
 use polypath_session::tunnel::Input;
 
-use super::path_log;
+use super::path_log::{self, ClosingCause};
 use crate::buffer::PacketBuffer;
 use crate::clock::Clock;
 use crate::config::PathConfig;
@@ -187,8 +187,8 @@ impl Paths {
     }
 
     /// Counts heartbeats, logs changes of liveness and MTU, and disables GRO for a peer that
-    /// compares times.
-    pub(super) fn handle_event(&mut self, event: Event) {
+    /// compares times; `at` is the time of the event.
+    pub(super) fn handle_event(&mut self, at: Time, event: Event) {
         match event {
             Event::FrameIn {
                 kind: FrameKind::Probe | FrameKind::Pair,
@@ -203,6 +203,8 @@ impl Paths {
                     path.heartbeat_sent(len);
                 }
             }
+            Event::PathSilent { path, .. } | Event::PathSilentAgain { path, .. }
+                if self.silence_detector.is_closed(path) => {}
             Event::PathSilent { path, silence, rtt } => {
                 path_log::log_path_silent(self.name(path), silence, rtt);
             }
@@ -227,9 +229,18 @@ impl Paths {
             ),
             Event::RepairUnavailable => path_log::log_repair_unavailable(),
             Event::PathClosed { path, by_peer } => {
-                path_log::log_path_closed(self.name(path), by_peer);
+                self.silence_detector.set_closed(path, true, at);
+                let cause = match self.all.get(path.index()) {
+                    _ if by_peer => ClosingCause::Peer,
+                    Some(path) if path.is_unsaved => ClosingCause::Unsaved,
+                    _ => ClosingCause::Quota,
+                };
+                path_log::log_path_closed(self.name(path), cause);
             }
-            Event::PathOpened { path } => path_log::log_path_opened(self.name(path)),
+            Event::PathOpened { path } => {
+                self.silence_detector.set_closed(path, false, at);
+                path_log::log_path_opened(self.name(path));
+            }
             Event::QuotaUnenforceable => path_log::log_quota_unenforceable(),
             _ => {}
         }
@@ -249,7 +260,7 @@ impl Paths {
 
     /// Logs the paths on which the peer has not answered.
     pub(super) fn log_unanswered(&self) {
-        for path in &self.all {
+        for path in self.unanswered() {
             path.log.unanswered(&path.stats, path.remote.get());
         }
     }
@@ -383,6 +394,32 @@ mod tests {
         assert_eq!(paths.traffic().next().unwrap().sent.bytes, 0);
         let sent = paths.flushed_traffic().next().unwrap().sent;
         assert_eq!((sent.packets, sent.bytes), (1, 100));
+    }
+
+    /// Nothing is sent there, so the peer cannot answer.
+    #[test]
+    fn a_closed_path_is_not_reported_as_unanswered() {
+        let config = PathConfig::at("127.0.0.1:0", None);
+        let socket = PathSocket::open(&config).unwrap();
+        let policy = PolicyConfig::DuplicateAll {};
+        let silence_detector = SilenceDetector::new(1, policy, LivenessSetting::default());
+        let clock = Clock::starting_now();
+        let mut paths = Paths::new(&[config], vec![socket], 100, clock, silence_detector, false);
+        let path = PathId(0);
+        for (event, unanswered) in [
+            (Event::PathOpened { path }, 1),
+            (
+                Event::PathClosed {
+                    path,
+                    by_peer: false,
+                },
+                0,
+            ),
+            (Event::PathOpened { path }, 1),
+        ] {
+            paths.handle_event(Time::ZERO, event);
+            assert_eq!(paths.unanswered().count(), unanswered);
+        }
     }
 
     fn check_order(gro_enabled: bool) {

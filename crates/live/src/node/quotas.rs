@@ -11,10 +11,11 @@
 use std::collections::BTreeMap;
 
 use polypath_core::frame::PathId;
-use polypath_core::tariff::{Tariff, Tariffs};
+use polypath_core::tariff::{Renewal, Tariff, Tariffs};
 use polypath_core::time::{Duration, Time};
 use polypath_session::tunnel::Input;
 use serde::{Deserialize, Serialize};
+use time::Date;
 
 use crate::stats::Traffic;
 
@@ -88,17 +89,20 @@ impl Quotas {
     }
 
     /// Counts the `traffic` of all paths since the start, with outer headers; returns the inputs of
-    /// the endpoint.
+    /// the endpoint. With a `limit` the paths carry no more than these counts in the state file, which
+    /// cannot be written.
     pub(super) fn update(
         &mut self,
         moment: Moment,
         traffic: impl Iterator<Item = Traffic>,
+        limit: Option<&SavedQuotas>,
     ) -> Vec<Input> {
         self.next = moment.now + INTERVAL;
         let mut inputs = Vec::new();
         for (path, traffic) in (0..).map(PathId).zip(traffic) {
             if let Some(quota) = self.paths.get_mut(&path) {
-                inputs.extend(quota.update(path, moment, bytes_of(traffic), self.is_running));
+                let bytes = bytes_of(traffic);
+                inputs.extend(quota.update(path, moment, bytes, self.is_running, limit));
             }
         }
         inputs
@@ -142,6 +146,20 @@ impl Quotas {
         let paths = self.paths.values();
         let used = paths.map(|quota| (quota.name().to_owned(), quota.saved(is_last)));
         used.chain(self.unused.clone()).collect()
+    }
+
+    /// The bytes that the endpoint counts on `path` in addition to its use, while the path carries no
+    /// more than the state file has, since that cannot be written.
+    pub(super) fn shift(&self, path: PathId) -> Option<u64> {
+        self.paths.get(&path)?.shift()
+    }
+
+    /// The renewal of the quota of `path`, if it has one, and the next day on which it is renewed.
+    pub(super) fn renewal(&self, path: PathId) -> (Option<Renewal>, Option<Date>) {
+        let quota = self.paths.get(&path);
+        quota.map_or((None, None), |quota| {
+            (Some(quota.renews()), quota.renews_on())
+        })
     }
 
     /// Logs the names whose counts no path uses.

@@ -13,13 +13,14 @@ use std::io::{self, Read};
 use std::net::SocketAddr;
 use std::path::Path;
 
+use polypath_core::time::{Duration, Time};
 use polypath_session::key::PublicKey;
 use polypath_session::session::usable_timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::quotas::SavedQuotas;
 use crate::output_file::{Kind, kind_of};
-use crate::snapshot::{Messages, SnapshotFile, SnapshotWriter};
+use crate::snapshot::{Messages, SnapshotFile, SnapshotWriter, WriteState};
 
 /// The version of the file.
 const VERSION: u32 = 1;
@@ -29,6 +30,10 @@ const NOTABLE_LEAD: u64 = 10_000_000_000;
 /// The most bytes that are read: more than the addresses and quotas of 64 paths with long names, and
 /// the counts of many former names.
 const MAX_LEN: u64 = 1 << 20;
+/// The time between attempts to write after one that failed.
+const RETRY: Duration = Duration::from_secs(1);
+/// The time after which a write that has not ended counts as failed: the disk is stuck.
+const STUCK: Duration = Duration::from_secs(1);
 /// The consequence of a file that cannot be written, with the remedy.
 const UNWRITABLE: &str = "the node continues, but after a restart it answers replayed handshakes, and waits for \
                           the peer to start a handshake where it has no `remote`; let the user that the node runs \
@@ -37,8 +42,9 @@ const UNWRITABLE: &str = "the node continues, but after a restart it answers rep
 const MESSAGES: Messages = Messages {
     option: "--state",
     content: "state",
-    on_failure: "the node continues, and retries when its peer has a new handshake or address, or a quota is used; \
-                 let the user that it runs as create files in this directory, and check that the disk is not full",
+    on_failure: "the node continues, and retries each second; a path with a quota closes when it has carried what the \
+                 file covers; let the user that the node runs as create files in this directory, and check that the \
+                 disk is not full",
 };
 
 /// The state that the next run can use.
@@ -106,13 +112,24 @@ impl StateError {
 #[derive(Debug)]
 pub(super) struct StateFile {
     peer: PublicKey,
-    /// The state in the file, or on its way there.
+    /// The state in the file.
     kept: SavedState,
+    /// The state on its way there.
+    submitted: Option<SubmittedState>,
+    /// Whether the last attempt to write failed, and the time from which the next may follow.
+    has_failed: bool,
+    next: Time,
     /// Whether the file contains a state, or will.
     has_content: bool,
     writer: Option<SnapshotWriter<State>>,
     /// The reason why a quota cannot be kept in the file.
     defect: Option<String>,
+}
+
+#[derive(Debug)]
+struct SubmittedState {
+    state: SavedState,
+    at: Time,
 }
 
 impl StateFile {
@@ -161,6 +178,9 @@ impl StateFile {
             peer,
             has_content: kept != SavedState::default(),
             kept,
+            submitted: None,
+            has_failed: false,
+            next: Time::ZERO,
             writer: writer.ok(),
             defect,
         }
@@ -176,15 +196,47 @@ impl StateFile {
         &self.kept
     }
 
-    /// Keeps `state` if it differs; never blocks.
-    pub(super) fn keep(&mut self, state: SavedState) {
-        if state != self.kept
+    /// Keeps `state` if it differs from that in the file; never blocks. After a failure it is tried
+    /// again each second.
+    pub(super) fn keep(&mut self, state: SavedState, now: Time) {
+        self.update(now);
+        let is_free = self.submitted.is_none() && now >= self.next;
+        if is_free
+            && state != self.kept
             && let Some(writer) = &self.writer
             && writer.submit(self.content(state.clone()))
         {
-            self.kept = state;
+            self.submitted = Some(SubmittedState { state, at: now });
             self.has_content = true;
         }
+    }
+
+    /// Notes the outcome of the last write.
+    fn update(&mut self, now: Time) {
+        let (Some(writer), Some(submitted)) = (&self.writer, &self.submitted) else {
+            return;
+        };
+        match writer.state() {
+            WriteState::Busy => self.has_failed |= now.since(submitted.at) >= STUCK,
+            WriteState::Failed => {
+                self.has_failed = true;
+                self.next = now + RETRY;
+                self.submitted = None;
+            }
+            WriteState::Written => {
+                self.has_failed = false;
+                self.kept = self
+                    .submitted
+                    .take()
+                    .map_or_else(Default::default, |s| s.state);
+            }
+        }
+    }
+
+    /// The uses of quotas in the file, if it cannot be written at `now`.
+    pub(super) fn limit(&mut self, now: Time) -> Option<&SavedQuotas> {
+        self.update(now);
+        self.has_failed.then_some(&self.kept.quotas)
     }
 
     /// Keeps the last state and waits until it is written or given up.
@@ -265,7 +317,7 @@ mod tests {
         file.finish(at(0));
         assert!(!path.exists(), "nothing to keep");
         let mut file = open(peer("b"));
-        file.keep(at(WALL + 5));
+        file.keep(at(WALL + 5), Time::ZERO);
         file.finish(at(WALL + 9));
         assert_eq!(open(peer("b")).kept().timestamp, WALL + 9);
         assert_eq!(open(peer("c")).kept().timestamp, 0, "of another peer");
@@ -281,13 +333,13 @@ mod tests {
             ..SavedState::default()
         };
         let mut file = open(peer("b"));
-        file.keep(state("192.0.2.1:7001"));
+        file.keep(state("192.0.2.1:7001"), Time::ZERO);
         file.finish(state("[2001:db8::1]:7001"));
         assert_eq!(open(peer("b")).kept(), &state("[2001:db8::1]:7001"));
         assert_eq!(open(peer("c")).kept(), &SavedState::default());
         // An address that is configured now, and learned no longer.
         let mut file = open(peer("b"));
-        file.keep(SavedState::default());
+        file.keep(SavedState::default(), Time::ZERO);
         file.finish(SavedState::default());
         assert_eq!(open(peer("b")).kept(), &SavedState::default());
     }
@@ -343,9 +395,32 @@ mod tests {
         mkfifo(&fifo, Mode::S_IRWXU).unwrap();
         for path in [directory.path(), &nowhere, &fifo] {
             let mut file = StateFile::open(path, peer("b"), WALL);
-            file.keep(at(5));
+            file.keep(at(5), Time::ZERO);
             file.finish(at(6));
             assert_eq!(file.kept().timestamp, 0);
         }
+    }
+
+    #[test]
+    fn the_limit_is_what_the_last_write_has_until_one_succeeds() {
+        let directory = tempfile::tempdir().unwrap();
+        let folder = directory.path().join("folder");
+        fs::create_dir(&folder).unwrap();
+        let mut file = StateFile::open(&folder.join("state.json"), peer("b"), WALL);
+        let second = |n| Time::ZERO + Duration::from_secs(n);
+        let mut keep = |timestamp, n| {
+            file.keep(at(timestamp), second(n));
+            while file.writer.as_ref().unwrap().state() == WriteState::Busy {
+                std::thread::yield_now();
+            }
+            let is_limited = file.limit(second(n)).is_some();
+            (is_limited, file.kept().timestamp)
+        };
+        assert_eq!(keep(1, 0), (false, 1));
+        fs::remove_dir_all(&folder).unwrap();
+        assert_eq!(keep(2, 1), (true, 1));
+        fs::create_dir(&folder).unwrap();
+        assert_eq!(keep(3, 1), (true, 1), "not before a second");
+        assert_eq!(keep(3, 2), (false, 3));
     }
 }

@@ -9,6 +9,7 @@ use polypath_session::tunnel::Tunnel;
 
 use super::io::NodeIo;
 use super::paths::Paths;
+use super::quotas::Quotas;
 use crate::stats::{
     self, ClassStats, DeliveryStats, PathStats, PolicyStats, RelayStats, Reloads, Stats,
     UsageStats, Volume,
@@ -42,12 +43,13 @@ impl Statistics {
         now: Time,
         tunnel: &Tunnel,
         io: &NodeIo,
+        quotas: &Quotas,
         reloads: &Reloads,
     ) -> Stats {
         let age = tunnel
             .established_at()
             .map(|at| now.since(at).as_secs_f64());
-        let paths = self.paths(now, tunnel, &io.paths);
+        let paths = self.paths(now, tunnel, &io.paths, quotas);
         Stats {
             version: stats::VERSION,
             at: now,
@@ -69,7 +71,7 @@ impl Statistics {
         }
     }
 
-    fn paths(&self, now: Time, tunnel: &Tunnel, paths: &Paths) -> Vec<PathStats> {
+    fn paths(&self, now: Time, tunnel: &Tunnel, paths: &Paths, quotas: &Quotas) -> Vec<PathStats> {
         let all = paths.stats(now, |path| tunnel.health(path));
         let complete = |(id, path): (PathId, PathStats)| {
             let size = tunnel.path_mtu(id);
@@ -77,7 +79,7 @@ impl Statistics {
                 rate: self.rates.of(id.index()),
                 relay: tunnel.relay(id).map(RelayStats::from),
                 delivery: tunnel.endpoint().path_estimate(id).map(DeliveryStats::from),
-                usage: tunnel.endpoint().path_usage(id).map(UsageStats::from),
+                usage: usage(tunnel, id, quotas),
                 mtu_bytes: size.and_then(|size| paths.wire_mtu(id, size)),
                 mtu_state: size.map(|size| size.state),
                 ..path
@@ -85,6 +87,19 @@ impl Statistics {
         };
         (0..).map(PathId).zip(all).map(complete).collect()
     }
+}
+
+fn usage(tunnel: &Tunnel, path: PathId, quotas: &Quotas) -> Option<UsageStats> {
+    let mut usage = tunnel.endpoint().path_usage(path)?;
+    let shift = quotas.shift(path);
+    usage.used.0 = usage.used.0.saturating_sub(shift.unwrap_or(0));
+    let (renews, renews_on) = quotas.renewal(path);
+    Some(UsageStats {
+        renews,
+        renews_on,
+        unsaved: shift.is_some(),
+        ..usage.into()
+    })
 }
 
 fn classes(tunnel: &Tunnel) -> Vec<ClassStats> {

@@ -35,11 +35,30 @@ impl Messages {
 #[derive(Debug)]
 pub(crate) struct SnapshotWriter<S> {
     sender: Option<Sender<Submission<S>>>,
-    /// Whether the thread has not yet written the last submission.
-    busy: Arc<AtomicBool>,
+    progress: Arc<Progress>,
     thread: WriterThread,
     name: String,
     messages: Messages,
+}
+
+/// The progress of the thread.
+#[derive(Debug, Default)]
+struct Progress {
+    /// Whether the thread has not yet written the last submission.
+    is_busy: AtomicBool,
+    /// Whether the last write failed.
+    has_failed: AtomicBool,
+}
+
+/// The state of the last submission.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum WriteState {
+    /// It waits, or is being written.
+    Busy,
+    /// It is in the file; or there was none.
+    Written,
+    /// It could not be written.
+    Failed,
 }
 
 #[derive(Debug)]
@@ -57,13 +76,13 @@ impl<S: Serialize + Send + 'static> SnapshotWriter<S> {
     /// Starts the thread for `file`.
     pub(crate) fn start(file: SnapshotFile, messages: Messages) -> io::Result<Self> {
         let (sender, submissions) = mpsc::channel();
-        let busy = Arc::new(AtomicBool::new(false));
+        let progress = Arc::new(Progress::default());
         let name = file.path().display().to_string();
-        let is_busy = busy.clone();
-        let work = move || write(&file, messages, &submissions, &is_busy);
+        let of_thread = progress.clone();
+        let work = move || write(&file, messages, &submissions, &of_thread);
         Ok(Self {
             sender: Some(sender),
-            busy,
+            progress,
             thread: WriterThread::start("file writer", work)?,
             name,
             messages,
@@ -73,11 +92,22 @@ impl<S: Serialize + Send + 'static> SnapshotWriter<S> {
     /// Submits a snapshot, unless the last one is not written yet; never blocks. Returns whether it
     /// is submitted.
     pub(crate) fn submit(&self, snapshot: S) -> bool {
-        let is_free = !self.busy.swap(true, Ordering::AcqRel);
+        let is_free = !self.progress.is_busy.swap(true, Ordering::AcqRel);
         if is_free {
             self.send(snapshot, false);
         }
         is_free
+    }
+
+    /// The state of the last submission.
+    pub(crate) fn state(&self) -> WriteState {
+        if self.progress.is_busy.load(Ordering::Acquire) {
+            WriteState::Busy
+        } else if self.progress.has_failed.load(Ordering::Relaxed) {
+            WriteState::Failed
+        } else {
+            WriteState::Written
+        }
     }
 
     /// Submits the last snapshot and waits until it is written or given up.
@@ -104,13 +134,13 @@ impl<S: Serialize + Send + 'static> SnapshotWriter<S> {
     }
 }
 
-/// Writes submissions until the channel closes; a failure is logged once until the next success,
-/// and at the end.
+/// Writes submissions until the channel closes; a failure is logged once, as is the next success;
+/// and one at the end.
 fn write<S: Serialize>(
     file: &SnapshotFile,
     messages: Messages,
     submissions: &Receiver<Submission<S>>,
-    busy: &AtomicBool,
+    progress: &Progress,
 ) {
     let Messages {
         option,
@@ -120,10 +150,16 @@ fn write<S: Serialize>(
     let mut logged = false;
     while let Ok(Submission { snapshot, is_last }) = submissions.recv() {
         let written = file.write(&snapshot);
-        busy.store(false, Ordering::Release);
+        progress
+            .has_failed
+            .store(written.is_err(), Ordering::Relaxed);
+        progress.is_busy.store(false, Ordering::Release);
         let path = file.path().display();
         match written {
-            Ok(()) => logged = false,
+            Ok(()) if logged => {
+                tracing::info!("{option} {path}: the {content} can be written again");
+                logged = false;
+            }
             Err(error) if is_last => {
                 tracing::warn!("{option} {path}: {error}; the last {content} cannot be written");
             }
@@ -131,7 +167,7 @@ fn write<S: Serialize>(
                 tracing::warn!("{option} {path}: {error}; {on_failure}");
                 logged = true;
             }
-            Err(_) => {}
+            Ok(()) | Err(_) => {}
         }
     }
 }
@@ -180,8 +216,19 @@ mod tests {
         let file = SnapshotFile::new(&folder.join("stats.json")).unwrap();
         let mut writer = SnapshotWriter::start(file, Messages::STATS).unwrap();
         fs::remove_dir(&folder).unwrap();
-        writer.submit(1);
-        writer.finish(2);
+        assert_eq!(writer.state(), WriteState::Written);
+        let write = |number| {
+            writer.submit(number);
+            while writer.state() == WriteState::Busy {
+                thread::yield_now();
+            }
+            writer.state()
+        };
+        assert_eq!(write(1), WriteState::Failed);
+        fs::create_dir(&folder).unwrap();
+        assert_eq!(write(2), WriteState::Written);
+        fs::remove_dir_all(&folder).unwrap();
+        writer.finish(3);
         assert!(!folder.exists());
     }
 }

@@ -48,6 +48,8 @@ fn of_node() -> Value {
             ceiling_bit_per_s: Some(0),
             quota_bytes: Some(0),
             used_bytes: Some(0),
+            renews: Some(Renewal::Never),
+            renews_on: Some(Date::MIN),
             ..UsageStats::default()
         }),
         relay: Some(RelayStats {

@@ -80,6 +80,20 @@ impl Paths {
         }
     }
 
+    /// Notes which paths carry no more than the state file has, since that cannot be written.
+    pub(in crate::node) fn set_unsaved(&mut self, is_unsaved: impl Fn(PathId) -> bool) {
+        for (id, path) in (0..).map(PathId).zip(&mut self.all) {
+            path.is_unsaved = is_unsaved(id);
+        }
+    }
+
+    /// The paths on which the peer could have answered: not those that carry nothing.
+    pub(super) fn unanswered(&self) -> impl Iterator<Item = &Path> {
+        let paths = (0..).map(PathId).zip(&self.all);
+        let open = paths.filter(|(id, _)| !self.silence_detector.is_closed(*id));
+        open.map(|(_, path)| path)
+    }
+
     /// The traffic of each path, after sending what waits in a batch.
     pub(in crate::node) fn flushed_traffic(&mut self) -> impl Iterator<Item = Traffic> {
         self.flush();

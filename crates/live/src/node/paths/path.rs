@@ -25,6 +25,8 @@ pub(super) struct Path {
     pub(super) remote: PeerAddress<SocketAddr>,
     pub(super) log: PathLog,
     pub(super) stats: PathStats,
+    /// Whether it carries no more than the state file has, which cannot be written.
+    pub(super) is_unsaved: bool,
     pub(super) flood: FloodGuard,
     /// Whether a handshake was initiated or answered since the flood guard was updated.
     pub(super) has_new_index: bool,
@@ -46,6 +48,7 @@ impl Path {
                 remote: config.target(),
                 ..PathStats::default()
             },
+            is_unsaved: false,
             socket,
             retired: RetiredSockets::default(),
             flood: FloodGuard::default(),

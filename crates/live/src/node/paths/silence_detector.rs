@@ -33,6 +33,10 @@ struct PathArrivals {
     /// Datagrams on other paths since then whose copies can no longer be late.
     missed: u32,
     is_silent: bool,
+    /// Whether the path carries nothing: then silence is expected.
+    is_closed: bool,
+    /// The time at which it was opened, before which silence was expected.
+    opened: Time,
 }
 
 /// A change of a path's state.
@@ -76,6 +80,24 @@ impl SilenceDetector {
         }
     }
 
+    /// Notes at `at` that `path` carries nothing, or again.
+    pub(super) fn set_closed(&mut self, path: PathId, is_closed: bool, at: Time) {
+        if let Some(path) = self.paths.get_mut(path.index()) {
+            *path = PathArrivals {
+                last: path.last,
+                is_closed,
+                opened: at,
+                ..PathArrivals::default()
+            };
+        }
+    }
+
+    /// Whether `path` carries nothing.
+    pub(super) fn is_closed(&self, path: PathId) -> bool {
+        let path = self.paths.get(path.index());
+        path.is_some_and(|path| path.is_closed)
+    }
+
     /// The arrival time of the peer's last datagram on `path`.
     pub(super) fn last(&self, path: PathId) -> Option<Time> {
         self.paths.get(path.index())?.last
@@ -109,14 +131,17 @@ impl PathArrivals {
         let last = self.last.filter(|_| self.is_silent);
         *self = Self {
             last: Some(at),
-            ..Self::default()
+            missed: 0,
+            is_silent: false,
+            ..*self
         };
         last
     }
 
     /// Returns the start of a silence that is to be reported now.
     fn missed(&mut self, at: Time) -> Option<Time> {
-        let last = self.last.filter(|_| !self.is_silent)?;
+        let last = self.last.filter(|_| !self.is_silent && !self.is_closed)?;
+        let last = last.max(self.opened);
         let silence = at.since(last);
         if silence > MAX_SKEW {
             self.missed += 1;
@@ -136,6 +161,27 @@ mod tests {
 
     fn ms(n: u64) -> Time {
         Time::ZERO + Duration::from_millis(n)
+    }
+
+    #[test]
+    fn a_closed_path_is_not_silent() {
+        let off = LivenessSetting::Off(Off::Off);
+        let mut detector = SilenceDetector::new(2, PolicyConfig::DuplicateAll {}, off);
+        let mut reported = 0;
+        detector.arrived(CUT, ms(0), |_| reported += 1);
+        detector.set_closed(CUT, true, ms(100));
+        for n in 1..20 {
+            detector.arrived(KEPT, ms(n * 1000), |_| reported += 1);
+        }
+        detector.set_closed(CUT, false, ms(20_000));
+        for n in 20..25 {
+            detector.arrived(KEPT, ms(n * 1000), |_| reported += 1);
+        }
+        assert_eq!(reported, 0, "not before it is silent while it is open");
+        for n in 25..30 {
+            detector.arrived(KEPT, ms(n * 1000), |_| reported += 1);
+        }
+        assert_eq!(reported, 1);
     }
 
     /// The changes that are reported when datagrams arrive on paths at these milliseconds.

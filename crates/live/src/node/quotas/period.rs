@@ -4,6 +4,8 @@ use polypath_core::tariff::{Renewal, Tariff};
 use time::{Date, Month, OffsetDateTime};
 
 const SECONDS_PER_DAY: u64 = 86_400;
+/// The day 0.
+const EPOCH: Date = OffsetDateTime::UNIX_EPOCH.date();
 
 /// The day of a wall clock, in nanoseconds since 1970.
 pub(super) fn day(wall_clock: u64) -> i32 {
@@ -18,8 +20,7 @@ pub(super) fn start(tariff: &Tariff, today: i32) -> Option<i32> {
         Renewal::Never => None,
         Renewal::Daily => Some(today),
         Renewal::Monthly => {
-            let epoch = OffsetDateTime::UNIX_EPOCH.date().to_julian_day();
-            let date = Date::from_julian_day(epoch.checked_add(today)?).ok()?;
+            let date = date(today)?;
             let day = tariff.day.unwrap_or(1);
             let (year, month) = match (date.day() >= day, date.month()) {
                 (true, month) => (date.year(), month),
@@ -27,9 +28,31 @@ pub(super) fn start(tariff: &Tariff, today: i32) -> Option<i32> {
                 (false, month) => (date.year(), month.previous()),
             };
             let start = Date::from_calendar_date(year, month, day).ok()?;
-            Some(start.to_julian_day() - epoch)
+            Some(start.to_julian_day() - EPOCH.to_julian_day())
         }
     }
+}
+
+/// The first day of the period of `tariff` after the one that contains `today`; `None` if there is
+/// only one period.
+pub(super) fn next(tariff: &Tariff, today: i32) -> Option<Date> {
+    match tariff.renews {
+        Renewal::Never => None,
+        Renewal::Daily => date(today.checked_add(1)?),
+        Renewal::Monthly => {
+            let start = date(start(tariff, today)?)?;
+            let (year, month) = match start.month() {
+                Month::December => (start.year() + 1, Month::January),
+                month => (start.year(), month.next()),
+            };
+            Date::from_calendar_date(year, month, start.day()).ok()
+        }
+    }
+}
+
+/// The date of a day.
+pub(super) fn date(day: i32) -> Option<Date> {
+    Date::from_julian_day(EPOCH.to_julian_day().checked_add(day)?).ok()
 }
 
 #[cfg(test)]
@@ -67,6 +90,31 @@ mod tests {
         let tariff = of(Renewal::Monthly, Some(28));
         let leap_day = today + 460;
         assert_eq!(start(&tariff, leap_day), Some(leap_day - 1));
+    }
+
+    #[test]
+    fn the_next_period_follows_on_its_day() {
+        let next = |renews, day, today| {
+            let tariff = Tariff {
+                renews,
+                day,
+                ..Tariff::FREE
+            };
+            next(&tariff, today).map(|date| date.to_string())
+        };
+        let today = NOVEMBER_26_2026;
+        assert_eq!(next(Renewal::Never, None, today), None);
+        let daily = next(Renewal::Daily, None, today);
+        assert_eq!(daily.as_deref(), Some("2026-11-27"));
+        for (day, today, expected) in [
+            (None, today, "2026-12-01"),
+            (Some(26), today, "2026-12-26"),
+            (Some(28), today, "2026-11-28"),
+            (Some(1), today + 10, "2027-01-01"),
+        ] {
+            let monthly = next(Renewal::Monthly, day, today);
+            assert_eq!(monthly.as_deref(), Some(expected));
+        }
     }
 
     #[test]

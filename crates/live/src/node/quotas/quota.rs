@@ -1,12 +1,13 @@
 //! The quota of one path: its count, its renewals and what is saved ahead of the traffic.
 
 use polypath_core::frame::PathId;
-use polypath_core::tariff::Tariff;
+use polypath_core::tariff::{Renewal, Tariff};
 use polypath_core::time::{Duration, Time};
 use polypath_core::units::Bytes;
 use polypath_session::tunnel::Input;
+use time::Date;
 
-use super::{Moment, SavedQuota, period};
+use super::{Moment, SavedQuota, SavedQuotas, period};
 
 /// The lead of what is saved over what is used, in bytes, unless one of the next bounds applies.
 const LEAD: u64 = 1_000_000;
@@ -31,6 +32,9 @@ pub(super) struct Quota {
     count: Count,
     /// The bytes that are saved as used.
     granted: u64,
+    /// The bytes that the endpoint counts in addition, so that it closes the path at what is saved.
+    /// `None` while the state file can be written.
+    shift: Option<u64>,
     /// Whether the count began again, or was set, since the endpoint was informed.
     is_renewed: bool,
     is_new: bool,
@@ -40,6 +44,8 @@ pub(super) struct Quota {
 #[derive(Debug)]
 struct Count {
     since_day: i32,
+    /// The day of the last update.
+    today: i32,
     /// The bytes used before this count of the sockets.
     base: u64,
     counted_from: u64,
@@ -55,6 +61,7 @@ impl Count {
     /// would begin none until that day: if the clock is behind for an hour, it counts as correct.
     fn renew(&mut self, tariff: &Tariff, moment: Moment, traffic: u64) -> bool {
         let today = period::day(moment.wall_clock);
+        self.today = today;
         let is_behind = today >= FIRST_DAY && today < self.since_day.saturating_sub(1);
         if is_behind {
             let since = *self.behind_since.get_or_insert(moment.now);
@@ -103,12 +110,14 @@ impl Quota {
             tariff,
             count: Count {
                 since_day,
+                today,
                 base: used,
                 counted_from: 0,
                 used,
                 behind_since: None,
             },
             granted: used,
+            shift: None,
             is_renewed: false,
             is_new: true,
         }
@@ -126,21 +135,32 @@ impl Quota {
         &self.name
     }
 
+    pub(super) fn renews(&self) -> Renewal {
+        self.tariff.renews
+    }
+
+    /// The first day of the next period.
+    pub(super) fn renews_on(&self) -> Option<Date> {
+        period::next(&self.tariff, self.count.since_day.max(self.count.today))
+    }
+
     /// Applies another tariff to the same count.
     pub(super) fn set_tariff(&mut self, tariff: Tariff) {
         self.tariff = tariff;
     }
 
     /// Counts `traffic`, all bytes of the path since the start; returns the input for the endpoint if
-    /// something is new. With `is_running` more than the use is saved from now on.
+    /// something is new. With `is_running` more than the use is saved from now on; with a `limit` the
+    /// path carries no more than these counts in the state file, which cannot be written.
     pub(super) fn update(
         &mut self,
         path: PathId,
         moment: Moment,
         traffic: u64,
         is_running: bool,
+        limit: Option<&SavedQuotas>,
     ) -> Option<Input> {
-        let before = self.count.used;
+        let before = self.reported();
         if self.count.renew(&self.tariff, moment, traffic) {
             self.granted = 0;
             self.is_renewed = true;
@@ -150,12 +170,13 @@ impl Quota {
         if is_running {
             self.grant(growth);
         }
-        let used = self.count.used;
-        let is_changed = used != before || self.is_renewed || self.is_new;
+        self.limit(limit);
+        let reported = self.reported();
+        let is_changed = reported != before || self.is_renewed || self.is_new;
         self.is_new = false;
         is_changed.then(|| Input::PathUsed {
             path,
-            used: Bytes(used),
+            used: Bytes(reported),
             is_renewed: std::mem::take(&mut self.is_renewed),
         })
     }
@@ -171,6 +192,30 @@ impl Quota {
             let most = if used < quota { quota } else { u64::MAX };
             self.granted = used.saturating_add(lead).min(most);
         }
+    }
+
+    /// Applies a limit, or its end, after which the path opens.
+    fn limit(&mut self, limit: Option<&SavedQuotas>) {
+        let since_day = self.count.since_day;
+        let shift = limit.map(|saved| {
+            let saved = saved.get(&self.name);
+            // An earlier count in the file is renewed by a restart, and covers nothing of this one.
+            let saved = saved.filter(|saved| saved.since_day >= since_day);
+            let covered = saved.map_or(0, |saved| saved.used);
+            self.bytes().saturating_sub(covered)
+        });
+        self.is_renewed |= self.shift.is_some() && shift.is_none();
+        self.shift = shift;
+    }
+
+    /// The use that the endpoint has: that of the path, and the shift of a limit.
+    fn reported(&self) -> u64 {
+        self.count.used.saturating_add(self.shift.unwrap_or(0))
+    }
+
+    /// The shift of a limit, in bytes.
+    pub(super) fn shift(&self) -> Option<u64> {
+        self.shift
     }
 
     fn bytes(&self) -> u64 {

@@ -32,7 +32,7 @@ fn update(quotas: &mut Quotas, wall_clock: u64, sent: u64, received: u64) -> Vec
 
 /// Updates the count at `now` of the run.
 fn update_at(quotas: &mut Quotas, now: Time, wall_clock: u64, bytes: u64) -> Vec<Input> {
-    quotas.update(Moment { now, wall_clock }, traffic(bytes, 0))
+    quotas.update(Moment { now, wall_clock }, traffic(bytes, 0), None)
 }
 
 fn used(bytes: u64, is_renewed: bool) -> Vec<Input> {
@@ -241,7 +241,7 @@ fn a_count_follows_the_name_of_its_path() {
         wall_clock: NOON,
     };
     let mut quotas = quotas(&both, None, NOON);
-    quotas.update(moment, traffic(100, 2000));
+    quotas.update(moment, traffic(100, 2000), None);
     let exchanged = |path: PathId| ["lte", "dsl"][path.index()];
     quotas.adjust(&both, exchanged, NOON, traffic(100, 2000));
     let input = |path, used| Input::PathUsed {
@@ -250,7 +250,7 @@ fn a_count_follows_the_name_of_its_path() {
         is_renewed: true,
     };
     assert_eq!(
-        quotas.update(moment, traffic(105, 2007)),
+        quotas.update(moment, traffic(105, 2007), None),
         [input(0, 2005), input(1, 107)],
         "a path that was closed under the other name opens"
     );
@@ -275,4 +275,37 @@ fn counts_of_other_names_are_kept() {
         let all = quotas.saved(is_last);
         assert_eq!((all.len(), all["gone"], all["dsl"]), (3, other, other));
     }
+}
+
+/// The endpoint closes a path when its count reaches the quota: so it gets as much more as the quota
+/// exceeds what is in the file.
+#[test]
+fn a_path_carries_no_more_than_a_file_that_cannot_be_written_has() {
+    let mut quotas = quotas(&tariffs(Renewal::Daily), None, NOON);
+    quotas.start();
+    update(&mut quotas, NOON, 5000, 0);
+    let in_file = quotas.saved(false);
+    let covered = in_file["lte"].used;
+    let mut limited = |wall_clock, bytes| {
+        let moment = Moment {
+            now: Time::ZERO,
+            wall_clock,
+        };
+        let inputs = quotas.update(moment, traffic(bytes, 0), Some(&in_file));
+        (inputs, quotas.shift(PATH))
+    };
+    let shift = 50_000_000 - covered;
+    let below = (used(covered - 1 + shift, false), Some(shift));
+    assert_eq!(limited(NOON, covered - 1), below);
+    let reached = (used(50_000_000, false), Some(shift));
+    assert_eq!(limited(NOON, covered), reached);
+    // The file covers nothing of the next day.
+    let renewed = (used(50_000_000, true), Some(50_000_000));
+    assert_eq!(limited(NOON + DAY, covered), renewed);
+    // It opens when the file is written.
+    assert_eq!(
+        update(&mut quotas, NOON + DAY, covered + 10, 0),
+        used(10, true)
+    );
+    assert_eq!(quotas.shift(PATH), None);
 }
