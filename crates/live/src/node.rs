@@ -40,7 +40,10 @@ mod state_file;
 mod statistics;
 
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
+use nix::sys::signal::Signal;
 use polypath_core::frame::PathId;
 use polypath_session::session::SessionConfig;
 use polypath_session::tunnel::packet_overhead;
@@ -100,10 +103,19 @@ pub fn run(config: &NodeConfig, options: &Options) -> Result<Stats, NodeError> {
     let mut node = Node::open_notifying(config, options, &notifier)?;
     privilege::forbid_dumps();
     let stop = node.stop_handle();
-    stop.stop_on(SIGINT)?;
-    stop.stop_on(SIGTERM)?;
+    let received = Arc::new(AtomicUsize::new(0));
+    for signal in [SIGINT, SIGTERM] {
+        // Registered first: the number is there when the node stops.
+        let number = usize::try_from(signal).unwrap_or(0);
+        signal_hook::flag::register_usize(signal, received.clone(), number)?;
+        stop.stop_on(signal)?;
+    }
     node.reload_handle().reload_on(SIGHUP)?;
-    node.run()
+    let stats = node.run()?;
+    let signal = i32::try_from(received.load(Ordering::Relaxed)).ok();
+    let signal = signal.and_then(|number| Signal::try_from(number).ok());
+    tracing::info!(signal = signal.map(Signal::as_str), "stopped");
+    Ok(stats)
 }
 
 impl Node {
@@ -128,13 +140,8 @@ impl Node {
         let stats = options.stats.as_deref().map(setup::stats_writer);
         let stats = stats.transpose()?;
         let wall_clock = clock.wall_at_zero().saturating_add(clock.now().0);
-        let state_file = options.state.as_deref();
-        let state_file =
-            state_file.map(|path| StateFile::open(path, config.peer.public_key, wall_clock));
+        let state_file = setup::state_file(config, options, wall_clock)?;
         let endpoint = config.endpoint();
-        if quotas::has_quota(&endpoint.tariffs) {
-            setup::check_quota_state(options, state_file.as_ref())?;
-        }
         let recorder = options.record.as_deref();
         let recorder = recorder.map(|path| setup::recorder(path, &endpoint));
         let recorder = recorder.transpose()?;
@@ -184,7 +191,11 @@ impl Node {
         let is_configured = config.node.tun.mtu.is_some();
         paths.set_tun_mtu(TunMtu { mtu, is_configured });
         let io = NodeIo::new(BatchedTun::new(tun, offload), paths, events);
-        let files = OutputFiles { stats, state_file };
+        let files = OutputFiles {
+            stats,
+            state_file,
+            config: options.file.clone(),
+        };
         let mut handler = NodeEventHandler::new(tunnel, io, files, quotas, driver.watcher(), clock);
         // Before anything is sent on a path whose quota is used up.
         handler.update_quotas(clock.now(), clock.now())?;
@@ -196,6 +207,7 @@ impl Node {
             monitor,
             &mut handler,
         )?;
+        handler.check_quota_state_as_user(&endpoint.tariffs)?;
         // These send datagrams: after everything at which a start may fail.
         handler.set_mtu_discovery(clock.now(), config.discovers_mtu())?;
         handler.set_former_addresses(clock.now(), &former.addresses)?;

@@ -63,20 +63,37 @@ pub enum NodeError {
     },
     /// A path has a quota, and its use would not outlast the node.
     #[error(
-        "a path has a quota, whose use would be forgotten: keep it in a file with `--state FILE`"
+        "{place}: the use of the quota would be forgotten when the node ends: start the node with `--state FILE`"
     )]
-    QuotaWithoutState,
+    QuotaWithoutState {
+        /// The file and key of the quota.
+        place: String,
+    },
     /// The use of a quota is not known or cannot be kept.
     #[error(
-        "--state {path}: {defect}; a path has a quota, so the node does not start without its use: let the node read and \
-         write the file, or remove it to begin a new count",
+        "{place}: the use of the quota is kept in --state {path}: {defect}; {remedy}",
         path = path.display()
     )]
     QuotaState {
-        /// The file.
+        /// The file and key of the quota.
+        place: String,
+        /// The state file.
         path: PathBuf,
         /// Its defect.
         defect: String,
+        /// The correction.
+        remedy: String,
+    },
+    /// Another node has the state file.
+    #[error(
+        "--state {path}: another node keeps its state there; {remedy}",
+        path = path.display()
+    )]
+    StateInUse {
+        /// The state file.
+        path: PathBuf,
+        /// The correction.
+        remedy: String,
     },
     /// The control socket.
     #[error(transparent)]

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 
 use polypath_core::machine::Deadline;
 use polypath_core::tariff::Tariffs;
@@ -15,7 +16,8 @@ use super::error::NodeError;
 use super::io::NodeIo;
 use super::management::{COMMANDS, Management};
 use super::paths::LocalIndices;
-use super::quotas::{self, Moment, Quotas};
+use super::quotas::{Moment, Quotas};
+use super::setup;
 use super::state_file::{SavedState, StateFile};
 use super::statistics::{Statistics, status_line};
 use crate::clock::{Clock, next_second};
@@ -35,11 +37,12 @@ const PATIENCE: Duration = Duration::from_secs(4);
 /// of work.
 const TURN_WITH_OFFLOAD: usize = 64;
 
-/// The files that the end of a second writes.
+/// The files that the end of a second writes, and the one with the configuration.
 #[derive(Debug, Default)]
 pub(super) struct OutputFiles {
     pub(super) stats: Option<SnapshotWriter<Stats>>,
     pub(super) state_file: Option<StateFile>,
+    pub(super) config: Option<PathBuf>,
 }
 
 /// A tunnel and its descriptors.
@@ -177,7 +180,22 @@ impl NodeEventHandler {
     /// Starts to carry packets: the counts are saved ahead of the traffic from now on.
     pub(super) fn start(&mut self, now: Time) -> io::Result<()> {
         self.quotas.start();
+        self.quotas.log_start();
         self.update_quotas(now, now)
+    }
+
+    /// Checks that the use of quotas outlasts the node.
+    fn check_quota_state(&self, tariffs: &Tariffs) -> Result<(), NodeError> {
+        let (config, state_file) = (&self.files.config, &self.files.state_file);
+        setup::check_quota_state(tariffs, config.as_deref(), state_file.as_ref())
+    }
+
+    /// Checks the same once the node runs as the user that will write the file.
+    pub(super) fn check_quota_state_as_user(&mut self, tariffs: &Tariffs) -> Result<(), NodeError> {
+        if let Some(file) = &mut self.files.state_file {
+            file.check_writable();
+        }
+        self.check_quota_state(tariffs)
     }
 
     /// The time of the wall clock at `now`, in nanoseconds since 1970.
@@ -190,10 +208,9 @@ impl NodeEventHandler {
         let settings = change.settings.as_ref();
         let tariffs = settings.map(|settings| settings.adjustment.tariffs().clone());
         if let Some(tariffs) = &tariffs
-            && quotas::has_quota(tariffs)
-            && (self.files.state_file.as_ref()).is_none_or(|file| file.defect().is_some())
+            && let Err(error) = self.check_quota_state(tariffs)
         {
-            return Ok(Err(NodeError::QuotaWithoutState.to_string()));
+            return Ok(Err(format!("{error}; this takes a restart of the node")));
         }
         if tariffs.is_some() {
             self.update_quotas(now, at)?;

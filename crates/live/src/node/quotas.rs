@@ -162,6 +162,11 @@ impl Quotas {
         })
     }
 
+    /// Logs the counts with which a run starts.
+    pub(super) fn log_start(&self) {
+        self.paths.values().for_each(Quota::log_start);
+    }
+
     /// Logs the names whose counts no path uses.
     pub(super) fn log_unused(&self) {
         if self.unused.is_empty() {
@@ -188,9 +193,9 @@ fn quotas_of(tariffs: &Tariffs) -> impl Iterator<Item = (PathId, Tariff)> {
     tariffs.filter(|(_, tariff)| tariff.quota.is_some())
 }
 
-/// Whether a path has a quota.
-pub(super) fn has_quota(tariffs: &Tariffs) -> bool {
-    quotas_of(tariffs).next().is_some()
+/// The first path with a quota.
+pub(super) fn first(tariffs: &Tariffs) -> Option<PathId> {
+    quotas_of(tariffs).next().map(|(path, _)| path)
 }
 
 #[cfg(test)]

@@ -1,9 +1,10 @@
 //! The parts of a node, built from its configuration.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use polypath_core::endpoint::{ConfigError, EndpointConfig};
 use polypath_core::frame::PathId;
+use polypath_core::tariff::Tariffs;
 use polypath_session::key::PrivateKey;
 use polypath_session::record::Recorder;
 use polypath_session::session::{Limits, SessionConfig};
@@ -11,7 +12,8 @@ use polypath_session::tunnel::{Tunnel, packet_overhead};
 
 use super::Options;
 use super::error::NodeError;
-use super::state_file::StateFile;
+use super::quotas;
+use super::state_file::{StateError, StateFile};
 use crate::clock::Clock;
 use crate::config::{MIN_MTU_V6, NodeConfig, PathConfig};
 use crate::interfaces::netlink;
@@ -52,18 +54,56 @@ pub(super) fn stats_writer(path: &Path) -> Result<SnapshotWriter<Stats>, NodeErr
     })
 }
 
-/// Checks that the use of a quota outlasts the node.
-pub(super) fn check_quota_state(
+/// Opens the state file of `options`.
+///
+/// # Errors
+/// Another node has it, or a path has a quota whose use would not outlast the node.
+pub(super) fn state_file(
+    config: &NodeConfig,
     options: &Options,
+    wall_clock: u64,
+) -> Result<Option<StateFile>, NodeError> {
+    let open = |path: &PathBuf| StateFile::open(path, config.peer.public_key, wall_clock);
+    let mut file = options.state.as_ref().map(open);
+    if let Some(file) = &file
+        && let Some(error @ StateError::InUse) = file.defect()
+    {
+        return Err(NodeError::StateInUse {
+            path: file.path().to_owned(),
+            remedy: error.quota_remedy(),
+        });
+    }
+    check_quota_state(
+        &config.endpoint().tariffs,
+        options.file.as_deref(),
+        file.as_ref(),
+    )?;
+    if let Some(file) = &mut file {
+        file.log_warnings();
+    }
+    Ok(file)
+}
+
+/// Checks that the use of a quota, which the file `config` states, outlasts the node.
+pub(super) fn check_quota_state(
+    tariffs: &Tariffs,
+    config: Option<&Path>,
     state_file: Option<&StateFile>,
 ) -> Result<(), NodeError> {
-    let (Some(path), Some(file)) = (&options.state, state_file) else {
-        return Err(NodeError::QuotaWithoutState);
+    let Some(path) = quotas::first(tariffs) else {
+        return Ok(());
+    };
+    let config = config.map_or_else(String::new, |file| format!("{}: ", file.display()));
+    let place = format!("{config}`path.{}.tariff.quota`", path.index());
+    let Some(file) = state_file else {
+        return Err(NodeError::QuotaWithoutState { place });
     };
     file.defect().map_or(Ok(()), |defect| {
         Err(NodeError::QuotaState {
-            path: path.clone(),
-            defect: defect.to_owned(),
+            place,
+            path: file.path().to_owned(),
+            defect: defect.to_string(),
+            remedy: defect.quota_remedy(),
         })
     })
 }

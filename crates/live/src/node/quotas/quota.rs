@@ -38,6 +38,8 @@ pub(super) struct Quota {
     /// Whether the count began again, or was set, since the endpoint was informed.
     is_renewed: bool,
     is_new: bool,
+    /// Whether it is logged that most of the quota is used.
+    is_logged: bool,
 }
 
 /// The bytes of a path since a day.
@@ -105,7 +107,7 @@ impl Quota {
             since_day: today,
             used: 0,
         });
-        Self {
+        let mut quota = Self {
             name: name.to_owned(),
             tariff,
             count: Count {
@@ -120,7 +122,11 @@ impl Quota {
             shift: None,
             is_renewed: false,
             is_new: true,
-        }
+            is_logged: false,
+        };
+        // The first line of a run has the count.
+        quota.is_logged = quota.is_mostly_used();
+        quota
     }
 
     /// The same quota on a path that has carried `traffic` bytes under another name or without a
@@ -147,6 +153,42 @@ impl Quota {
     /// Applies another tariff to the same count.
     pub(super) fn set_tariff(&mut self, tariff: Tariff) {
         self.tariff = tariff;
+        self.is_logged &= self.is_mostly_used();
+    }
+
+    /// Whether 80 % of the quota are used.
+    fn is_mostly_used(&self) -> bool {
+        self.count.used >= self.bytes() / 5 * 4
+    }
+
+    #[cfg(test)]
+    pub(super) fn is_logged(&self) -> bool {
+        self.is_logged
+    }
+
+    /// Logs the count with which a run starts.
+    pub(super) fn log_start(&self) {
+        tracing::info!(
+            path = self.name,
+            used = %Bytes(self.count.used),
+            quota = %Bytes(self.bytes()),
+            since = period::date(self.count.since_day).map(tracing::field::display),
+            "the use of the path's quota"
+        );
+    }
+
+    /// Logs once in each period that most of the quota is used.
+    fn log_use(&mut self) {
+        if self.is_mostly_used() && !self.is_logged {
+            self.is_logged = true;
+            tracing::warn!(
+                path = self.name,
+                used = %Bytes(self.count.used),
+                quota = %Bytes(self.bytes()),
+                renews_on = self.renews_on().map(tracing::field::display),
+                "80 % of the path's quota are used"
+            );
+        }
     }
 
     /// Counts `traffic`, all bytes of the path since the start; returns the input for the endpoint if
@@ -160,19 +202,26 @@ impl Quota {
         is_running: bool,
         limit: Option<&SavedQuotas>,
     ) -> Option<Input> {
-        let before = self.reported();
+        let (reported_before, before) = (self.reported(), self.count.used);
         if self.count.renew(&self.tariff, moment, traffic) {
             self.granted = 0;
             self.is_renewed = true;
+            self.is_logged = false;
+            tracing::info!(
+                path = self.name,
+                used = %Bytes(before),
+                "the path's quota is renewed, of which this was used"
+            );
         }
         let growth = self.count.update(traffic);
         self.granted = self.granted.max(self.count.used);
         if is_running {
             self.grant(growth);
         }
+        self.log_use();
         self.limit(limit);
         let reported = self.reported();
-        let is_changed = reported != before || self.is_renewed || self.is_new;
+        let is_changed = reported != reported_before || self.is_renewed || self.is_new;
         self.is_new = false;
         is_changed.then(|| Input::PathUsed {
             path,

@@ -309,3 +309,16 @@ fn a_path_carries_no_more_than_a_file_that_cannot_be_written_has() {
     );
     assert_eq!(quotas.shift(PATH), None);
 }
+
+#[test]
+fn the_use_of_most_of_a_quota_is_logged_once_in_each_period() {
+    let mut quotas = quotas(&tariffs(Renewal::Daily), None, NOON);
+    let mut is_logged = |wall_clock, bytes| {
+        update(&mut quotas, wall_clock, bytes, 0);
+        quotas.paths[&PATH].is_logged()
+    };
+    assert!(!is_logged(NOON, 39_999_999));
+    assert!(is_logged(NOON, 40_000_000));
+    assert!(!is_logged(NOON + DAY, 40_000_000), "renewed");
+    assert!(is_logged(NOON + DAY, 90_000_000));
+}
