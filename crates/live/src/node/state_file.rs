@@ -38,8 +38,9 @@ const NOTABLE_LEAD: u64 = 10_000_000_000;
 const MAX_LEN: u64 = 1 << 20;
 /// The time between attempts to write after one that failed.
 const RETRY: Duration = Duration::from_secs(1);
-/// The time after which a write that has not ended counts as failed: the disk is stuck.
-const STUCK: Duration = Duration::from_secs(1);
+/// The time after which a write that has not ended counts as failed: less than that for which the
+/// last one covers steady traffic, half of the lead.
+const STUCK: Duration = Duration::from_millis(800);
 const MESSAGES: Messages = Messages {
     option: "--state",
     content: "state",
@@ -91,7 +92,7 @@ pub(super) struct StateFile {
     path: PathBuf,
     /// Held until the last write: no other process keeps a state in the file meanwhile.
     lock: Option<File>,
-    /// What is to be logged at the start.
+    /// Defects that are logged at the start.
     warnings: Vec<String>,
 }
 

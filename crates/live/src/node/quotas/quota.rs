@@ -9,16 +9,14 @@ use time::Date;
 
 use super::{Moment, SavedQuota, SavedQuotas, period};
 
-/// The lead of what is saved over what is used, in bytes, unless one of the next bounds applies.
-const LEAD: u64 = 1_000_000;
-/// The least lead in bytes: a smaller one would cost a write for every few packets.
-const MIN_LEAD: u64 = 4_000;
-/// The largest lead as a part of the quota: a kill costs at most this.
-const MAX_LEAD_DIVISOR: u64 = 100;
-/// The intervals whose traffic is saved ahead, if the quota allows it.
+/// The intervals whose traffic is saved ahead: the file is written while half of it is left.
 const INTERVALS_AHEAD: u64 = 20;
-/// The intervals whose traffic is always saved ahead, so that the file is written in time.
-const MIN_INTERVALS_AHEAD: u64 = 3;
+/// The least lead of what is saved over what is used, in bytes.
+const LEAD: u64 = 1_000_000;
+/// The part of a smaller quota that is enough: a kill while little is carried costs no more.
+const LEAD_DIVISOR: u64 = 100;
+/// The least lead for any quota: a smaller one would cost a write for every few packets.
+const MIN_LEAD: u64 = 4_000;
 /// The time for which a clock has to be behind a count until the clock before it was wrong.
 const CLOCK_PATIENCE: Duration = Duration::from_secs(3600);
 /// 2026-01-01: an earlier clock is not set yet.
@@ -234,9 +232,8 @@ impl Quota {
     /// quota while some of it is left.
     fn grant(&mut self, growth: u64) {
         let (used, quota) = (self.count.used, self.bytes());
-        let wanted = growth.saturating_mul(INTERVALS_AHEAD).max(LEAD);
-        let least = growth.saturating_mul(MIN_INTERVALS_AHEAD).max(MIN_LEAD);
-        let lead = wanted.min(quota / MAX_LEAD_DIVISOR).max(least);
+        let least = LEAD.min(quota / LEAD_DIVISOR).max(MIN_LEAD);
+        let lead = growth.saturating_mul(INTERVALS_AHEAD).max(least);
         if used.saturating_add(lead / 2) > self.granted {
             let most = if used < quota { quota } else { u64::MAX };
             self.granted = used.saturating_add(lead).min(most);
