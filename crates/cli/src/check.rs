@@ -161,6 +161,7 @@ fn unknown(name: &str, file: &InputFile) -> String {
 fn check_as(kind: FileKind, path: &Path, file: InputFile) -> Result<Usage, String> {
     let name = path.display().to_string();
     let mut commands = kind.commands();
+    let mut option = "";
     match kind {
         FileKind::Recording => check_recording(path, &file)?,
         FileKind::Key => check_key(path, &file, keys::load, keys::parse)?,
@@ -173,7 +174,8 @@ fn check_as(kind: FileKind, path: &Path, file: InputFile) -> Result<Usage, Strin
         _ => {
             let text = file.into_text(&[kind]).map_err(|error| error.to_string())?;
             match kind {
-                FileKind::Node => check_node(path, &text)?,
+                FileKind::Node if check_node(path, &text)? => option = " --state FILE",
+                FileKind::Node => {}
                 FileKind::Relay => check_relay(path, &text)?,
                 FileKind::Claims => check_ledger(&text, &name).map_err(|error| error.message())?,
                 FileKind::Trace => check_trace(&name, &text)?,
@@ -186,10 +188,13 @@ fn check_as(kind: FileKind, path: &Path, file: InputFile) -> Result<Usage, Strin
     }
     let word = shell_word(&name);
     let commands = commands.iter().map(|command| format!("{command} {word}"));
-    let commands: Vec<String> = commands.collect();
+    let mut commands: Vec<String> = commands.collect();
+    if let Some(first) = commands.first_mut() {
+        first.push_str(option);
+    }
     let others = commands.iter().skip(1);
     let others = others.map(|command| format!(", or {command}"));
-    let text = kind.remedy(&name) + &others.collect::<String>();
+    let text = kind.remedy(&name) + option + &others.collect::<String>();
     Ok(Usage { commands, text })
 }
 
@@ -213,13 +218,15 @@ fn check_scenario(path: &Path, text: String) -> Result<bool, String> {
     Ok(!file.is_sweep() && is_transfers(&file.points[0].experiment))
 }
 
-fn check_node(path: &Path, text: &str) -> Result<(), String> {
+/// Checks a node's file and its keys; returns whether a path has a quota, with which the node needs a
+/// state file.
+fn check_node(path: &Path, text: &str) -> Result<bool, String> {
     let config = NodeConfig::of_file(path, text).map_err(|error| error.to_string())?;
     check_key_of(path, "node.key_file", keys::load(&config.node.key_file))?;
-    match &config.peer.preshared_key_file {
-        Some(file) => check_key_of(path, "peer.preshared_key_file", keys::load_preshared(file)),
-        None => Ok(()),
+    if let Some(file) = &config.peer.preshared_key_file {
+        check_key_of(path, "peer.preshared_key_file", keys::load_preshared(file))?;
     }
+    Ok(config.paths.iter().any(|path| path.tariff.quota.is_some()))
 }
 
 fn check_relay(path: &Path, text: &str) -> Result<(), String> {

@@ -156,15 +156,24 @@ fn limited_paths(state: &Value) -> String {
         let mut parts = Vec::new();
         if let (Some(used), Some(quota)) = (number("used_bytes"), number("quota_bytes")) {
             let share = 100.0 * used / quota;
-            let (used, quota) = (used / 1e6, quota / 1e6);
-            parts.push(format!(
-                "{used:.3} of {quota:.3} MB used, {share:.1} % of its quota"
-            ));
+            parts.push(format!("{}, {share:.1} % of its quota", of(used, quota)));
+        }
+        match (usage["renews"].as_str(), usage["renews_on"].as_str()) {
+            (_, Some(day)) => parts.push(format!("renews on {day}")),
+            (Some("never"), None) => parts.push("never renews".to_owned()),
+            _ => {}
         }
         if let Some(ceiling) = number("ceiling_bit_per_s") {
             parts.push(format!("sends at most {:.3} Mbit/s", ceiling / 1e6));
         }
-        if usage["closed"] == true {
+        if usage["unsaved"] == true {
+            let consequence = if usage["closed"] == true {
+                "carries nothing until"
+            } else {
+                "closes soon unless"
+            };
+            parts.push(format!("{consequence} the state file can be written"));
+        } else if usage["closed"] == true {
             parts.push("carries nothing until the quota is renewed or raised".to_owned());
         }
         if usage["closed_by_peer"] == true {
@@ -175,6 +184,16 @@ fn limited_paths(state: &Value) -> String {
         }
     }
     text
+}
+
+/// The bytes used of a quota, in MB, or in GB from 1 GB on.
+fn of(used: f64, quota: f64) -> String {
+    let (unit, bytes) = if quota >= 1e9 {
+        ("GB", 1e9)
+    } else {
+        ("MB", 1e6)
+    };
+    format!("{:.3} of {:.3} {unit} used", used / bytes, quota / bytes)
 }
 
 /// A line for each path that lacks an interface, address or uplink.
@@ -409,6 +428,22 @@ mod tests {
             "lte: 5.000 of 20.000 MB used, 25.0 % of its quota; sends at most 2.000 Mbit/s\n";
         let text = render(&state);
         assert!(text.contains(line) && !text.contains("closed"), "{text}");
+        let with = |keys: Value| {
+            let mut state = state.clone();
+            let usage = state["paths"][0]["usage"].as_object_mut().unwrap();
+            usage.extend(keys.as_object().unwrap().clone());
+            render(&state)
+        };
+        let monthly = json!({ "quota_bytes": 20_000_000_000_u64, "used_bytes": 1_250_000_000,
+            "renews": "monthly", "renews_on": "2026-12-15" });
+        let line = "lte: 1.250 of 20.000 GB used, 6.2 % of its quota; renews on 2026-12-15; sends";
+        assert!(with(monthly.clone()).contains(line), "{}", with(monthly));
+        assert!(with(json!({ "renews": "never" })).contains("; never renews; "));
+        let unsaved = with(json!({ "unsaved": true, "closed": true }));
+        assert!(
+            unsaved.contains("; carries nothing until the state file"),
+            "{unsaved}"
+        );
         for key in ["closed", "closed_by_peer"] {
             let mut closed = state.clone();
             closed["paths"][0]["usage"][key] = json!(true);
