@@ -120,6 +120,7 @@ fn check_count_of_orderly_stop(testbed: &Testbed, mut node: Node, state: &Path, 
         "1000",
         "10.77.0.2",
     ]);
+    ping.stdout(Stdio::null()).stderr(Stdio::null());
     let mut ping = testbed.a.spawn(&mut ping).unwrap();
     std::thread::sleep(Duration::from_millis(777));
     let pid = Pid::from_raw(i32::try_from(node.0.id()).unwrap());
@@ -158,12 +159,117 @@ fn a_quota_that_would_be_forgotten_is_refused() {
         assert_eq!(output.status.code(), Some(2), "{text}");
         text
     };
+    let key = "a.toml: `path.0.tariff.quota`: ";
     let text = start(None);
     assert!(text.contains("with `--state FILE`"), "{text}");
+    assert!(text.contains(key), "{text}");
     let damaged = files.path("damaged.json");
     fs::write(&damaged, "{\"version\":1,").unwrap();
-    for state in [&damaged, &files.path("none/a.json")] {
+    let folder = files.path("");
+    for (state, remedy) in [
+        (&damaged, "remove it to begin a new count"),
+        (&files.path("none/a.json"), "which must exist"),
+        (&folder, "name a file in it"),
+    ] {
         let text = start(Some(state));
-        assert!(text.contains("begin a new count"), "{text}");
+        assert!(text.contains(remedy) && text.contains(key), "{text}");
+        assert_eq!(text.lines().count(), 1, "one error: {text}");
     }
+    let mut check = polypath();
+    let checked = printed(&check.arg("check").arg(&files.a).output().unwrap());
+    assert!(checked.contains("a.toml --state FILE"), "{checked}");
+}
+
+/// A node with a quota on its first path in the namespaces of `testbed`, and its state file.
+fn start_with_quota(testbed: &Testbed, quota: &str, state: &Path) -> Node {
+    let a = &testbed.files.a;
+    let remote = "remote = \"10.1.1.2:7001\"";
+    let tariff = format!("{remote}\ntariff = {{ quota = \"{quota}\" }}");
+    edit(a, remote, &tariff);
+    Node::start_with(&testbed.a, a, &["--state".as_ref(), state.as_ref()])
+}
+
+/// A path carries no more than a state file covers that cannot be written, and opens when it can.
+#[test]
+fn a_path_closes_while_its_use_cannot_be_saved() {
+    let Some(testbed) = Testbed::new() else {
+        return;
+    };
+    let a = &testbed.files.a;
+    let folder = testbed.files.path("state");
+    fs::create_dir(&folder).unwrap();
+    let state = folder.join("a.json");
+    for file in [a, &testbed.files.b] {
+        edit(file, "\"probe-and-switch\"", "\"duplicate-all\"");
+    }
+    let node = start_with_quota(&testbed, "100 MB", &state);
+    let _b = testbed.start_b();
+    await_status(a, is_up);
+    let moved = testbed.files.path("moved");
+    fs::rename(&folder, &moved).unwrap();
+    let covered = fs::read(moved.join("a.json")).unwrap();
+    let covered: Value = serde_json::from_slice(&covered).unwrap();
+    let covered = covered["quotas"]["uplink1"]["used"].as_u64().unwrap();
+    let usage = |status: &Value, key: &str| status["paths"][0]["usage"][key].clone();
+    for _ in 0..20 {
+        ping_hard(&testbed.a, "200");
+    }
+    let status = await_status(a, |status| usage(status, "closed") == true);
+    assert_eq!(usage(&status, "unsaved"), true);
+    let used = usage(&status, "used_bytes").as_u64().unwrap();
+    assert!(used <= covered + 1000, "{used} B, {covered} saved");
+    let log = await_log(a, "what it covers of the quota", 1);
+    assert_eq!(log.matches("retries each second").count(), 1, "{log}");
+    fs::rename(&moved, &folder).unwrap();
+    await_status(a, |status| {
+        usage(status, "closed") == false && usage(status, "unsaved") == false
+    });
+    let log = await_log(a, "the state can be written again", 1);
+    assert!(log.contains("the use of the path's quota"), "{log}");
+    let pid = Pid::from_raw(i32::try_from(node.0.id()).unwrap());
+    kill(pid, Signal::SIGTERM).unwrap();
+    let log = await_log(a, "stopped", 1);
+    assert!(log.contains("SIGTERM"), "{log}");
+}
+
+/// The file is written as the user of the node, and by one node alone.
+#[test]
+fn a_state_file_belongs_to_one_node_and_its_user() {
+    let Some(testbed) = Testbed::new() else {
+        return;
+    };
+    let a = &testbed.files.a;
+    let state = testbed.files.path("a.json");
+    let node = start_with_quota(&testbed, "100 MB", &state);
+    await_log(a, "ready", 1);
+    let second = || {
+        let mut command = polypath();
+        command.arg("node").arg(&testbed.files.b);
+        command.arg("--state").arg(&state);
+        command.output().unwrap()
+    };
+    let output = second();
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{text}");
+    assert!(text.contains("a file of its own"), "{text}");
+    drop(node);
+    edit(a, "[node]\n", "[node]\nuser = \"nobody\"\n");
+    let mut node = Node::start_with(&testbed.a, a, &["--state".as_ref(), state.as_ref()]);
+    assert_eq!(node.0.wait().unwrap().code(), Some(2));
+    let log = fs::read_to_string(log_of(a)).unwrap();
+    assert!(log.contains("let the user `nobody`"), "{log}");
+
+    let b = &testbed.files.b;
+    let node = testbed.start_b();
+    await_log(b, "ready", 1);
+    let remote = "remote = \"10.1.2.1:7001\"";
+    let tariff = format!("{remote}\ntariff = {{ quota = \"1 GB\" }}");
+    edit(b, remote, &tariff);
+    send_hangup(&node);
+    let log = await_log(b, "reload refused", 1);
+    let reason = "b.toml: `path.1.tariff.quota`: the use of the quota would be forgotten";
+    assert!(
+        log.contains(reason) && log.contains("takes a restart"),
+        "{log}"
+    );
 }
