@@ -38,6 +38,14 @@ pub(super) struct SavedQuota {
 /// The uses of quotas, by the name of the path.
 pub(super) type SavedQuotas = BTreeMap<String, SavedQuota>;
 
+/// The uses that the state file has, which cannot be written now: a path carries no more.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Limit<'a> {
+    pub(super) saved: &'a SavedQuotas,
+    /// Whether it also applies to a path that has used less: else the write may be done in time.
+    pub(super) applies_below: bool,
+}
+
 /// The quotas of the paths.
 #[derive(Debug, Default)]
 pub(super) struct Quotas {
@@ -89,13 +97,12 @@ impl Quotas {
     }
 
     /// Counts the `traffic` of all paths since the start, with outer headers; returns the inputs of
-    /// the endpoint. With a `limit` the paths carry no more than these counts in the state file, which
-    /// cannot be written.
+    /// the endpoint. With a `limit` the paths carry no more than it has.
     pub(super) fn update(
         &mut self,
         moment: Moment,
         traffic: impl Iterator<Item = Traffic>,
-        limit: Option<&SavedQuotas>,
+        limit: Option<Limit<'_>>,
     ) -> Vec<Input> {
         self.next = moment.now + INTERVAL;
         let mut inputs = Vec::new();

@@ -19,7 +19,7 @@ use polypath_session::key::PublicKey;
 use polypath_session::session::usable_timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::quotas::SavedQuotas;
+use super::quotas::{Limit, SavedQuotas};
 use crate::output_file::{Kind, kind_of};
 use crate::snapshot::{Messages, SnapshotFile, SnapshotWriter, WriteState};
 
@@ -41,6 +41,8 @@ const RETRY: Duration = Duration::from_secs(1);
 /// The time after which a write that has not ended counts as failed: less than that for which the
 /// last one covers steady traffic, half of the lead.
 const STUCK: Duration = Duration::from_millis(800);
+/// The time after which a write is slow: a path that has carried more than is in the file waits.
+const SLOW: Duration = Duration::from_millis(200);
 const MESSAGES: Messages = Messages {
     option: "--state",
     content: "state",
@@ -244,10 +246,15 @@ impl StateFile {
         }
     }
 
-    /// The uses of quotas in the file, if it cannot be written at `now`.
-    pub(super) fn limit(&mut self, now: Time) -> Option<&SavedQuotas> {
+    /// The uses of quotas in the file, if it cannot be written at `now`, or a write takes long.
+    pub(super) fn limit(&mut self, now: Time) -> Option<Limit<'_>> {
         self.update(now);
-        self.has_failed.then_some(&self.kept.quotas)
+        let submitted = self.submitted.as_ref();
+        let is_slow = submitted.is_some_and(|submitted| now.since(submitted.at) >= SLOW);
+        (self.has_failed || is_slow).then_some(Limit {
+            saved: &self.kept.quotas,
+            applies_below: self.has_failed,
+        })
     }
 
     /// Keeps the last state and waits until it is written or given up.

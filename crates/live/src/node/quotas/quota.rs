@@ -7,7 +7,7 @@ use polypath_core::units::Bytes;
 use polypath_session::tunnel::Input;
 use time::Date;
 
-use super::{Moment, SavedQuota, SavedQuotas, period};
+use super::{Limit, Moment, SavedQuota, period};
 
 /// The intervals whose traffic is saved ahead: the file is written while half of it is left.
 const INTERVALS_AHEAD: u64 = 20;
@@ -70,6 +70,10 @@ impl Count {
             }
         } else {
             self.behind_since = None;
+        }
+        if self.since_day < FIRST_DAY {
+            // The clock was not set when the count began, which was in this period at the earliest.
+            self.since_day = today;
         }
         let start = period::start(tariff, today);
         let Some(start) = start.filter(|start| *start > self.since_day) else {
@@ -191,14 +195,14 @@ impl Quota {
 
     /// Counts `traffic`, all bytes of the path since the start; returns the input for the endpoint if
     /// something is new. With `is_running` more than the use is saved from now on; with a `limit` the
-    /// path carries no more than these counts in the state file, which cannot be written.
+    /// path carries no more than it has.
     pub(super) fn update(
         &mut self,
         path: PathId,
         moment: Moment,
         traffic: u64,
         is_running: bool,
-        limit: Option<&SavedQuotas>,
+        limit: Option<Limit<'_>>,
     ) -> Option<Input> {
         let (reported_before, before) = (self.reported(), self.count.used);
         if self.count.renew(&self.tariff, moment, traffic) {
@@ -241,14 +245,17 @@ impl Quota {
     }
 
     /// Applies a limit, or its end, after which the path opens.
-    fn limit(&mut self, limit: Option<&SavedQuotas>) {
-        let since_day = self.count.since_day;
-        let shift = limit.map(|saved| {
-            let saved = saved.get(&self.name);
+    fn limit(&mut self, limit: Option<Limit<'_>>) {
+        let Count {
+            since_day, used, ..
+        } = self.count;
+        let shift = limit.and_then(|limit| {
+            let saved = limit.saved.get(&self.name);
             // An earlier count in the file is renewed by a restart, and covers nothing of this one.
             let saved = saved.filter(|saved| saved.since_day >= since_day);
             let covered = saved.map_or(0, |saved| saved.used);
-            self.bytes().saturating_sub(covered)
+            let applies = limit.applies_below || used > covered;
+            applies.then(|| self.bytes().saturating_sub(covered))
         });
         self.is_renewed |= self.shift.is_some() && shift.is_none();
         self.shift = shift;

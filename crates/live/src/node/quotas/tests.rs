@@ -205,6 +205,17 @@ fn a_clock_that_is_corrected_for_good_renews_again() {
     }
 }
 
+/// The first run of a router may begin before its clock is set.
+#[test]
+fn a_count_that_began_before_the_clock_was_set_goes_on() {
+    for renews in [Renewal::Daily, Renewal::Monthly] {
+        let mut quotas = quotas(&tariffs(renews), None, DAY);
+        update(&mut quotas, DAY, 5000, 0);
+        assert_eq!(update(&mut quotas, NOON, 5000, 0), [], "{renews:?}");
+        assert_eq!(update(&mut quotas, NOON + 40 * DAY, 5000, 0), used(0, true));
+    }
+}
+
 /// Without the network the clock may not be set for hours.
 #[test]
 fn a_clock_that_is_not_set_corrects_nothing() {
@@ -293,22 +304,31 @@ fn a_path_carries_no_more_than_a_file_that_cannot_be_written_has() {
     update(&mut quotas, NOON, 5000, 0);
     let in_file = quotas.saved(false);
     let covered = in_file["lte"].used;
-    let mut limited = |wall_clock, bytes| {
+    let mut limited = |applies_below, wall_clock, bytes| {
         let moment = Moment {
             now: Time::ZERO,
             wall_clock,
         };
-        let inputs = quotas.update(moment, traffic(bytes, 0), Some(&in_file));
+        let limit = Limit {
+            saved: &in_file,
+            applies_below,
+        };
+        let inputs = quotas.update(moment, traffic(bytes, 0), Some(limit));
         (inputs, quotas.shift(PATH))
     };
     let shift = 50_000_000 - covered;
+    // A slow write may be done in time.
+    let slow = (used(covered, false), None);
+    assert_eq!(limited(false, NOON, covered), slow);
+    let beyond = (used(50_000_001, false), Some(shift));
+    assert_eq!(limited(false, NOON, covered + 1), beyond);
     let below = (used(covered - 1 + shift, false), Some(shift));
-    assert_eq!(limited(NOON, covered - 1), below);
+    assert_eq!(limited(true, NOON, covered - 1), below);
     let reached = (used(50_000_000, false), Some(shift));
-    assert_eq!(limited(NOON, covered), reached);
+    assert_eq!(limited(true, NOON, covered), reached);
     // The file covers nothing of the next day.
     let renewed = (used(50_000_000, true), Some(50_000_000));
-    assert_eq!(limited(NOON + DAY, covered), renewed);
+    assert_eq!(limited(true, NOON + DAY, covered), renewed);
     // It opens when the file is written.
     assert_eq!(
         update(&mut quotas, NOON + DAY, covered + 10, 0),
