@@ -56,7 +56,11 @@ pub struct Class {
     /// The codepoints, of which a packet has one: `["ef", "af41", 12]`.
     #[cfg_attr(
         feature = "serde",
-        serde(default, skip_serializing_if = "Vec::is_empty")
+        serde(
+            default,
+            skip_serializing_if = "Vec::is_empty",
+            deserialize_with = "not_empty"
+        )
     )]
     pub dscp: Vec<Dscp>,
     /// The protocol in the IP packet: `"udp"`.
@@ -69,7 +73,11 @@ pub struct Class {
     /// `[5004, "6000-6100"]`. Fragments have none.
     #[cfg_attr(
         feature = "serde",
-        serde(default, skip_serializing_if = "Vec::is_empty")
+        serde(
+            default,
+            skip_serializing_if = "Vec::is_empty",
+            deserialize_with = "not_empty"
+        )
     )]
     pub ports: Vec<PortRange>,
     /// The treatment of the packets.
@@ -197,6 +205,21 @@ impl FromIterator<Class> for Classes {
     fn from_iter<I: IntoIterator<Item = Class>>(classes: I) -> Self {
         Self(classes.into_iter().collect())
     }
+}
+
+/// Reads a list of alternatives. An empty one would match nothing, and an absent one anything.
+#[cfg(feature = "serde")]
+fn not_empty<'de, D, T>(deserializer: D) -> Result<Vec<T>, D::Error>
+where
+    D: serde::Deserializer<'de>,
+    T: serde::Deserialize<'de>,
+{
+    let list = <Vec<T> as serde::Deserialize>::deserialize(deserializer)?;
+    if list.is_empty() {
+        let message = "an empty list matches no packet; omit it to match any";
+        return Err(serde::de::Error::custom(message));
+    }
+    Ok(list)
 }
 
 /// The counters of a class.

@@ -169,7 +169,9 @@ impl NodeEventHandler {
         let limit = limit.and_then(|file| file.limit(now));
         let traffic = self.io.paths.flushed_traffic();
         let moment = Moment { now, wall_clock };
-        let inputs = self.quotas.update(moment, traffic, limit);
+        let endpoint = self.driver.machine().endpoint();
+        let counted = |path| endpoint.path_usage(path).map(|usage| usage.used.0);
+        let inputs = self.quotas.update(moment, traffic, counted, limit);
         let quotas = &self.quotas;
         self.io
             .paths

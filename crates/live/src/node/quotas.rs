@@ -97,11 +97,12 @@ impl Quotas {
     }
 
     /// Counts the `traffic` of all paths since the start, with outer headers; returns the inputs of
-    /// the endpoint. With a `limit` the paths carry no more than it has.
+    /// the endpoint, which has `counted` its frames. With a `limit` the paths carry no more than it has.
     pub(super) fn update(
         &mut self,
         moment: Moment,
         traffic: impl Iterator<Item = Traffic>,
+        counted: impl Fn(PathId) -> Option<u64>,
         limit: Option<Limit<'_>>,
     ) -> Vec<Input> {
         self.next = moment.now + INTERVAL;
@@ -109,7 +110,8 @@ impl Quotas {
         for (path, traffic) in (0..).map(PathId).zip(traffic) {
             if let Some(quota) = self.paths.get_mut(&path) {
                 let bytes = bytes_of(traffic);
-                inputs.extend(quota.update(path, moment, bytes, self.is_running, limit));
+                let (counted, is_running) = (counted(path), self.is_running);
+                inputs.extend(quota.update(path, moment, bytes, counted, is_running, limit));
             }
         }
         inputs

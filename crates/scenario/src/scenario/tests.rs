@@ -419,4 +419,7 @@ fn classes_are_read_and_checked() {
         found.len() == 1 && found[0].contains("never matches"),
         "{found:?}"
     );
+    let empty = "class=[{ name = \"a\", treatment = \"bulk\", dscp = [] }]";
+    let found = demo(&[empty]).unwrap_err().to_string();
+    assert!(found.contains("an empty list matches no packet"), "{found}");
 }

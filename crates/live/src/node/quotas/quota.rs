@@ -193,14 +193,15 @@ impl Quota {
         }
     }
 
-    /// Counts `traffic`, all bytes of the path since the start; returns the input for the endpoint if
-    /// something is new. With `is_running` more than the use is saved from now on; with a `limit` the
+    /// Counts `traffic`, all bytes of the path since the start; returns the input for the endpoint,
+    /// which has `counted`, if something is new. With `is_running` more than the use is saved from now on; with a `limit` the
     /// path carries no more than it has.
     pub(super) fn update(
         &mut self,
         path: PathId,
         moment: Moment,
         traffic: u64,
+        counted: Option<u64>,
         is_running: bool,
         limit: Option<Limit<'_>>,
     ) -> Option<Input> {
@@ -223,7 +224,9 @@ impl Quota {
         self.log_use();
         self.limit(limit);
         let reported = self.reported();
-        let is_changed = reported != reported_before || self.is_renewed || self.is_new;
+        // The endpoint also counts frames that no socket has sent.
+        let is_corrected = counted.unwrap_or(reported_before) != reported;
+        let is_changed = is_corrected || self.is_renewed || self.is_new;
         self.is_new = false;
         is_changed.then(|| Input::PathUsed {
             path,

@@ -32,7 +32,12 @@ fn update(quotas: &mut Quotas, wall_clock: u64, sent: u64, received: u64) -> Vec
 
 /// Updates the count at `now` of the run.
 fn update_at(quotas: &mut Quotas, now: Time, wall_clock: u64, bytes: u64) -> Vec<Input> {
-    quotas.update(Moment { now, wall_clock }, traffic(bytes, 0), None)
+    quotas.update(
+        Moment { now, wall_clock },
+        traffic(bytes, 0),
+        |_| None,
+        None,
+    )
 }
 
 fn used(bytes: u64, is_renewed: bool) -> Vec<Input> {
@@ -243,6 +248,22 @@ fn another_quota_keeps_the_count() {
     assert_eq!(update(&mut quotas, NOON, 8100, 0), used(6100, true));
 }
 
+/// The endpoint counts frames that no socket has sent, as those to a peer without an address.
+#[test]
+fn an_endpoint_that_has_counted_more_is_corrected_although_nothing_was_carried() {
+    let mut quotas = quotas(&tariffs(Renewal::Never), None, NOON);
+    assert_eq!(update(&mut quotas, NOON, 1000, 0), used(1000, false));
+    let mut with_counted = |bytes| {
+        let moment = Moment {
+            now: Time::ZERO,
+            wall_clock: NOON,
+        };
+        quotas.update(moment, traffic(1000, 0), |_| Some(bytes), None)
+    };
+    assert_eq!(with_counted(1000), []);
+    assert_eq!(with_counted(50_000_000), used(1000, false));
+}
+
 #[test]
 fn a_count_follows_the_name_of_its_path() {
     let metered = tariffs(Renewal::Never).of(PATH);
@@ -259,7 +280,7 @@ fn a_count_follows_the_name_of_its_path() {
         wall_clock: NOON,
     };
     let mut quotas = quotas(&both, None, NOON);
-    quotas.update(moment, traffic(100, 2000), None);
+    quotas.update(moment, traffic(100, 2000), |_| None, None);
     let exchanged = |path: PathId| ["lte", "dsl"][path.index()];
     quotas.adjust(&both, exchanged, NOON, traffic(100, 2000));
     let input = |path, used| Input::PathUsed {
@@ -268,7 +289,7 @@ fn a_count_follows_the_name_of_its_path() {
         is_renewed: true,
     };
     assert_eq!(
-        quotas.update(moment, traffic(105, 2007), None),
+        quotas.update(moment, traffic(105, 2007), |_| None, None),
         [input(0, 2005), input(1, 107)],
         "a path that was closed under the other name opens"
     );
@@ -313,7 +334,7 @@ fn a_path_carries_no_more_than_a_file_that_cannot_be_written_has() {
             saved: &in_file,
             applies_below,
         };
-        let inputs = quotas.update(moment, traffic(bytes, 0), Some(limit));
+        let inputs = quotas.update(moment, traffic(bytes, 0), |_| None, Some(limit));
         (inputs, quotas.shift(PATH))
     };
     let shift = 50_000_000 - covered;
