@@ -80,7 +80,8 @@ tunnel-race: setup build ## throughput of the tunnel against wireguard-go (from 
 	@scripts/setup.sh wireguard-go:wireguard-go
 	$(RELEASE) build --release --quiet -p polypath-lab --example tunnel_race
 	@before=$(if $(BASE),$$(scripts/build-revision.sh "$(BASE)")) \
-		&& "$(BUILT)/release/examples/tunnel_race" --program "$(POLYPATH)" $${before:+--before "$$before"}
+		&& "$(BUILT)/release/examples/tunnel_race" --program "$(POLYPATH)" $${before:+--before "$$before"} \
+			$(if $(POLICY),--policy $(POLICY))
 
 attack: setup build ## attack two nodes with floods, replays and slow clients, beside the program of BASE and wireguard-go (10 min)
 	@scripts/setup.sh wireguard-go:wireguard-go

@@ -13,7 +13,7 @@ use polypath_lab::namespace::Namespace;
 use polypath_live::keys;
 use tempfile::TempDir;
 
-use crate::{Endpoints, Tunnel};
+use crate::{Endpoints, Policy, Tunnel};
 
 /// Running processes, killed on drop.
 struct Nodes {
@@ -32,11 +32,19 @@ impl Drop for Nodes {
     }
 }
 
+/// The settings of both nodes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct NodeSettings {
+    pub(crate) policy: Policy,
+    /// Segmentation offload of their TUN devices.
+    pub(crate) offload: bool,
+}
+
 /// Starts two nodes of `program`, with their TUN devices up.
 pub(crate) fn start(
     endpoints: &Endpoints,
     program: &Path,
-    offload: bool,
+    settings: NodeSettings,
 ) -> Result<impl Tunnel + use<>, Box<dyn Error>> {
     let directory = tempfile::tempdir()?;
     let key = |name: &str| keys::generate(&directory.path().join(name));
@@ -47,7 +55,7 @@ pub(crate) fn start(
         directory,
     };
     for (namespace, own, peer, peer_key) in specs {
-        let file = write_config(nodes.directory.path(), own, peer, &peer_key, offload)?;
+        let file = write_config(nodes.directory.path(), own, peer, &peer_key, settings)?;
         let mut command = Command::new(program);
         let log = nodes.directory.path().join(format!("{}.log", own.name));
         command.arg("node").arg(file).stdin(Stdio::null());
@@ -82,13 +90,14 @@ fn write_config(
     own: Identity,
     peer: Identity,
     peer_key: &str,
-    offload: bool,
+    settings: NodeSettings,
 ) -> io::Result<PathBuf> {
     let (Identity { name, digit }, peer) = (own, peer.digit);
+    let (policy, offload) = (settings.policy.kind(), settings.offload);
     let text = format!(
         "[node]\nkey_file = \"{name}.key\"\n\
          tun = {{ name = \"pp0\", addresses = [\"10.77.0.{digit}/24\"], offload = {offload} }}\n\
-         [peer]\npublic_key = \"{peer_key}\"\n[policy]\nkind = \"single-path\"\n\
+         [peer]\npublic_key = \"{peer_key}\"\n[policy]\nkind = \"{policy}\"\n\
          [[path]]\nname = \"one\"\nlocal = \"10.1.1.{digit}:7001\"\nremote = \"10.1.1.{peer}:7001\"\n"
     );
     let file = directory.join(format!("{name}.toml"));
