@@ -98,6 +98,12 @@ pub struct PathCoverage {
     pub reduced_mtus: u64,
     /// Paths that were closed because their quota was used up, by either node.
     pub closed: u64,
+    /// Closed paths that opened again, at either node.
+    pub opened: u64,
+    /// Quotas that were renewed.
+    pub renewals: u64,
+    /// Wakes of a node while a path was ahead of its ceiling.
+    pub ahead: u64,
     /// Reloads of a node's configuration.
     pub reloads: u64,
     /// Driver stalls.
@@ -111,6 +117,7 @@ impl PathCoverage {
         match event {
             Event::PathSilent { .. } => self.silenced += 1,
             Event::PathClosed { .. } => self.closed += 1,
+            Event::PathOpened { .. } => self.opened += 1,
             Event::PathBack { .. } => self.recovered += 1,
             Event::Dropped { reason: why, .. } if *why == reason => self.refused += 1,
             _ => {}
@@ -118,7 +125,7 @@ impl PathCoverage {
     }
 
     /// All counters.
-    pub fn counts(&mut self) -> [&mut u64; 8] {
+    pub fn counts(&mut self) -> [&mut u64; 11] {
         [
             &mut self.silenced,
             &mut self.recovered,
@@ -126,6 +133,9 @@ impl PathCoverage {
             &mut self.refused,
             &mut self.reduced_mtus,
             &mut self.closed,
+            &mut self.opened,
+            &mut self.renewals,
+            &mut self.ahead,
             &mut self.reloads,
             &mut self.stalls,
         ]
@@ -280,13 +290,16 @@ impl fmt::Display for Coverage {
         writeln!(
             f,
             "paths: {} became silent ({} recovered), {} datagrams above the MTU, {} packets refused, {} reduced MTUs \
-             discovered; {} closed; {} reloads, {} stalls",
+             discovered; {} closed, {} opened ({} quotas renewed), {} wakes while ahead of a ceiling; {} reloads, {} stalls",
             paths.silenced,
             paths.recovered,
             paths.above_mtu,
             paths.refused,
             paths.reduced_mtus,
             paths.closed,
+            paths.opened,
+            paths.renewals,
+            paths.ahead,
             paths.reloads,
             paths.stalls
         )?;

@@ -17,6 +17,7 @@ use polypath_session::entropy::{BoxedEntropy, Entropy, EntropyError};
 use polypath_session::tunnel::Output;
 
 use crate::datagram::{Address, Host, TestDatagram};
+use crate::schedule::LimitedPath;
 
 /// A deliberate defect.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -74,6 +75,8 @@ pub enum Mutant {
     SendsOnClosedPath,
     /// A node goes on sending on a path that the peer has closed.
     SendsOnPathClosedByPeer,
+    /// A node ignores the ceiling of a path.
+    IgnoresCeiling,
     /// A node panics.
     Panics,
     /// A node reports more buffered items than it has.
@@ -140,6 +143,15 @@ impl Mutant {
                 dscp: Dscp::DEFAULT,
             });
             outputs.extend(datagrams);
+        }
+    }
+
+    /// The limits of a path that a node observes.
+    #[must_use]
+    pub fn limited(self, limited: LimitedPath) -> LimitedPath {
+        LimitedPath {
+            ceiling: limited.ceiling.filter(|_| self != Self::IgnoresCeiling),
+            ..limited
         }
     }
 

@@ -15,7 +15,7 @@ use polypath_session::tunnel::{Input, Output, Tunnel};
 
 use crate::datagram::{Address, End};
 use crate::mutants::Mutant;
-use crate::schedule::{MeteredPath, Schedule, Settings};
+use crate::schedule::{LimitedPath, Schedule, Settings};
 
 /// The longest datagram that a node accepts, in bytes.
 pub(crate) const MAX_DATAGRAM: usize = 1500;
@@ -36,7 +36,7 @@ pub struct Node {
     mutant: Mutant,
     /// The costs of its paths, at first and after each reload.
     costs: Stream,
-    metered: Option<MeteredPath>,
+    limited: Option<LimitedPath>,
     /// The classes of its packets, at first and after each reload.
     classes: Stream,
 }
@@ -101,8 +101,9 @@ impl Node {
         let name_of_costs = format!("faults/costs/{}/{}", end.name(), start.number);
         let mut costs = schedule.seed.stream(&name_of_costs);
         let mut endpoint = endpoint(schedule, &start, mutant);
-        let metered = schedule.metered.filter(|metered| metered.end == end);
-        endpoint.tariffs = draw_tariffs(&mut costs, endpoint.paths, metered);
+        let limited = schedule.limited.filter(|limited| limited.end == end);
+        let limited = limited.map(|limited| mutant.limited(limited));
+        endpoint.tariffs = draw_tariffs(&mut costs, endpoint.paths, limited);
         let name_of_classes = format!("faults/classes/{}/{}", end.name(), start.number);
         let mut classes = schedule.seed.stream(&name_of_classes);
         endpoint.classes = draw_classes(&mut classes);
@@ -123,7 +124,7 @@ impl Node {
             is_impostor: start.is_impostor,
             mutant,
             costs,
-            metered,
+            limited,
             classes,
         }
     }
@@ -182,7 +183,7 @@ impl Node {
     pub fn adjust(&mut self, settings: Settings) -> Input {
         self.endpoint.policy = settings.policy;
         self.endpoint.liveness = self.mutant.liveness(settings.liveness);
-        self.endpoint.tariffs = draw_tariffs(&mut self.costs, self.endpoint.paths, self.metered);
+        self.endpoint.tariffs = draw_tariffs(&mut self.costs, self.endpoint.paths, self.limited);
         self.endpoint.classes = draw_classes(&mut self.classes);
         let adjustment = Adjustment::new(&self.endpoint);
         Input::Adjust(adjustment.expect("a schedule draws valid configurations"))
@@ -246,15 +247,17 @@ fn endpoint(schedule: &Schedule, start: &Start, mutant: Mutant) -> EndpointConfi
     }
 }
 
-/// Costs of as many paths, none in half of the cases, and the quota of a path.
-fn draw_tariffs(costs: &mut Stream, paths: u8, metered: Option<MeteredPath>) -> Tariffs {
+/// Costs of as many paths, none in half of the cases, and the limits of a path.
+fn draw_tariffs(costs: &mut Stream, paths: u8, limited: Option<LimitedPath>) -> Tariffs {
     let most = if costs.chance(0.5) { 3 } else { 1 };
-    let tariff = |path| Tariff {
-        cost: u8::try_from(costs.below(most)).unwrap_or(0),
-        quota: metered
-            .filter(|metered| metered.path == PathId(path))
-            .map(|metered| metered.quota),
-        ..Tariff::FREE
+    let tariff = |path| {
+        let limited = limited.filter(|limited| limited.path == PathId(path));
+        Tariff {
+            cost: u8::try_from(costs.below(most)).unwrap_or(0),
+            quota: limited.and_then(|limited| limited.quota),
+            ceiling: limited.and_then(|limited| limited.ceiling),
+            ..Tariff::FREE
+        }
     };
     (0..paths).map(tariff).collect()
 }

@@ -3,6 +3,7 @@
 mod attacks;
 mod checks;
 mod driver;
+mod limits;
 mod mtu;
 mod node_slot;
 mod outputs;
@@ -28,7 +29,7 @@ use crate::packet;
 use crate::schedule::{Attack, Incident, Schedule};
 use crate::trace::{Trace, TraceEvent};
 use crate::violation::Violation;
-use checks::{check_closed, still_closed};
+use limits::{check_closed, still_closed};
 use node_slot::NodeSlot;
 use relay_slot::RelaySlot;
 
@@ -249,6 +250,7 @@ impl<'a> Run<'a> {
                 }
                 Incident::StopRelay(path) => self.stop_relay(path),
                 Incident::StartRelay(path) => self.start_relay(path),
+                Incident::Renew(end, path) => self.renew(end, path)?,
             }
         }
         Ok(())
@@ -346,6 +348,7 @@ impl<'a> Run<'a> {
         }
         self.mutant.mutate_closed(closed, &mut outputs);
         check_closed(end, closed, &outputs)?;
+        self.check_ceiling(end, &outputs)?;
         let buffered = self.mutant.buffered(buffered);
         self.coverage.max_buffered = self.coverage.max_buffered.max(buffered);
         if buffered > capacity {

@@ -3,6 +3,7 @@
 mod attacks;
 mod delivery_oracle;
 mod fault_intervals;
+mod limits;
 mod liveness_windows;
 mod policies;
 
@@ -12,7 +13,7 @@ use polypath_core::liveness::LivenessConfig;
 use polypath_core::policy::PolicyConfig;
 use polypath_core::rng::{Seed, Stream};
 use polypath_core::time::{Duration, Time};
-use polypath_core::units::Bytes;
+use polypath_core::units::{Bytes, Rate};
 use polypath_session::session::Limits;
 use polypath_session::tunnel::packet_overhead;
 
@@ -189,6 +190,8 @@ pub enum Incident {
     StopRelay(PathId),
     /// The relay of a path starts without any state.
     StartRelay(PathId),
+    /// A new period begins for the quota of a path.
+    Renew(End, PathId),
 }
 
 /// The kind of an attack.
@@ -304,8 +307,8 @@ pub struct Schedule {
     pub nodes: NodesPlan,
     /// The incidents at nodes and relays.
     pub incidents: Vec<(Time, Incident)>,
-    /// A path with a quota, if there is one.
-    pub metered: Option<MeteredPath>,
+    /// A path with limits, if there is one.
+    pub limited: Option<LimitedPath>,
     /// The impairments of the paths.
     pub fault_intervals: Vec<FaultInterval>,
     /// The datagrams of attackers.
@@ -322,15 +325,18 @@ pub struct Schedule {
     pub end: Time,
 }
 
-/// A path that one node closes when it has carried its quota.
+/// A path that one node limits: it closes the path when that has carried its quota, and holds
+/// packets back that exceed its ceiling.
 #[derive(Clone, Copy, Debug)]
-pub struct MeteredPath {
-    /// The node whose quota it is.
+pub struct LimitedPath {
+    /// The node.
     pub end: End,
     /// The path.
     pub path: PathId,
     /// The bytes on the wire in both directions; a node that restarts begins a new count.
-    pub quota: Bytes,
+    pub quota: Option<Bytes>,
+    /// The most that the node sends.
+    pub ceiling: Option<Rate>,
 }
 
 impl Schedule {
@@ -354,7 +360,7 @@ impl Schedule {
         if seed.0 >= ROUND_ROBIN_FROM {
             policies::draw_round_robin(&mut schedule);
         }
-        policies::draw_metered(&mut schedule);
+        limits::draw(&mut schedule);
         schedule
     }
 
@@ -369,7 +375,7 @@ impl Schedule {
             paths,
             nodes: draw_nodes(stream, count),
             incidents: Vec::new(),
-            metered: None,
+            limited: None,
             fault_intervals: Vec::new(),
             attacks: Vec::new(),
             reactions: Vec::new(),
@@ -380,10 +386,10 @@ impl Schedule {
         }
     }
 
-    /// Whether a node may close `path`.
+    /// Whether a node limits `path`: it may carry nothing though it works.
     #[must_use]
-    pub fn may_close(&self, path: PathId) -> bool {
-        self.metered.is_some_and(|metered| metered.path == path)
+    pub fn is_limited(&self, path: PathId) -> bool {
+        self.limited.is_some_and(|limited| limited.path == path)
     }
 
     /// The numbers of the paths.

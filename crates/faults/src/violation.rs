@@ -73,6 +73,14 @@ pub enum Violation {
         /// The path.
         path: PathId,
     },
+    /// A node sent a packet on a path that was ahead of its ceiling.
+    #[error("{end} sent a packet on path {path}, which was ahead of its ceiling", end = end.name(), path = path.0)]
+    ExceededCeiling {
+        /// The node.
+        end: End,
+        /// The path.
+        path: PathId,
+    },
     /// A node or a relay sent a cookie to another address than the one that it covers.
     #[error("{host} sent {to} a cookie for another address", host = host.name())]
     MisdirectedCookie {

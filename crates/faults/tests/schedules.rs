@@ -129,9 +129,9 @@ fn violation(mutant: Mutant, first: u64) -> Violation {
 #[test]
 fn every_mutant_is_detected() {
     use Violation::{
-        ActedOnForgery, Amplified, DeliveredToImpostor, DuplicateDelivery, ForgedDelivery,
-        MisdirectedCookie, Missing, MtuNotFound, MtuTooLarge, OverCapacity, SentOnClosedPath,
-        StuckDeadline, UnprovenDestination,
+        ActedOnForgery, Amplified, DeliveredToImpostor, DuplicateDelivery, ExceededCeiling,
+        ForgedDelivery, MisdirectedCookie, Missing, MtuNotFound, MtuTooLarge, OverCapacity,
+        SentOnClosedPath, StuckDeadline, UnprovenDestination,
     };
     let detected_from = |first, mutant, is_expected: fn(&Violation) -> bool| {
         let violation = violation(mutant, first);
@@ -190,6 +190,9 @@ fn every_mutant_is_detected() {
     });
     detected(Mutant::SendsOnPathClosedByPeer, |v| {
         matches!(v, SentOnClosedPath { .. })
+    });
+    detected(Mutant::IgnoresCeiling, |v| {
+        matches!(v, ExceededCeiling { .. })
     });
     detected(Mutant::OverstatesMtu, |v| matches!(v, MtuTooLarge { .. }));
     let at_relay = |v: &Violation| {

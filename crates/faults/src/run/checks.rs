@@ -1,11 +1,10 @@
 //! Checks of the outputs of a node for one datagram.
 
 use bytes::Bytes;
-use polypath_core::metering::ClosedPaths;
 use polypath_core::packet::Dscp;
 use polypath_session::datagram::{COOKIE_REPLY, INITIATION};
 use polypath_session::event::{Reject, SessionEvent};
-use polypath_session::tunnel::{Output, Tunnel};
+use polypath_session::tunnel::Output;
 
 use super::Run;
 use super::node_slot::NodeSlot;
@@ -85,37 +84,6 @@ impl Run<'_> {
             _ => Ok(()),
         }
     }
-}
-
-/// The paths of `before` a wake of a node on which it must not have sent: of those that the peer
-/// has closed, the ones that are closed still, and on which it sends to the peer and not to a
-/// relay.
-pub(super) fn still_closed(tunnel: &Tunnel, before: ClosedPaths) -> ClosedPaths {
-    let still = tunnel.endpoint().closed_paths().by_peer;
-    let by_peer = before.by_peer.and(still).into_iter();
-    ClosedPaths {
-        by_peer: by_peer
-            .filter(|path| tunnel.relay(*path).is_none())
-            .collect(),
-        ..before
-    }
-}
-
-/// Checks that nothing is sent on `closed` paths: there are others. A handshake of the peer is
-/// answered on a path that it has closed, since it has opened the path.
-pub(super) fn check_closed(
-    end: End,
-    closed: ClosedPaths,
-    outputs: &[Output],
-) -> Result<(), Violation> {
-    let sent = outputs.iter().find_map(|output| match output {
-        Output::Datagram { path, .. } => closed.all().contains(*path).then_some(*path),
-        Output::Reply { path, .. } => closed.own.contains(*path).then_some(*path),
-        _ => None,
-    });
-    sent.map_or(Ok(()), |path| {
-        Err(Violation::SentOnClosedPath { end, path })
-    })
 }
 
 /// Whether the output only gives the sender of an initiation a cookie.

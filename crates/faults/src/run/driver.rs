@@ -4,6 +4,7 @@
 use polypath_core::frame::PathId;
 use polypath_core::machine::Wake;
 use polypath_core::time::{Duration, Time};
+use polypath_core::units::Bytes;
 use polypath_session::tunnel::Input;
 
 use super::Run;
@@ -34,12 +35,30 @@ impl Run<'_> {
         input.map_or(Ok(()), |input| self.wake(end, Wake::Input(input)))
     }
 
-    /// Changes the settings of a node, if it runs.
-    pub(super) fn reload(&mut self, end: End, settings: Settings) -> Result<(), Violation> {
+    /// Begins a new period for the quota of a path of a node, if it runs.
+    pub(super) fn renew(&mut self, end: End, path: PathId) -> Result<(), Violation> {
+        self.end_stall(end)?;
+        self.coverage.paths.renewals += u64::from(self.slot(end).node.is_some());
+        let input = Input::PathUsed {
+            path,
+            used: Bytes(0),
+            is_renewed: true,
+        };
+        self.wake(end, Wake::Input(input))
+    }
+
+    fn end_stall(&mut self, end: End) -> Result<(), Violation> {
         let is_stalled = self.slot(end).stall.is_some();
         if is_stalled {
-            self.handle_wakeup(end)?;
+            self.handle_wakeup(end)
+        } else {
+            Ok(())
         }
+    }
+
+    /// Changes the settings of a node, if it runs.
+    pub(super) fn reload(&mut self, end: End, settings: Settings) -> Result<(), Violation> {
+        self.end_stall(end)?;
         let Some(node) = self.slot(end).node.as_mut() else {
             return Ok(());
         };

@@ -9,6 +9,7 @@ use polypath_core::time::Time;
 use polypath_session::address::PeerAddress;
 use polypath_session::session::usable_timestamp;
 
+use super::limits::Ceiling;
 use crate::coverage::Coverage;
 use crate::datagram::{Address, End, Host, TestDatagram};
 use crate::mutants::Mutant;
@@ -40,6 +41,8 @@ pub(super) struct NodeSlot {
     pub(super) next_packet: Time,
     /// The stall of its driver, if there is one.
     pub(super) stall: Option<Stall>,
+    /// The path of this instance with a ceiling, if there is one.
+    pub(super) ceiling: Option<Ceiling>,
 }
 
 /// The inputs of a node that wait during a stall.
@@ -67,6 +70,7 @@ impl NodeSlot {
             packets: schedule.seed.stream(&name),
             next_packet: Time::ZERO,
             stall: None,
+            ceiling: None,
         }
     }
 
@@ -146,6 +150,7 @@ impl NodeSlot {
             peer_timestamp: kept,
         };
         self.node = Some(Node::start(self.end, start, schedule, peer, mutant));
+        self.ceiling = Ceiling::of(self.end, schedule.limited);
     }
 
     /// The peer's address as configured; a host whose address is learned never returns to it.

@@ -164,8 +164,8 @@ impl Schedule {
         liveness: Option<LivenessConfig>,
     ) -> Expectation {
         match self.expectation_if_open(path, at, len, liveness) {
-            // It delivers until it closes, and then is avoided.
-            Expectation::Delivers | Expectation::MtuInDoubt if self.may_close(path) => {
+            // It delivers until it has reached its limit, and then is avoided.
+            Expectation::Delivers | Expectation::MtuInDoubt if self.is_limited(path) => {
                 Expectation::Silent
             }
             expectation => expectation,
@@ -216,7 +216,7 @@ impl Schedule {
         len <= pmtu::MIN_PACKET || (is_tried && !self.mtu_in_doubt(path, at))
     }
 
-    /// Whether the MTU of a path has to be discovered by `at`: the path works and is never closed,
+    /// Whether the MTU of a path has to be discovered by `at`: the path works and has no limits,
     /// and no carried size may have failed.
     #[must_use]
     pub fn must_find_mtu(&self, path: PathId, at: Time) -> bool {
@@ -226,7 +226,7 @@ impl Schedule {
         };
         let concerns = |d: &&Disturbance| d.path.is_none_or(|other| other == path);
         let mut own = self.disturbances.iter().filter(concerns);
-        !self.may_close(path)
+        !self.is_limited(path)
             && !own.any(|d| d.span.overlaps(&window))
             && !self.mtu_in_doubt(path, at)
     }

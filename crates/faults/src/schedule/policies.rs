@@ -1,15 +1,12 @@
 //! The policies of the nodes.
 
-use polypath_core::frame::PathId;
 use polypath_core::order::{MAX_HOLD, Order};
 use polypath_core::policy::{PolicyConfig, Weights};
 use polypath_core::repair::{RepairConfig, Share};
 use polypath_core::rng::Stream;
 use polypath_core::time::Duration;
-use polypath_core::units::Bytes;
 
-use super::{Incident, MeteredPath, Schedule, Settings, pick};
-use crate::datagram::End;
+use super::{Incident, Schedule, Settings, pick};
 
 /// One of the policies of all schedules; those that name a path name `path`.
 pub(super) fn draw(stream: &mut Stream, path: u8) -> PolicyConfig {
@@ -69,22 +66,5 @@ pub(super) fn draw_round_robin(schedule: &mut Schedule) {
         if let Some(weights) = Weights::new(&weights).filter(|_| is_replaced) {
             settings.policy = PolicyConfig::RoundRobin { weights };
         }
-    }
-}
-
-/// Gives a node a quota for one of its paths in one of eight schedules with several, if packets
-/// have to arrive all the same.
-pub(super) fn draw_metered(schedule: &mut Schedule) {
-    let stream = &mut schedule.seed.stream("faults/quota");
-    let is_drawn = stream.chance(0.125) && schedule.paths.len() > 1;
-    let path = stream.below(schedule.paths.len() as u64);
-    let metered = MeteredPath {
-        end: pick(stream, &End::ALL),
-        path: PathId(u8::try_from(path).unwrap_or(0)),
-        quota: Bytes(100_000 + stream.below(900_000)),
-    };
-    schedule.metered = is_drawn.then_some(metered);
-    if !schedule.calm_guarantees_delivery() {
-        schedule.metered = None;
     }
 }
