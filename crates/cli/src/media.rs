@@ -40,7 +40,7 @@ pub(crate) fn run(
     report(record, out, format)
 }
 
-/// Prints the report of a stream in the lab; fails if no packet arrived, or a run was late.
+/// Prints the report of a stream in the lab; fails if no packet arrived, or a run does not count.
 pub(crate) fn report_lab(
     scenario: &MediaScenario,
     seeds: &[u64],
@@ -57,11 +57,10 @@ pub(crate) fn report_lab(
     };
     report(record, out, format)?;
     for (seed, conditions) in seeds.iter().zip(&runs.conditions) {
-        if !conditions.is_valid() {
+        if let Some(why) = conditions.objection() {
             return Err(Failure::run(format!(
-                "the run of seed {seed} does not count: the emulated links were late by {} at the 99th percentile, \
-                 and at most {} are allowed; end other programs, run as root, or lower `media.rate`",
-                conditions.lateness, conditions.bound
+                "the run of seed {seed} does not count: {why}; end other programs, run as root, or lower \
+                 `media.rate`"
             )));
         }
     }

@@ -173,8 +173,12 @@ pub fn with_start_up(scenario: &MediaScenario) -> MediaScenario {
     scenario
 }
 
+/// The number of repetitions of the groups of a run because the machine stood still.
+const REPEATS: u32 = 2;
+
 /// Runs the carriers in groups of `size`, which is halved as long as the networks of a group are
-/// late; returns their outcomes, and the conditions if there is a carrier.
+/// late; returns their outcomes, and the conditions if there is a carrier. A group during which
+/// the machine stood still is repeated as it is, since this has nothing to do with its size.
 fn run_in_groups<T>(
     carriers: &[MediaCarrier],
     size: &mut usize,
@@ -182,12 +186,17 @@ fn run_in_groups<T>(
 ) -> Result<(Vec<T>, Option<LabConditions>), LabError> {
     let mut outcomes = Vec::new();
     let mut conditions: Option<LabConditions> = None;
+    let mut repeats = REPEATS;
     while outcomes.len() < carriers.len() {
         let rest = &carriers[outcomes.len()..];
         let carried = rest.len().min(*size);
         let (group, of_group) = run(&rest[..carried])?;
-        if !of_group.is_valid() && carried > 1 {
+        if of_group.is_late() && carried > 1 {
             *size = carried.div_ceil(2);
+            continue;
+        }
+        if of_group.stood_still() && repeats > 0 {
+            repeats -= 1;
             continue;
         }
         outcomes.extend(group);

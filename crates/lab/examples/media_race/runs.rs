@@ -160,6 +160,7 @@ mod tests {
                 lateness: Duration(lateness),
                 bound: Duration(1_000_000),
                 groups: 1,
+                ..LabConditions::default()
             },
         }
     }

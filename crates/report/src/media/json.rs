@@ -114,6 +114,7 @@ struct Conditions {
     groups: u32,
     lateness_p99_s: f64,
     lateness_bound_s: f64,
+    longest_lateness_s: f64,
     valid: bool,
 }
 
@@ -231,6 +232,7 @@ fn of_lab(record: MediaRecord<'_>, lab: LabRecord<'_>) -> Lab {
         groups: of.groups,
         lateness_p99_s: seconds(of.lateness),
         lateness_bound_s: seconds(of.bound),
+        longest_lateness_s: seconds(of.longest),
         valid: of.is_valid(),
     };
     Lab {

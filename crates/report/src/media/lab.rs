@@ -23,6 +23,9 @@ pub struct LabConditions {
     pub lateness: Duration,
     /// Its bound, beyond which the run does not count; the smallest of the groups.
     pub bound: Duration,
+    /// The longest lateness of a packet or wake: how long the machine stood still.
+    #[serde(default)]
+    pub longest: Duration,
     /// The number of groups in which the carriers were run; with one, all carriers met the same load
     /// of the machine.
     pub groups: u32,
@@ -57,10 +60,47 @@ pub struct PathMeasurement {
 }
 
 impl LabConditions {
+    /// The bound on `longest`: the shortest deadline at which packets count as late. A standstill
+    /// delays the packets of some milliseconds by so much that the 99th percentile misses it.
+    pub const MAX_STANDSTILL: Duration = Duration::from_millis(100);
+
     /// Whether the run counts.
     #[must_use]
     pub fn is_valid(&self) -> bool {
-        self.lateness <= self.bound
+        !self.is_late() && !self.stood_still()
+    }
+
+    /// Whether the emulated networks were late.
+    #[must_use]
+    pub fn is_late(&self) -> bool {
+        self.lateness > self.bound
+    }
+
+    /// Whether the machine stood still.
+    #[must_use]
+    pub fn stood_still(&self) -> bool {
+        self.longest > Self::MAX_STANDSTILL
+    }
+
+    /// The reason for which the run does not count, if it does not.
+    #[must_use]
+    pub fn objection(&self) -> Option<String> {
+        let Self {
+            lateness,
+            bound,
+            longest,
+            ..
+        } = self;
+        if self.is_late() {
+            return Some(format!(
+                "the emulated links were late by {lateness} at the 99th percentile, and at most {bound} \
+                 are allowed"
+            ));
+        }
+        self.stood_still().then(|| {
+            let most = Self::MAX_STANDSTILL;
+            format!("the machine stood still for {longest}, and at most {most} are allowed")
+        })
     }
 
     /// The conditions of a run, of which `self` and `other` are groups.
@@ -69,6 +109,7 @@ impl LabConditions {
         Self {
             lateness: self.lateness.max(other.lateness),
             bound: self.bound.min(other.bound),
+            longest: self.longest.max(other.longest),
             groups: self.groups + other.groups,
         }
     }
@@ -88,12 +129,9 @@ pub(super) fn warnings(record: MediaRecord<'_>) -> Vec<String> {
         return Vec::new();
     };
     let runs = record.seeds.iter().zip(lab.conditions);
-    let late = runs.filter(|(_, conditions)| !conditions.is_valid());
-    let late = late.map(|(seed, LabConditions { lateness, bound, .. })| {
-        format!(
-            "The run of seed {seed} does not count: the emulated links were late by {lateness} at the \
-             99th percentile, and at most {bound} are allowed."
-        )
+    let invalid = runs.filter_map(|(seed, conditions)| {
+        let why = conditions.objection()?;
+        Some(format!("The run of seed {seed} does not count: {why}."))
     });
     let carriers = record.carriers.iter().zip(lab.measurements);
     let of_carriers = carriers.flat_map(|(carrier, measurements)| {
@@ -104,7 +142,7 @@ pub(super) fn warnings(record: MediaRecord<'_>) -> Vec<String> {
             lost.into_iter().chain(unused(&subject, record, measured))
         })
     });
-    late.chain(of_carriers).collect()
+    invalid.chain(of_carriers).collect()
 }
 
 /// The warning of packets that the kernel lost.

@@ -259,16 +259,24 @@ fn runs(seeds: &[u64], lab: LabRecord<'_>) -> FigureTable {
     let row = |(seed, of): (&u64, &LabConditions)| {
         let counts = if of.is_valid() { "yes" } else { "NO" };
         let milliseconds = |span: Duration| format!("{:.3}", span.as_secs_f64() * 1e3);
-        let [lateness, bound] = [of.lateness, of.bound].map(milliseconds);
+        let [lateness, bound, longest] = [of.lateness, of.bound, of.longest].map(milliseconds);
         vec![
             seed.to_string(),
             of.groups.to_string(),
             lateness,
             bound,
+            longest,
             counts.to_owned(),
         ]
     };
-    let columns = ["seed", "groups", "p99 ms", "at most\nms", "counts"];
+    let columns = [
+        "seed",
+        "groups",
+        "p99 ms",
+        "at most\nms",
+        "longest\nms",
+        "counts",
+    ];
     FigureTable {
         class: "runs",
         caption: "Lateness of the emulated links in each run, and the groups of policies that ran at once",

@@ -217,6 +217,7 @@ fn with_lab<T>(read: impl FnOnce(MediaRecord<'_>, &MediaFigures) -> T) -> T {
     let conditions = [300, 400, 1500].map(|micros| LabConditions {
         lateness: Duration::from_micros(micros),
         bound: Duration::from_millis(1),
+        longest: Duration::from_micros(50 * micros),
         groups: 1,
     });
     let path = |bytes, is_used| PathMeasurement {
@@ -290,6 +291,7 @@ fn terminal_page_and_json_have_the_conditions_of_the_lab() {
     assert_eq!(report["mode"], "lab");
     assert_eq!(report["lab"]["runs"][2]["valid"], false);
     assert_eq!(report["lab"]["runs"][1]["lateness_p99_s"], 0.0004);
+    assert_eq!(report["lab"]["runs"][1]["longest_lateness_s"], 0.02);
     assert_eq!(report["lab"]["warnings"].as_array().unwrap().len(), 3);
     let run = &report["policies"][1]["runs"][1]["lab"];
     assert_eq!(run["processor_s"], 0.05);
