@@ -136,6 +136,7 @@ impl FromStr for Bytes {
             ("kB", 1e3),
             ("MB", 1e6),
             ("GB", 1e9),
+            ("TB", 1e12),
             ("KiB", 1024.0),
             ("MiB", 1_048_576.0),
         ];
@@ -143,7 +144,7 @@ impl FromStr for Bytes {
             text,
             &units,
             "size",
-            "for example \"100 kB\" (B, kB, MB, GB, KiB, MiB)",
+            "for example \"100 kB\" (B, kB, MB, GB, TB, KiB, MiB)",
         )
         .map(Bytes)
     }
@@ -202,6 +203,7 @@ impl fmt::Display for Bytes {
             f,
             self.0,
             &[
+                (1_000_000_000_000, "TB"),
                 (1_000_000_000, "GB"),
                 (1_000_000, "MB"),
                 (1_000, "kB"),
@@ -263,7 +265,7 @@ mod serialised {
     as_text!(
         Bytes,
         "Bytes",
-        "a number and B, kB, MB, GB, KiB or MiB: \"100 kB\""
+        "a number and B, kB, MB, GB, TB, KiB or MiB: \"100 kB\""
     );
     as_text!(
         Duration,
@@ -283,6 +285,8 @@ mod tests {
         assert_eq!("1.5Mb/s".parse(), Ok(Rate(1_500_000)));
         assert_eq!("100 kB".parse(), Ok(Bytes(100_000)));
         assert_eq!("1 KiB".parse(), Ok(Bytes(1024)));
+        assert_eq!("2 TB".parse(), Ok(Bytes(2_000_000_000_000)));
+        assert_eq!(Bytes(2_000_000_000_000).to_string(), "2 TB");
         assert_eq!("20 ms".parse(), Ok(Duration::from_millis(20)));
         assert_eq!("2 min".parse(), Ok(Duration::from_secs(120)));
     }

@@ -31,7 +31,8 @@ pub struct Path {
     /// their links are equal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub background_back: Option<String>,
-    /// Its cost to both endpoints, as in the file of a node.
+    /// Its cost to both endpoints, and the limits of what they send and receive on it, as in the
+    /// file of a node.
     #[serde(default, skip_serializing_if = "Tariff::is_free")]
     pub tariff: Tariff,
     /// The links, in order from server to client.

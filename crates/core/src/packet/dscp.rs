@@ -113,7 +113,9 @@ impl FromStr for Dscp {
 
     fn from_str(text: &str) -> Result<Self, ParseDscpError> {
         let trimmed = text.trim();
-        let named = NAMES.iter().find(|(name, _)| *name == trimmed);
+        let named = NAMES
+            .iter()
+            .find(|(name, _)| name.eq_ignore_ascii_case(trimmed));
         named
             .map(|(_, dscp)| *dscp)
             .or_else(|| Self::new(trimmed.parse().ok()?))
@@ -225,6 +227,7 @@ mod tests {
         let others = [("ef", 0b10_1110), ("va", 0b10_1100), ("le", 0b00_0001)];
         for (name, number) in others {
             assert_eq!(name.parse(), Ok(Dscp(number)));
+            assert_eq!(name.to_uppercase().parse(), Ok(Dscp(number)));
         }
     }
 

@@ -49,6 +49,7 @@ fn check(testbed: &Testbed, overlay: Overlay, overhead: usize) {
         }
     }
     assert_eq!(found, OUTER.map(|class| [class; COUNT]).concat());
+    assert!(!others.is_empty(), "no heartbeat was captured");
     assert!(others.iter().all(|class| *class == 0), "heartbeats");
     overlay.finish();
 }

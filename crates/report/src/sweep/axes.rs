@@ -5,7 +5,7 @@ use crate::plot::Axis;
 use crate::table::shortened;
 
 /// The factors of units to a common one of their dimension: 1 is of time, 2 of rates, 3 of sizes.
-const UNITS: [(&str, u8, f64); 16] = [
+const UNITS: [(&str, u8, f64); 17] = [
     ("ns", 1, 1e-9),
     ("us", 1, 1e-6),
     ("ms", 1, 1e-3),
@@ -20,6 +20,7 @@ const UNITS: [(&str, u8, f64); 16] = [
     ("kB", 3, 1e3),
     ("MB", 3, 1e6),
     ("GB", 3, 1e9),
+    ("TB", 3, 1e12),
     ("KiB", 3, 1024.0),
     ("MiB", 3, 1_048_576.0),
 ];

@@ -100,6 +100,7 @@ fn stats() -> Stats {
             capacity_bit_per_s: Some(4_000_000),
         }),
         usage: liveness.map(|_| UsageStats {
+            ceiling_bit_per_s: Some(8_000_000),
             quota_bytes: Some(20_000_000),
             used_bytes: Some(5_000_000),
             closed: true,
@@ -230,6 +231,11 @@ fn the_page_is_valid_and_in_base_units() {
         ),
         ("path_used_bytes", "{path=\"lte\"}", 5_000_000.0),
         ("path_quota_bytes", "{path=\"lte\"}", 20_000_000.0),
+        (
+            "path_ceiling_bytes_per_second",
+            "{path=\"lte\"}",
+            1_000_000.0,
+        ),
         ("path_closed", "{path=\"lte\",by=\"node\"}", 1.0),
         ("path_closed", "{path=\"lte\",by=\"peer\"}", 0.0),
         ("transmissions_total", "{kind=\"first\"}", 100.0),

@@ -1,4 +1,4 @@
-//! The samples of paths with a ceiling or quota.
+//! The samples of the limits of paths.
 
 use std::fmt;
 
@@ -6,15 +6,11 @@ use super::Page;
 use crate::stats::{PathStats, UsageStats};
 
 pub(super) fn encode(page: &mut Page<'_>, paths: &[PathStats]) -> fmt::Result {
-    let limited = || {
-        let usage = |path: &'_ PathStats| path.usage;
-        paths
-            .iter()
-            .filter_map(move |path| Some((&*path.name, usage(path)?)))
-    };
     let bytes = |of: fn(&UsageStats) -> Option<u64>| {
-        let samples =
-            limited().filter_map(|(name, usage)| Some((vec![("path", name)], of(&usage)? as f64)));
+        let limited = paths
+            .iter()
+            .filter_map(|path| Some((&*path.name, of(&path.usage?)?)));
+        let samples = limited.map(|(name, value)| (vec![("path", name)], value as f64));
         samples.collect::<Vec<_>>()
     };
     page.gauge(
@@ -24,10 +20,16 @@ pub(super) fn encode(page: &mut Page<'_>, paths: &[PathStats]) -> fmt::Result {
     .samples(bytes(|usage| usage.used_bytes))?;
     page.gauge("path_quota_bytes", "The quota of the path.")
         .samples(bytes(|usage| usage.quota_bytes))?;
-    let closed = limited().flat_map(|(name, usage)| {
+    page.gauge(
+        "path_ceiling_bytes_per_second",
+        "The most that this node sends on the path.",
+    )
+    .samples(bytes(|usage| usage.ceiling_bit_per_s.map(|rate| rate / 8)))?;
+    let closed = paths.iter().flat_map(|path| {
+        let usage = path.usage.unwrap_or_default();
         let by = [("node", usage.closed), ("peer", usage.closed_by_peer)];
         by.map(|(by, is_closed)| {
-            let labels = vec![("path", name), ("by", by)];
+            let labels = vec![("path", &*path.name), ("by", by)];
             (labels, f64::from(u8::from(is_closed)))
         })
     });
