@@ -1,11 +1,13 @@
 //! The processing time per packet of policy and combiner: one endpoint sends, the other combines,
 //! without network or encryption.
 
+use std::collections::VecDeque;
+
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use polypath_core::class::{Class, Classes, PortRange, Protocol, Treatment};
 use polypath_core::endpoint::{Endpoint, EndpointConfig, Input, Output, ProbingConfig};
 use polypath_core::frame::{Encapsulation, Frame, Payload};
-use polypath_core::machine::{Machine, Wake, step};
+use polypath_core::machine::{Deadline, Wake, step};
 use polypath_core::packet::{Dscp, Ecn, FlowId, IpVersion, Kind, PacketMeta};
 use polypath_core::policy::PolicyConfig;
 use polypath_core::repair::RepairConfig;
@@ -24,7 +26,9 @@ impl Payload for TestPayload {
 
 struct Pair {
     endpoints: [Endpoint<TestPayload>; 2],
-    frames: Vec<Frame<TestPayload>>,
+    /// The next deadline of each end.
+    deadlines: [Time; 2],
+    frames: VecDeque<Frame<TestPayload>>,
     now: Time,
 }
 
@@ -46,7 +50,8 @@ impl Pair {
         let endpoint = || Endpoint::new(&config).expect("the configuration is valid");
         Self {
             endpoints: [endpoint(), endpoint()],
-            frames: Vec::new(),
+            deadlines: [Time::MAX; 2],
+            frames: VecDeque::new(),
             now: Time::ZERO,
         }
     }
@@ -55,37 +60,64 @@ impl Pair {
     /// delivered packets.
     fn transfer(&mut self, meta: PacketMeta) -> u32 {
         self.now += Duration::from_micros(100);
+        let (now, frames) = (self.now, &mut self.frames);
+        let [sender, receiver] = &mut self.endpoints;
         let packet = Wake::Input(Input::Packet {
             meta,
             payload: TestPayload,
         });
-        let mut delivered = self.wake(0, packet);
-        for end in [0, 1] {
-            let deadline = self.endpoints[end].deadline();
-            if deadline.is_some_and(|deadline| deadline.at <= self.now) {
-                delivered += self.wake(end, Wake::Timeout);
+        let due = step(sender, now, packet, &mut |output| {
+            if let Output::Transmit(frame) = output {
+                frames.push_back(frame);
             }
+        });
+        self.deadlines[0] = time(due);
+        let mut delivered = 0;
+        while let Some(frame) = self.frames.pop_front() {
+            let frame = Wake::Input(Input::Frame(frame));
+            let due = step(receiver, now, frame, &mut |output| {
+                delivered += u32::from(matches!(output, Output::Deliver(_)));
+            });
+            self.deadlines[1] = time(due);
+        }
+        if self.deadlines[0].min(self.deadlines[1]) <= now {
+            delivered += self.perform_due();
         }
         delivered
     }
 
-    /// Wakes an end and passes its frames to the other one.
-    fn wake(&mut self, end: usize, wake: Wake<Input<TestPayload>>) -> u32 {
-        let (now, frames) = (self.now, &mut self.frames);
-        step(&mut self.endpoints[end], now, wake, &mut |output| {
-            if let Output::Transmit(frame) = output {
-                frames.push(frame);
+    /// Performs the work that is due, and returns the number of delivered packets.
+    #[inline(never)]
+    fn perform_due(&mut self) -> u32 {
+        let (now, mut delivered) = (self.now, 0);
+        for from in [0, 1] {
+            if self.deadlines[from] > now {
+                continue;
             }
-        });
-        let mut delivered = 0;
-        for frame in self.frames.drain(..) {
-            let frame = Wake::Input(Input::Frame(frame));
-            step(&mut self.endpoints[1 - end], now, frame, &mut |output| {
-                delivered += u32::from(matches!(output, Output::Deliver(_)));
+            let to = 1 - from;
+            let frames = &mut self.frames;
+            let end = &mut self.endpoints[from];
+            let due = step(end, now, Wake::Timeout, &mut |output| match output {
+                Output::Transmit(frame) => frames.push_back(frame),
+                Output::Deliver(_) => delivered += 1,
+                _ => {}
             });
+            self.deadlines[from] = time(due);
+            while let Some(frame) = self.frames.pop_front() {
+                let frame = Wake::Input(Input::Frame(frame));
+                let due = step(&mut self.endpoints[to], now, frame, &mut |output| {
+                    delivered += u32::from(matches!(output, Output::Deliver(_)));
+                });
+                self.deadlines[to] = time(due);
+            }
         }
         delivered
     }
+}
+
+/// The time of a deadline.
+fn time(deadline: Option<Deadline>) -> Time {
+    deadline.map_or(Time::MAX, |deadline| deadline.at)
 }
 
 fn endpoints(criterion: &mut Criterion) {

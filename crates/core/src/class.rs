@@ -7,6 +7,7 @@
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
+use core::num::NonZeroU32;
 
 use crate::packet::{Dscp, Kind, PacketFields, PacketMeta};
 use crate::repair::{self, RepairError};
@@ -113,15 +114,36 @@ impl Class {
     }
 }
 
-/// The class of a packet.
+/// The class of a packet. It is small, since every packet carries it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AssignedClass {
     /// Its position among the classes.
     pub number: u8,
     /// The treatment.
     pub treatment: Treatment,
+    /// The deadline in microseconds, if it is not that of the policy.
+    deadline_us: Option<NonZeroU32>,
+}
+
+impl AssignedClass {
+    /// The class at position `number`, with a deadline that is rounded down to microseconds, of at
+    /// most 71 minutes: the longest that a class may have is shorter.
+    #[must_use]
+    pub fn new(number: u8, treatment: Treatment, deadline: Option<Duration>) -> Self {
+        let in_us = |deadline: Duration| u32::try_from(deadline.0 / 1000).unwrap_or(u32::MAX);
+        Self {
+            number,
+            treatment,
+            deadline_us: deadline.and_then(|deadline| NonZeroU32::new(in_us(deadline))),
+        }
+    }
+
     /// The deadline, if it is not that of the policy.
-    pub deadline: Option<Duration>,
+    #[must_use]
+    pub fn deadline(&self) -> Option<Duration> {
+        self.deadline_us
+            .map(|us| Duration::from_micros(us.get().into()))
+    }
 }
 
 /// The classes, in their order: the first that matches a packet is its class.
@@ -151,11 +173,7 @@ impl Classes {
     pub fn classify(&self, fields: PacketFields) -> Option<AssignedClass> {
         let mut classes = (0..).zip(&self.0);
         let (number, class) = classes.find(|(_, class)| class.matches(fields))?;
-        Some(AssignedClass {
-            number,
-            treatment: class.treatment,
-            deadline: class.deadline,
-        })
+        Some(AssignedClass::new(number, class.treatment, class.deadline))
     }
 
     /// The invalid classes, in their order.
@@ -322,7 +340,7 @@ impl PacketMeta {
     /// The deadline of the packet, from its first transmission on: that of its class, or `policy`.
     #[must_use]
     pub fn deadline_or(&self, policy: Duration) -> Duration {
-        let own = self.class.and_then(|class| class.deadline);
+        let own = self.class.and_then(|class| class.deadline());
         own.unwrap_or(policy)
     }
 

@@ -15,7 +15,7 @@ use crate::combine::{MAX_TIMERS, MAX_WINDOWS};
 use crate::event::{DropReason, Event};
 use crate::frame::{Body, Encapsulation, Frame, PathId, Payload};
 use crate::liveness::PathHealth;
-use crate::machine::{Deadline, Machine, Wake};
+use crate::machine::{Deadline, Earliest, Machine, Wake};
 use crate::metering::{ClosedPaths, Meters, PathUsage};
 use crate::order::{MAX_HELD, Order, OrderStatistics, ReorderBuffer};
 use crate::pmtu::PathMtu;
@@ -227,6 +227,17 @@ impl<P: Payload> Endpoint<P> {
         }
     }
 
+    /// The next deadline of an endpoint that repairs losses, reports, holds packets or monitors
+    /// paths.
+    #[inline(never)]
+    fn earliest_deadline(&self) -> Option<Deadline> {
+        let mut next = Earliest::NONE;
+        self.sender.add_deadlines(&mut next);
+        self.receiver.add_deadlines(&mut next);
+        next.add(self.order.deadline(), "order");
+        next.deadline()
+    }
+
     /// Handles a wake, whatever the limits of the paths.
     #[inline]
     fn run(&mut self, now: Time, wake: Wake<Input<P>>, out: &mut impl FnMut(Output<P>)) {
@@ -279,7 +290,7 @@ impl<P: Payload> Endpoint<P> {
         self.order.handle_timeout(now, seen, &mut deliver(out));
         self.sender.handle_timeout(now, out);
         if let Some(frame) = self.receiver.handle_timeout(now, out) {
-            self.sender.broadcast(frame, out);
+            self.sender.broadcast(&frame, out);
         }
         if let Some(report) = self.receiver.report(now, self.sender.report_paths()) {
             self.sender.send_report(now, report, out);
@@ -314,8 +325,14 @@ impl<P: Payload> Machine for Endpoint<P> {
     }
 
     fn deadline(&self) -> Option<Deadline> {
-        let received = Deadline::earlier(self.receiver.deadline(), self.order.deadline());
-        Deadline::earlier(self.sender.deadline(), received)
+        let (sender, receiver) = (&self.sender, &self.receiver);
+        let is_plain = sender.only_policy_has_deadlines()
+            && receiver.only_comparison_has_deadlines()
+            && self.order.buffered() == 0;
+        if is_plain {
+            return Deadline::earlier(sender.policy_deadline(), receiver.comparison_deadline());
+        }
+        self.earliest_deadline()
     }
 }
 

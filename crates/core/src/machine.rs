@@ -18,6 +18,7 @@ pub struct Deadline {
 
 impl Deadline {
     /// The earlier of two optional deadlines; the first where they tie.
+    #[inline]
     #[must_use]
     pub fn earlier(a: Option<Deadline>, b: Option<Deadline>) -> Option<Deadline> {
         match (a, b) {
@@ -25,6 +26,47 @@ impl Deadline {
             (Some(a), _) => Some(a),
             (None, b) => b,
         }
+    }
+}
+
+/// The earliest of the deadlines that are added: cheaper than comparing each with the next where
+/// there are many and every packet asks.
+#[derive(Clone, Copy, Debug)]
+pub struct Earliest(Deadline);
+
+impl Earliest {
+    /// No deadline.
+    pub const NONE: Self = Self(Deadline {
+        at: Time::MAX,
+        why: "",
+    });
+
+    /// Adds a deadline at `at`.
+    #[inline]
+    pub fn add(&mut self, at: Option<Time>, why: &'static str) {
+        if let Some(at) = at
+            && at < self.0.at
+        {
+            self.0 = Deadline { at, why };
+        }
+    }
+
+    /// Adds `deadline`.
+    #[inline]
+    pub fn add_deadline(&mut self, deadline: Option<Deadline>) {
+        if let Some(deadline) = deadline
+            && deadline.at < self.0.at
+        {
+            self.0 = deadline;
+        }
+    }
+
+    /// The earliest, the first where they tie; `None` if none was added, or none before
+    /// [`Time::MAX`].
+    #[inline]
+    #[must_use]
+    pub fn deadline(self) -> Option<Deadline> {
+        (self.0.at < Time::MAX).then_some(self.0)
     }
 }
 
@@ -70,4 +112,23 @@ pub fn step<M: Machine>(
         Wake::Timeout => machine.handle_timeout(now, out),
     }
     machine.deadline()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_earliest_deadline_is_the_first_where_they_tie() {
+        let at = |ns, why| Deadline { at: Time(ns), why };
+        let mut next = Earliest::NONE;
+        next.add(None, "none");
+        next.add(Some(Time::MAX), "never");
+        assert_eq!(next.deadline(), None);
+        next.add(Some(Time(9)), "later");
+        next.add_deadline(Some(at(5, "first")));
+        next.add(Some(Time(5)), "second");
+        next.add_deadline(None);
+        assert_eq!(next.deadline(), Some(at(5, "first")));
+    }
 }

@@ -9,7 +9,6 @@ use alloc::collections::{BTreeMap, BTreeSet};
 
 use crate::class::Classes;
 use crate::frame::Payload;
-use crate::machine::Deadline;
 use crate::time::Time;
 use crate::window::{SlidingWindow, Verdict};
 
@@ -93,7 +92,24 @@ impl<P: Payload> ReorderBuffer<P> {
         if self.order == Order::None {
             return deliver(packet);
         }
-        // Most packets are not behind a gap, and are not parsed.
+        // Most packets follow the one before, and none is held.
+        if self.next == Some(sequence) && self.held.is_empty() && sequence + 1 == seen.end() {
+            self.next = Some(sequence + 1);
+            return deliver(packet);
+        }
+        self.offer_out_of_order(now, sequence, packet, is_repaired, seen, deliver);
+    }
+
+    fn offer_out_of_order(
+        &mut self,
+        now: Time,
+        sequence: u64,
+        packet: P,
+        is_repaired: bool,
+        seen: &SlidingWindow,
+        deliver: &mut impl FnMut(P),
+    ) {
+        // A packet that is not behind a gap is not parsed.
         let is_behind_gap = sequence > *self.next.get_or_insert(sequence);
         let hold = is_behind_gap.then(|| self.order.hold(&packet, &self.classes, is_repaired));
         match hold.flatten() {
@@ -157,10 +173,13 @@ impl<P: Payload> ReorderBuffer<P> {
     }
 
     /// The time at which a held packet is released.
+    #[inline]
     #[must_use]
-    pub fn deadline(&self) -> Option<Deadline> {
-        let &(at, _) = self.due.first()?;
-        Some(Deadline { at, why: "order" })
+    pub fn deadline(&self) -> Option<Time> {
+        if self.held.is_empty() {
+            return None;
+        }
+        self.due.first().map(|(at, _)| *at)
     }
 
     /// Delivers all held packets, and goes on with `order`; other `classes` hold for the packets

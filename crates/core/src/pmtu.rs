@@ -223,7 +223,15 @@ impl Discovery {
     /// # Errors
     /// If no path is. An IPv6 packet within the minimum link MTU is tried anyway, since its sender
     /// would not make it shorter (RFC 8201, section 4).
+    #[inline]
     pub(crate) fn carriers(&self, paths: Paths, meta: &PacketMeta) -> Result<Paths, TooLong> {
+        if self.paths.is_empty() {
+            return Ok(paths);
+        }
+        self.wide_paths(paths, meta)
+    }
+
+    fn wide_paths(&self, paths: Paths, meta: &PacketMeta) -> Result<Paths, TooLong> {
         let usable = self.wide(paths.usable, meta);
         let copies = self.wide(paths.copies, meta);
         let (usable, copies) = match (usable, copies) {
@@ -240,9 +248,6 @@ impl Discovery {
     }
 
     fn wide(&self, usable: PathSet, meta: &PacketMeta) -> Result<PathSet, TooLong> {
-        if self.paths.is_empty() {
-            return Ok(usable);
-        }
         let limit = |path| self.search(path).map_or(u16::MAX, Search::limit);
         let wide = usable
             .into_iter()

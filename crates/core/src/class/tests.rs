@@ -47,11 +47,7 @@ fn meta(kind: Kind, treatment: Option<Treatment>) -> PacketMeta {
         ecn: Ecn::NotEct,
         dscp: Dscp::DEFAULT,
         ports: None,
-        class: treatment.map(|treatment| AssignedClass {
-            number: 0,
-            treatment,
-            deadline: None,
-        }),
+        class: treatment.map(|treatment| AssignedClass::new(0, treatment, None)),
     }
 }
 
@@ -89,7 +85,7 @@ fn the_first_class_of_which_all_conditions_hold_matches() {
     }
     let voice = classes.classify(fields("ef", UDP, Some([5004, 1])));
     assert_eq!(
-        voice.and_then(|class| class.deadline),
+        voice.and_then(|class| class.deadline()),
         Some(Duration::from_millis(80))
     );
     let without_rest: Classes = classes.iter().take(2).cloned().collect();

@@ -158,6 +158,7 @@ impl Comparison {
 
     /// The time at which the next timer expires.
     #[must_use]
+    #[inline]
     pub fn deadline(&self) -> Option<Deadline> {
         self.timers.peek().map(|Reverse(timer)| Deadline {
             at: timer.expires,

@@ -1,5 +1,7 @@
 //! The configuration of an endpoint.
 
+use alloc::boxed::Box;
+
 use crate::class::{ClassError, Classes};
 use crate::combine::{DetectorConfig, DetectorError};
 use crate::frame::Encapsulation;
@@ -201,19 +203,19 @@ pub struct Adjustment {
 
 impl Adjustment {
     /// The adjustable settings of `config`; its other settings must be those of the running
-    /// endpoint.
+    /// endpoint. They are boxed, since every packet moves as large an input as the largest.
     ///
     /// # Errors
     /// If the configuration is invalid.
-    pub fn new(config: &EndpointConfig) -> Result<Self, ConfigError> {
+    pub fn new(config: &EndpointConfig) -> Result<Box<Self>, ConfigError> {
         config.check()?;
-        Ok(Self {
+        Ok(Box::new(Self {
             policy: config.policy,
             probing: config.probing,
             liveness: config.liveness,
             tariffs: config.tariffs.clone(),
             classes: config.classes.clone(),
-        })
+        }))
     }
 
     /// The cost of each path, and the limits of what it carries.

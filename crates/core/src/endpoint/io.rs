@@ -1,5 +1,7 @@
 //! The inputs and outputs of an endpoint.
 
+use alloc::boxed::Box;
+
 use super::config::Adjustment;
 use crate::event::Event;
 use crate::frame::{Frame, PathId};
@@ -56,7 +58,7 @@ pub enum Input<P> {
         is_renewed: bool,
     },
     /// Change the settings. Sequence numbers, epochs and the state of paths and packets are kept.
-    Adjust(Adjustment),
+    Adjust(Box<Adjustment>),
 }
 
 /// The outputs of an endpoint.

@@ -24,7 +24,7 @@ use crate::combine::{Comparison, Detector, SwitchRequest};
 use crate::estimate::DeltaT;
 use crate::event::{DropReason, Event};
 use crate::frame::{Body, Epoch, Frame, PathId, Payload};
-use crate::machine::Deadline;
+use crate::machine::{Deadline, Earliest};
 use crate::policy::PolicyConfig;
 use crate::repair::{NumberedReport, ReportPaths, Reporter};
 use crate::time::Time;
@@ -291,13 +291,31 @@ impl Receiver {
         })
     }
 
-    /// The time at which the next timer ends or the next switch frame is due.
-    pub(super) fn deadline(&self) -> Option<Deadline> {
-        let request = self.request.as_ref().and_then(SwitchRequest::deadline);
-        let detector = self.detector.as_ref().and_then(Detector::deadline);
-        let comparison = Deadline::earlier(self.comparison.deadline(), detector);
-        let report = self.reporter.as_ref().and_then(Reporter::deadline);
-        Deadline::earlier(Deadline::earlier(comparison, request), report)
+    /// Whether only the comparison of probes with data has deadlines.
+    #[inline]
+    pub(super) fn only_comparison_has_deadlines(&self) -> bool {
+        self.request.is_none() && self.detector.is_none() && self.reporter.is_none()
+    }
+
+    /// The next deadline of the comparison of probes with data.
+    #[inline]
+    pub(super) fn comparison_deadline(&self) -> Option<Deadline> {
+        self.comparison.deadline()
+    }
+
+    /// Adds the deadlines of timers, of the next switch frame and of the next report.
+    #[inline]
+    pub(super) fn add_deadlines(&self, next: &mut Earliest) {
+        next.add_deadline(self.comparison_deadline());
+        if let Some(reporter) = &self.reporter {
+            next.add(reporter.deadline(), "report");
+        }
+        if let Some(detector) = &self.detector {
+            next.add_deadline(detector.deadline());
+        }
+        if let Some(request) = &self.request {
+            next.add_deadline(request.deadline());
+        }
     }
 
     /// The number of timers and windows in progress.

@@ -10,7 +10,6 @@ use crate::class::ClassStatistics;
 use crate::event::{DropReason, Event};
 use crate::frame::{Body, Frame, PROBE_LEN, PathId, Payload, Purpose};
 use crate::liveness::{HeartbeatAnswer, Liveness, LivenessOutput, PathHealth};
-use crate::machine::Deadline;
 use crate::packet::PacketMeta;
 use crate::pmtu::{Discovery, PathMtu, TooLong};
 use crate::policy::{Action, Feedback, PathSet, Paths, Plan, PolicyConfig};
@@ -24,6 +23,7 @@ use paced::{MAX_WAITING, Pacing};
 use policy_state::{PathSwitch, PolicyState};
 
 mod class_counters;
+mod deadlines;
 mod limited;
 mod outgoing;
 mod paced;
@@ -87,7 +87,7 @@ impl<P: Payload> Sender<P> {
     pub(super) fn on_packet(
         &mut self,
         now: Time,
-        meta: PacketMeta,
+        mut meta: PacketMeta,
         mut payload: P,
         out: &mut impl FnMut(Output<P>),
     ) {
@@ -106,7 +106,7 @@ impl<P: Payload> Sender<P> {
             len: meta.size,
         }));
         let mut requests = PolicyRequests::default();
-        let meta = self.classes.assign(meta);
+        self.classes.assign(&mut meta);
         let plan = self
             .policy
             .current
@@ -151,19 +151,21 @@ impl<P: Payload> Sender<P> {
         {
             self.sizes.refresh(now, liveness);
         }
-        let frame = Frame {
-            path: PathId::default(),
-            epoch: self.policy.epoch(),
+        let epoch = self.policy.epoch();
+        let frame = |path, body| Frame {
+            path,
+            epoch,
             sequence,
             sent: now,
-            body: Body::Data(payload),
+            body,
         };
         let data_len = u16::try_from(size).unwrap_or(u16::MAX);
         for path in plan.probes {
-            self.outgoing
-                .send(frame.carrying(path, Body::Probe { data_len }), out);
+            let probe = Body::Probe { data_len };
+            self.outgoing.send(frame(path, probe), out);
         }
-        self.outgoing.send_copies(plan.copies, frame, out);
+        let data = |path, payload| frame(path, Body::Data(payload));
+        self.outgoing.send_packet(plan.copies, payload, data, out);
         // An idle path that carries a packet needs a heartbeat immediately, and after a timeout,
         // which may send a packet, nothing may be due.
         let due = self.monitor_deadline();
@@ -384,26 +386,9 @@ impl<P: Payload> Sender<P> {
         self.repair_losses(now, out);
     }
 
-    /// The next deadline of the policy, the liveness monitor or repairs.
-    pub(super) fn deadline(&self) -> Option<Deadline> {
-        let repair = self
-            .repair
-            .as_ref()
-            .and_then(|_| Deadline::earlier(self.repair_deadline(), self.pacing.deadline()));
-        let policy = Deadline::earlier(self.policy.current.deadline(), repair);
-        Deadline::earlier(policy, self.monitor_deadline())
-    }
-
-    /// The next deadline of the liveness monitor or of path MTU discovery.
-    fn monitor_deadline(&self) -> Option<Deadline> {
-        let liveness = self.liveness.as_ref()?;
-        debug_assert!(self.sizes.is_fresh(liveness));
-        Deadline::earlier(liveness.deadline(), self.sizes.deadline())
-    }
-
     /// Sends a frame of the receiver on every path.
-    pub(super) fn broadcast(&self, frame: Frame<P>, out: &mut impl FnMut(Output<P>)) {
-        self.outgoing.send_copies(self.outgoing.open, frame, out);
+    pub(super) fn broadcast(&self, frame: &Frame<P>, out: &mut impl FnMut(Output<P>)) {
+        self.outgoing.send_all(self.outgoing.open, frame, out);
     }
 
     fn monitor_paths(&mut self, now: Time, out: &mut impl FnMut(Output<P>)) {
@@ -423,7 +408,15 @@ impl<P: Payload> Sender<P> {
         }
     }
 
+    #[inline]
     fn act(&mut self, now: Time, requests: PolicyRequests, out: &mut impl FnMut(Output<P>)) {
+        if !requests.is_empty() {
+            self.act_on(now, requests, out);
+        }
+    }
+
+    #[inline(never)]
+    fn act_on(&mut self, now: Time, requests: PolicyRequests, out: &mut impl FnMut(Output<P>)) {
         if let Some(PathSwitch { from, to }) = requests.switched {
             let epoch = self.policy.epoch();
             self.policy.switches += 1;
@@ -476,6 +469,11 @@ impl<P: Payload> Sender<P> {
 }
 
 impl PolicyRequests {
+    #[inline]
+    fn is_empty(&self) -> bool {
+        self.pairs.is_empty() && self.heartbeats.is_empty() && self.switched.is_none()
+    }
+
     fn add(&mut self, action: Action) {
         match action {
             Action::SendPair(path) => self.pairs = self.pairs.with(path),

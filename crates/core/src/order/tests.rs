@@ -52,8 +52,8 @@ impl Receiver {
     }
 
     fn run(&mut self, until: Time) {
-        while let Some(due) = self.buffer.deadline().filter(|due| due.at <= until) {
-            let (delivered, at) = (&mut self.delivered, due.at);
+        while let Some(due) = self.buffer.deadline().filter(|due| *due <= until) {
+            let (delivered, at) = (&mut self.delivered, due);
             let mut deliver = |packet: Numbered| delivered.push((at, packet.0));
             self.buffer.handle_timeout(at, &self.seen, &mut deliver);
         }

@@ -49,7 +49,7 @@ use crate::repair::{PathEstimate, RepairConfig};
 use crate::tariff::Tariffs;
 use crate::time::{Duration, Time};
 use signals::{CongestionSignals, Signal};
-use view::{UNKNOWN, View};
+use view::View;
 
 mod load;
 mod signals;
@@ -95,6 +95,17 @@ pub struct InTime {
     /// The number of times that heartbeats were sent.
     probes: u64,
     signals: CongestionSignals,
+    /// The last choice for bulk, as long as the next is the same.
+    unlimited: Option<BulkChoice>,
+}
+
+/// A choice for bulk while no path has a limit: nothing waits, and it remains until the paths or
+/// their estimates change.
+#[derive(Clone, Copy, Debug)]
+struct BulkChoice {
+    paths: PathSet,
+    preferred: PathId,
+    path: PathId,
 }
 
 /// A path that is better than the active one.
@@ -127,7 +138,7 @@ impl InTime {
             tariffs: context.tariffs.clone(),
             active: context.start_on(cheapest.unwrap_or_default().0),
             epoch: context.epoch,
-            paths: vec![View::default(); usize::from(context.paths)],
+            paths: vec![View::UNKNOWN; usize::from(context.paths)],
             is_new: false,
             last_move: None,
             better: None,
@@ -135,11 +146,12 @@ impl InTime {
             next_probes: None,
             probes: 0,
             signals: CongestionSignals::default(),
+            unlimited: None,
         }
     }
 
-    fn view(&self, path: PathId) -> View {
-        self.paths.get(path.index()).copied().unwrap_or_default()
+    fn view(&self, path: PathId) -> &View {
+        self.paths.get(path.index()).unwrap_or(&View::UNKNOWN)
     }
 
     /// Moves data to the path on which it should be.
@@ -153,7 +165,6 @@ impl InTime {
         if is_usable && !core::mem::take(&mut self.is_new) {
             return;
         }
-        let current = self.view(self.active);
         let others = self
             .affordable(now, paths.copies)
             .without(PathSet::only(self.active));
@@ -164,7 +175,7 @@ impl InTime {
         if !is_usable {
             return self.move_to(now, best, act);
         }
-        let target = self.view(best);
+        let (current, target) = (self.view(self.active), self.view(best));
         let is_congested = current.is_congested(now);
         if current.is_silent || is_congested {
             let is_due = self
@@ -291,15 +302,30 @@ impl InTime {
 
     /// Lets a packet of bulk leave at the rate of the path on which it arrives first.
     fn queue(&mut self, now: Time, meta: &PacketMeta, preferred: PathId, paths: PathSet) -> Plan {
+        let known = self.unlimited.as_ref();
+        if let Some(known) = known.filter(|known| known.is_of(preferred, paths)) {
+            let path = known.path;
+            return Plan {
+                may_wait: true,
+                ..Plan::copies(PathSet::only(path))
+            };
+        }
         let cheap = self.tariffs.up_to(self.tariffs.cost(preferred), paths);
-        let paths = self.similar(cheap);
-        let arrival = |path: &PathId| {
-            let is_other = u64::from(*path != preferred);
-            self.view(*path).queued_arrival(now) + HYSTERESIS * is_other
-        };
-        let path = paths.into_iter().min_by_key(arrival).unwrap_or(preferred);
-        let wait = |path| self.view(path).load.wait(now);
-        let least = paths.into_iter().map(wait).min().unwrap_or_default();
+        let most = self.latest_similar(cheap);
+        let (mut path, mut earliest, mut least) = (preferred, Duration::MAX, Duration::MAX);
+        for other in cheap {
+            let view = self.view(other);
+            if view.rank() > most {
+                continue;
+            }
+            let wait = view.load.wait(now);
+            let is_other = u64::from(other != preferred);
+            let arrival = view.arrival_after(wait) + HYSTERESIS * is_other;
+            least = least.min(wait);
+            if arrival < earliest {
+                (path, earliest) = (other, arrival);
+            }
+        }
         let signal = self.signals.decide(now, least, meta.ecn.is_capable());
         if signal == Some(Signal::Drop) {
             return Plan {
@@ -308,6 +334,16 @@ impl InTime {
             };
         }
         self.load(path, now, meta.size, true);
+        if !cheap
+            .into_iter()
+            .any(|path| self.view(path).load.is_limited())
+        {
+            self.unlimited = Some(BulkChoice {
+                paths,
+                preferred,
+                path,
+            });
+        }
         Plan {
             may_wait: true,
             is_congested: signal.is_some(),
@@ -315,20 +351,12 @@ impl InTime {
         }
     }
 
-    /// Those of `paths` that deliver, and not much later than the fastest.
-    fn similar(&self, paths: PathSet) -> PathSet {
-        let cost = |path: &PathId| {
-            let view = self.view(*path);
-            (view.is_silent, view.cost().unwrap_or(UNKNOWN))
-        };
-        let Some((is_silent, least)) = paths.into_iter().map(|path| cost(&path)).min() else {
-            return paths;
-        };
-        let most = (is_silent, least + MAX_DIFFERENCE);
-        paths
-            .into_iter()
-            .filter(|path| cost(path) <= most)
-            .collect()
+    /// The [rank](View::rank) up to which those of `paths` deliver, and not much later than the
+    /// fastest.
+    fn latest_similar(&self, paths: PathSet) -> (bool, Duration) {
+        let ranks = paths.into_iter().map(|path| self.view(path).rank());
+        let (is_silent, least) = ranks.min().unwrap_or_default();
+        (is_silent, least + MAX_DIFFERENCE)
     }
 
     fn load(&mut self, path: PathId, now: Time, size: u32, waits: bool) {
@@ -358,6 +386,13 @@ impl InTime {
             }
         }
         self.next_probes = Some(now + PROBE_INTERVAL);
+    }
+}
+
+impl BulkChoice {
+    /// Whether it is the choice among `paths` if data is on `preferred`.
+    fn is_of(&self, preferred: PathId, paths: PathSet) -> bool {
+        self.preferred == preferred && self.paths == paths
     }
 }
 
@@ -407,6 +442,7 @@ impl PathPolicy for InTime {
             }
             view.load.set_limit(now, limit);
             self.is_new = true;
+            self.unlimited = None;
         }
     }
 

@@ -108,10 +108,13 @@ pub struct Members(u64);
 impl Iterator for Members {
     type Item = PathId;
 
+    #[inline]
     fn next(&mut self) -> Option<PathId> {
-        let lowest = u8::try_from(self.0.trailing_zeros())
-            .ok()
-            .filter(|_| self.0 != 0)?;
+        if self.0 == 0 {
+            return None;
+        }
+        #[expect(clippy::cast_possible_truncation, reason = "there are 64 bits")]
+        let lowest = self.0.trailing_zeros() as u8;
         self.0 &= self.0 - 1;
         Some(PathId(lowest))
     }

@@ -100,6 +100,7 @@ impl SinglePath {
     }
 
     /// Moves to a better path, if there is one.
+    #[inline(never)]
     fn choose(&mut self, now: Time, alive: PathSet, act: &mut dyn FnMut(Action)) {
         let Some(leaving) = &mut self.leaving else {
             return;

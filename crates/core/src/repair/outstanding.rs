@@ -43,6 +43,17 @@ pub(super) struct KeptPacket<P> {
     pub(super) payload: P,
 }
 
+impl<P> From<Kept<P>> for KeptPacket<P> {
+    #[inline]
+    fn from(packet: Kept<P>) -> Self {
+        Self {
+            meta: packet.meta,
+            epoch: packet.epoch,
+            payload: packet.payload,
+        }
+    }
+}
+
 impl<P: Clone> KeptPacket<P> {
     /// A copy with its sequence number.
     pub(super) fn numbered(&self, sequence: u64) -> Kept<P> {
@@ -78,6 +89,7 @@ pub(super) struct Transmission {
 
 impl<P> Entry<P> {
     /// A packet that waits for its first transmission.
+    #[inline]
     pub(super) fn queued(packet: KeptPacket<P>) -> Self {
         Self {
             packet: Some(packet),
@@ -147,6 +159,7 @@ impl<P> Default for Outstanding<P> {
 
 impl<P> Outstanding<P> {
     /// Adds packet `sequence`, which follows the newest unless none is kept.
+    #[inline]
     pub(super) fn push(&mut self, sequence: u64, entry: Entry<P>) {
         if self.entries.is_empty() {
             self.first = sequence;

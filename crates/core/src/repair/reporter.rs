@@ -18,7 +18,6 @@ use super::credit::Credit;
 use super::report::{MAX_BITMAP, PATH_LEN, PathArrival, REPORT_LEN, Report, SendTime};
 use crate::estimate::Srtt;
 use crate::frame::PathId;
-use crate::machine::Deadline;
 use crate::policy::PathSet;
 use crate::time::{Duration, Time};
 use crate::window::{SlidingWindow, Verdict};
@@ -162,9 +161,10 @@ impl Reporter {
     }
 
     /// The time at which the next report is due.
+    #[inline]
     #[must_use]
-    pub fn deadline(&self) -> Option<Deadline> {
-        self.due.map(|at| Deadline { at, why: "report" })
+    pub fn deadline(&self) -> Option<Time> {
+        self.due
     }
 
     /// Returns the report that is due, on some of `paths`. `seen` has the packets that have

@@ -7,12 +7,11 @@ use self::timing::Derived;
 use super::budget::Budget;
 use super::config::RepairConfig;
 use super::estimates::{Estimates, PathEstimate};
-use super::outstanding::{Entry, KeptPacket, Outstanding, State};
+use super::outstanding::{Entry, Outstanding, State};
 use super::rate::{Arrival, PathLimit, PathRate};
 use super::report::Report;
 use super::statistics::RepairStatistics;
 use crate::frame::{Encapsulation, Epoch, PathId, Payload};
-use crate::machine::Deadline;
 use crate::packet::PacketMeta;
 use crate::policy::PathSet;
 use crate::tariff::Tariffs;
@@ -208,42 +207,51 @@ impl<P: Payload> Repair<P> {
     }
 
     /// Keeps a packet that is sent for the first time now, on `paths`.
+    #[inline]
     pub fn on_sent(&mut self, now: Time, packet: Kept<P>, paths: PathSet) {
-        let sequence = packet.sequence;
-        self.enqueue(packet);
-        self.depart(now, sequence, paths);
+        let (sequence, meta) = (packet.sequence, packet.meta);
+        self.make_room(sequence);
+        let mut entry = Entry::queued(packet.into());
+        self.start(now, &mut entry, meta, paths);
+        self.outstanding.push(sequence, entry);
     }
 
     /// Keeps a packet that will be sent for the first time later, with [`depart`](Self::depart).
     pub fn enqueue(&mut self, packet: Kept<P>) {
+        self.make_room(packet.sequence);
+        self.outstanding
+            .push(packet.sequence, Entry::queued(packet.into()));
+    }
+
+    /// Forgets the packets that cannot be kept beside packet `sequence`.
+    fn make_room(&mut self, sequence: u64) {
         // Packets in between were sent to a peer that did not report.
-        let follows = packet.sequence == self.outstanding.end();
+        let follows = sequence == self.outstanding.end();
         while self.outstanding.len() >= MAX_KEPT || (!follows && self.outstanding.len() > 0) {
             let oldest = self.outstanding.forget_oldest();
             self.waiting -= u32::from(oldest == Some(State::Missing));
         }
-        let content = KeptPacket {
-            meta: packet.meta,
-            epoch: packet.epoch,
-            payload: packet.payload,
-        };
-        self.outstanding
-            .push(packet.sequence, Entry::queued(content));
     }
 
     /// Sends packet `sequence` for the first time, on `paths`, if it is still kept.
     pub fn depart(&mut self, now: Time, sequence: u64, paths: PathSet) {
+        let mut outstanding = core::mem::take(&mut self.outstanding);
+        if let Some(entry) = outstanding.get_mut(sequence)
+            && let Some(meta) = entry.packet.as_ref().map(|packet| packet.meta)
+        {
+            self.start(now, entry, meta, paths);
+        }
+        self.outstanding = outstanding;
+    }
+
+    /// Notes the first transmission of a packet.
+    #[inline]
+    fn start(&mut self, now: Time, entry: &mut Entry<P>, meta: PacketMeta, paths: PathSet) {
         let timeouts = paths.into_iter().map(|path| self.timeout(path));
         let covered = now + timeouts.max().unwrap_or_default();
-        let Some(entry) = self.outstanding.get_mut(sequence) else {
-            return;
-        };
-        let Some(packet) = &entry.packet else {
-            return;
-        };
-        let len = packet.meta.size;
+        let len = meta.size;
         let size = len + self.encapsulation.data;
-        entry.deadline = now + packet.meta.deadline_or(self.config.deadline);
+        entry.deadline = now + meta.deadline_or(self.config.deadline);
         entry.covered = covered;
         entry.state = State::InFlight;
         entry.transmit(now, paths);
@@ -255,6 +263,7 @@ impl<P: Payload> Repair<P> {
     }
 
     /// Notes a packet of `len` bytes that is sent on each of `paths`.
+    #[inline]
     fn note_sent(&mut self, now: Time, paths: PathSet, len: u32) {
         for path in paths {
             if let Some(rate) = self.rates.get_mut(path.index()) {
@@ -343,9 +352,10 @@ impl<P: Payload> Repair<P> {
     }
 
     /// The time at which a packet may be missing.
+    #[inline]
     #[must_use]
-    pub fn deadline(&self) -> Option<Deadline> {
-        self.check.map(|at| Deadline { at, why: "repair" })
+    pub fn deadline(&self) -> Option<Time> {
+        self.check
     }
 
     /// Sends missing packets again, the oldest first, as far as the budget permits it.

@@ -23,7 +23,7 @@ pub(crate) struct Change {
 /// The settings of all paths together.
 #[derive(Debug)]
 pub(crate) struct Settings {
-    pub(crate) adjustment: Adjustment,
+    pub(crate) adjustment: Box<Adjustment>,
     pub(crate) policy: PolicyConfig,
     pub(crate) liveness: LivenessSetting,
 }

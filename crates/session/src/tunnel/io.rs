@@ -29,7 +29,7 @@ pub enum Input {
     /// their own times, and their outputs leave at this time at the earliest.
     DriverBehind(Time),
     /// A new configuration of the endpoint; the session continues unchanged.
-    Adjust(Adjustment),
+    Adjust(Box<Adjustment>),
     /// The peer's address on this path has become known.
     PeerAddressKnown(PathId),
     /// The wall clock was set: it would have shown this at [`Time::ZERO`], in nanoseconds since

@@ -23,11 +23,11 @@ impl ClassCounters {
         }
     }
 
-    /// The packet with its class.
+    /// Sets the class of a packet, and counts it.
     #[inline]
-    pub(super) fn assign(&mut self, meta: PacketMeta) -> PacketMeta {
+    pub(super) fn assign(&mut self, meta: &mut PacketMeta) {
         if self.classes.is_empty() {
-            return meta;
+            return;
         }
         let class = self.classes.classify(meta.fields());
         let counters = class.and_then(|class| self.statistics.get_mut(usize::from(class.number)));
@@ -35,7 +35,7 @@ impl ClassCounters {
             counters.packets += 1;
             counters.bytes += u64::from(meta.size);
         }
-        PacketMeta { class, ..meta }
+        meta.class = class;
     }
 
     /// Applies other classes; one that has the name of an earlier one continues its counters.

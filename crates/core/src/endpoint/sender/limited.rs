@@ -27,6 +27,6 @@ impl<P: Payload> Sender<P> {
             sent: now,
             body: Body::PathClosed { path },
         };
-        self.outgoing.send_copies(paths, frame, out);
+        self.outgoing.send_all(paths, &frame, out);
     }
 }

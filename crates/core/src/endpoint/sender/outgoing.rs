@@ -106,6 +106,11 @@ impl Outgoing {
     }
 
     /// Sends the frame on its path.
+    #[expect(
+        clippy::inline_always,
+        reason = "the frame is written where it is needed"
+    )]
+    #[inline(always)]
     pub(super) fn send<P: Payload>(&self, frame: Frame<P>, out: &mut impl FnMut(Output<P>)) {
         let len = self.encapsulation.size(&frame.body);
         let (path, kind) = (frame.path, frame.body.kind());
@@ -113,31 +118,43 @@ impl Outgoing {
         out(Output::Transmit(frame));
     }
 
-    /// Sends the frame on each of `paths`; the original goes last, so that a single copy needs no
-    /// clone.
-    pub(super) fn send_copies<P: Payload>(
+    /// Sends `payload` on each of `paths`, in the frame that `frame` returns for a path. The
+    /// original goes last, on the first path, so that a single copy needs no clone.
+    ///
+    /// Each packet passes here: a frame that is written where it is needed costs half of one that is
+    /// moved, since wide loads of what was just written in parts wait for it.
+    #[expect(
+        clippy::inline_always,
+        reason = "the frame is written where it is needed"
+    )]
+    #[inline(always)]
+    pub(super) fn send_packet<P: Payload>(
         &self,
         paths: PathSet,
-        frame: Frame<P>,
+        payload: P,
+        frame: impl Fn(PathId, P) -> Frame<P>,
         out: &mut impl FnMut(Output<P>),
     ) {
-        let mut paths = paths.into_iter();
-        let Some(first) = paths.next() else { return };
-        for path in paths {
-            self.send(
-                Frame {
-                    path,
-                    ..frame.clone()
-                },
-                out,
-            );
+        let Some(first) = paths.into_iter().next() else {
+            return;
+        };
+        for path in paths.without(PathSet::only(first)) {
+            self.send(frame(path, payload.clone()), out);
         }
-        self.send(
-            Frame {
-                path: first,
-                ..frame
-            },
-            out,
-        );
+        self.send(frame(first, payload), out);
+    }
+
+    /// Sends a frame without a packet on each of `paths`, in the same order.
+    pub(super) fn send_all<P: Payload>(
+        &self,
+        paths: PathSet,
+        frame: &Frame<P>,
+        out: &mut impl FnMut(Output<P>),
+    ) {
+        let first: PathSet = paths.into_iter().take(1).collect();
+        for path in paths.without(first).into_iter().chain(first) {
+            let copy = frame.clone();
+            self.send(Frame { path, ..copy }, out);
+        }
     }
 }

@@ -12,7 +12,6 @@ use super::Sender;
 use super::reported::transmit;
 use crate::event::{DropReason, Event};
 use crate::frame::{Attempt, PathId, Payload};
-use crate::machine::Deadline;
 use crate::pmtu::TooLong;
 use crate::policy::{PathSet, Paths, Plan};
 use crate::repair::{Kept, PathLimit};
@@ -144,13 +143,12 @@ impl Pacing {
     }
 
     /// The time at which a packet leaves.
-    pub(super) fn deadline(&self) -> Option<Deadline> {
+    #[inline]
+    pub(super) fn deadline(&self) -> Option<Time> {
         if self.waiting == 0 {
             return None;
         }
-        let at = self.paths.iter().filter_map(Schedule::next).min()?;
-        let why = "paced packet";
-        Some(Deadline { at, why })
+        self.paths.iter().filter_map(Schedule::next).min()
     }
 
     /// The bytes that have to leave on `path` before a packet that begins to wait now.
@@ -288,6 +286,7 @@ impl<P: Payload> Sender<P> {
     }
 
     /// Sends a packet now or, if its plan lets it wait, when it is its turn.
+    #[inline]
     pub(super) fn pace(
         &mut self,
         now: Time,

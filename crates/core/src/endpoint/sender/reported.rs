@@ -7,7 +7,6 @@ use super::outgoing::Outgoing;
 use super::paced::Pacing;
 use crate::event::{DropReason, Event};
 use crate::frame::{Attempt, Body, Frame, PathId, Payload};
-use crate::machine::Deadline;
 use crate::packet::PacketMeta;
 use crate::pmtu::Discovery;
 use crate::policy::{Feedback, PathSet, PolicyConfig};
@@ -90,6 +89,7 @@ impl<P: Payload> Sender<P> {
     ///
     /// The liveness monitor is not notified: reports detect a silent path sooner than the frequent
     /// heartbeats of busy paths would.
+    #[inline]
     pub(super) fn send_reported(
         &mut self,
         now: Time,
@@ -100,7 +100,7 @@ impl<P: Payload> Sender<P> {
         let Some(repair) = &mut self.repair else {
             return;
         };
-        let usable = carriers(&self.sizes, &self.outgoing, &packet.meta);
+        let usable = || carriers(&self.sizes, &self.outgoing, &packet.meta);
         let first = paths.into_iter().next().unwrap_or_default();
         let copies = repair.copy(now, first, usable, &packet.meta);
         repair.on_sent(now, packet.clone(), paths.or(copies));
@@ -143,7 +143,7 @@ impl<P: Payload> Sender<P> {
         let Some(repair) = &mut self.repair else {
             return;
         };
-        if repair.deadline().is_none_or(|due| due.at > now) {
+        if repair.deadline().is_none_or(|due| due > now) {
             return;
         }
         let (sizes, outgoing, pacing) = (&self.sizes, &self.outgoing, &mut self.pacing);
@@ -155,7 +155,8 @@ impl<P: Payload> Sender<P> {
     }
 
     /// The time at which a packet may be missing.
-    pub(in super::super) fn repair_deadline(&self) -> Option<Deadline> {
+    #[cfg(test)]
+    pub(in super::super) fn repair_deadline(&self) -> Option<Time> {
         self.repair.as_ref().and_then(Repair::deadline)
     }
 
@@ -173,7 +174,7 @@ impl<P: Payload> Sender<P> {
             sent: now,
             body: Body::Report(report.report.into()),
         };
-        self.outgoing.send_copies(report.paths, frame, out);
+        self.outgoing.send_all(report.paths, &frame, out);
     }
 
     /// Passes on to the policy what is known of the paths.
@@ -221,6 +222,7 @@ fn perform<P: Payload>(
     }
 }
 
+#[inline]
 pub(super) fn transmit<P: Payload>(
     outgoing: &Outgoing,
     now: Time,
@@ -229,15 +231,13 @@ pub(super) fn transmit<P: Payload>(
     paths: PathSet,
     out: &mut impl FnMut(Output<P>),
 ) {
-    let frame = Frame {
-        path: PathId::default(),
-        epoch: packet.epoch,
-        sequence: packet.sequence,
+    let (epoch, sequence) = (packet.epoch, packet.sequence);
+    let frame = |path, payload| Frame {
+        path,
+        epoch,
+        sequence,
         sent: now,
-        body: Body::Reported {
-            payload: packet.payload,
-            attempt,
-        },
+        body: Body::Reported { payload, attempt },
     };
-    outgoing.send_copies(paths, frame, out);
+    outgoing.send_packet(paths, packet.payload, frame, out);
 }

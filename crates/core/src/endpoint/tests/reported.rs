@@ -346,9 +346,9 @@ fn a_peer_that_stops_to_report_leaves_nothing_behind() {
     }
     assert_eq!(end.buffered(), 1);
     // Only the timer of the new packet is left, not the retry of the old one.
-    let due = end.sender.repair_deadline().map(|due| due.at);
+    let due = end.sender.repair_deadline();
     wake(&mut end, due.unwrap().max(at(160)), Wake::Timeout);
-    let next = end.sender.repair_deadline().map(|due| due.at);
+    let next = end.sender.repair_deadline();
     assert!(next.is_none_or(|next| next >= at(255)), "{next:?}");
 }
 

@@ -8,7 +8,7 @@ use crate::units::Bytes;
 const DRAINED: Duration = Duration::from_millis(1);
 
 /// The load of a path; nothing as long as no limit is known.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Load {
     limit: Option<PathLimit>,
     /// The time of the limit's queue and unsent bytes.
@@ -16,9 +16,20 @@ pub(super) struct Load {
 }
 
 impl Load {
+    /// The load of a path without a known limit.
+    pub(super) const UNKNOWN: Self = Self {
+        limit: None,
+        at: Time::ZERO,
+    };
+
     pub(super) fn set_limit(&mut self, now: Time, limit: Option<PathLimit>) {
         self.at = now;
         self.limit = limit;
+    }
+
+    /// Whether a limit is known.
+    pub(super) const fn is_limited(&self) -> bool {
+        self.limit.is_some()
     }
 
     /// Whether packets should be sent elsewhere: the queue is longer than `most`, or should empty.
@@ -82,7 +93,7 @@ mod tests {
                 drains: false,
             })
         };
-        let mut load = Load::default();
+        let mut load = Load::UNKNOWN;
         load.add(at(0), 1000, true);
         let seen = |load: &Load, ms| (load.wait(at(ms)), load.queue(at(ms)));
         assert_eq!(seen(&load, 0), (Duration::ZERO, None), "no limit is known");

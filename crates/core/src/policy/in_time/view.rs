@@ -13,9 +13,14 @@ pub(super) const RISK: Duration = Duration::from_millis(30);
 pub(super) const UNKNOWN: Duration = Duration::from_millis(500);
 
 /// A path as the policy sees it.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct View {
     pub(super) estimate: Option<PathEstimate>,
+    /// The cost of its losses.
+    loss_cost: Duration,
+    /// The expected delay with the cost of losses, [`UNKNOWN`] before the first estimate. It is
+    /// kept, since each packet compares the paths.
+    expected: Duration,
     pub(super) is_silent: bool,
     /// The time since which its queue has not emptied.
     pub(super) queued_since: Option<Time>,
@@ -29,28 +34,42 @@ pub(super) struct View {
     pub(super) load: Load,
 }
 
-fn loss_cost(estimate: &PathEstimate) -> Duration {
-    LOSS_COST.scale(u64::from(estimate.loss), 1_000_000)
-}
-
 impl View {
+    /// A path of which nothing is known.
+    pub(super) const UNKNOWN: Self = Self {
+        estimate: None,
+        loss_cost: Duration::ZERO,
+        expected: UNKNOWN,
+        is_silent: false,
+        queued_since: None,
+        hold: Duration::ZERO,
+        held_until: Time::ZERO,
+        tolerated: 0,
+        heartbeat: 0,
+        load: Load::UNKNOWN,
+    };
+
+    /// Its order among paths for one flow: those that deliver come first, then the faster ones.
+    pub(super) fn rank(&self) -> (bool, Duration) {
+        (self.is_silent, self.expected)
+    }
+
+    /// The time after which a packet that waits for `wait` arrives, with the cost of losses.
+    pub(super) fn arrival_after(&self, wait: Duration) -> Duration {
+        self.expected + wait
+    }
+
     /// The expected delay, with the cost of losses.
     pub(super) fn cost(&self) -> Option<Duration> {
-        let estimate = self.estimate?;
-        Some(estimate.one_way + loss_cost(&estimate))
+        self.estimate.map(|_| self.expected)
     }
 
     /// The time after which a packet that is sent now arrives, with the cost of losses.
     pub(super) fn arrival(&self, now: Time) -> Duration {
         let (Some(estimate), Some(queue)) = (self.estimate, self.load.queue(now)) else {
-            return self.cost().unwrap_or(UNKNOWN);
+            return self.expected;
         };
-        estimate.base + queue + loss_cost(&estimate)
-    }
-
-    /// The time after which a packet that waits for its turn arrives, with the cost of losses.
-    pub(super) fn queued_arrival(&self, now: Time) -> Duration {
-        self.cost().unwrap_or(UNKNOWN) + self.load.wait(now)
+        estimate.base + queue + self.loss_cost
     }
 
     pub(super) fn is_congested(&self, now: Time) -> bool {
@@ -64,8 +83,10 @@ impl View {
 
     pub(super) fn update(&mut self, now: Time, estimate: Option<PathEstimate>, is_silent: bool) {
         self.is_silent = is_silent;
-        self.estimate = estimate.or(self.estimate);
         let Some(estimate) = estimate else { return };
+        self.estimate = Some(estimate);
+        self.loss_cost = LOSS_COST.scale(u64::from(estimate.loss), 1_000_000);
+        self.expected = estimate.one_way + self.loss_cost;
         if estimate.queueing <= RISING_QUEUE {
             self.queued_since = None;
         } else if estimate.is_rising {

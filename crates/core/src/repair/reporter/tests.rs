@@ -32,15 +32,15 @@ impl Receiver {
 
     /// Makes all reports that are due until `until`.
     fn run(&mut self, until: Time) {
-        while let Some(due) = self.reporter.deadline().filter(|due| due.at <= until) {
+        while let Some(due) = self.reporter.deadline().filter(|due| *due <= until) {
             let all = PathSet::first(2);
             let usual = self.usual;
             let paths = ReportPaths { all, usual };
             let made = self
                 .reporter
-                .handle_timeout(due.at, &self.seen, paths, OVERHEAD);
-            self.reports.extend(made.map(|report| (due.at, report)));
-            assert!(self.reporter.deadline().is_none_or(|next| next.at > due.at));
+                .handle_timeout(due, &self.seen, paths, OVERHEAD);
+            self.reports.extend(made.map(|report| (due, report)));
+            assert!(self.reporter.deadline().is_none_or(|next| next > due));
         }
     }
 

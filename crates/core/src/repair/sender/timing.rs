@@ -43,11 +43,30 @@ impl<P: Payload> Repair<P> {
     /// The path of a copy of the next packet, whose only transmission would be on `path`: where a
     /// repair would be late, where congestion begins and shortly after a burst of losses. Only in
     /// the last two cases it may cost more than `path`. The copy is charged to the budget.
-    pub fn copy(&mut self, now: Time, path: PathId, usable: PathSet, meta: &PacketMeta) -> PathSet {
+    #[inline]
+    pub fn copy(
+        &mut self,
+        now: Time,
+        path: PathId,
+        usable: impl FnOnce() -> PathSet,
+        meta: &PacketMeta,
+    ) -> PathSet {
         let deadline = meta.deadline_or(self.config.deadline);
         if !meta.is_repaired() || !self.needs_copy(now, path, deadline) {
             return PathSet::EMPTY;
         }
+        self.affordable_copy(now, path, usable(), meta)
+    }
+
+    #[inline(never)]
+    fn affordable_copy(
+        &mut self,
+        now: Time,
+        path: PathId,
+        usable: PathSet,
+        meta: &PacketMeta,
+    ) -> PathSet {
+        let deadline = meta.deadline_or(self.config.deadline);
         let others = usable.without(PathSet::only(path));
         let others = if self.is_at_risk(now, path) {
             others
