@@ -27,6 +27,8 @@ pub struct Budget {
     copy_tokens: u64,
     /// The bytes earned in each part of the span, in millionths.
     earned: [u64; PARTS],
+    /// Their sum.
+    total: u64,
     /// The number of the newest part since the start of the run.
     part: u64,
 }
@@ -40,6 +42,7 @@ impl Budget {
             tokens: HEAD_START * share.millionths() as u64,
             copy_tokens: 0,
             earned: [0; PARTS],
+            total: 0,
             part: 0,
         }
     }
@@ -54,6 +57,7 @@ impl Budget {
         self.advance(now);
         let earned = u64::from(len) * u64::from(self.share.millionths());
         self.earned[slot(self.part)] += earned;
+        self.total += earned;
         self.tokens = (self.tokens + earned).min(self.capacity());
         let kept = (earned / 4).min(u64::from(len) * u64::from(MAX_KEPT.millionths()));
         self.copy_tokens = (self.copy_tokens + earned - kept).min(self.capacity());
@@ -97,15 +101,15 @@ impl Budget {
     }
 
     fn capacity(&self) -> u64 {
-        let earned = self.earned.iter().sum::<u64>();
-        earned.max(HEAD_START * u64::from(self.share.millionths()))
+        self.total
+            .max(HEAD_START * u64::from(self.share.millionths()))
     }
 
     /// Forgets what was earned before the span.
     fn advance(&mut self, now: Time) {
         let part = now.0 / (SPAN.0 / PARTS as u64);
         for old in 0..part.saturating_sub(self.part).min(PARTS as u64) {
-            self.earned[slot(part - old)] = 0;
+            self.total -= core::mem::take(&mut self.earned[slot(part - old)]);
         }
         self.part = self.part.max(part);
     }

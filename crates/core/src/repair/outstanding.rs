@@ -29,8 +29,13 @@ pub(super) struct Entry<P> {
     /// The time at which a report must have covered its transmissions.
     pub(super) covered: Time,
     pub(super) state: State,
-    transmissions: [Transmission; MAX_TRANSMISSIONS],
+    /// The times of its transmissions, and their paths.
+    sent: [Time; MAX_TRANSMISSIONS],
+    on: [PathId; MAX_TRANSMISSIONS],
+    /// The number of transmissions, and a bit for each that is missing. There is an entry for every
+    /// packet, so it is small.
     count: u8,
+    missing: u8,
     /// The times that it was sent again.
     pub(super) repairs: u8,
 }
@@ -96,8 +101,10 @@ impl<P> Entry<P> {
             deadline: Time::MAX,
             covered: Time::ZERO,
             state: State::Queued,
-            transmissions: [Transmission::default(); MAX_TRANSMISSIONS],
+            sent: [Time::ZERO; MAX_TRANSMISSIONS],
+            on: [PathId(0); MAX_TRANSMISSIONS],
             count: 0,
+            missing: 0,
             repairs: 0,
         }
     }
@@ -105,24 +112,39 @@ impl<P> Entry<P> {
     /// Records a transmission on each of `paths`; those that do not fit are not tracked.
     pub(super) fn transmit(&mut self, sent: Time, paths: PathSet) {
         for path in paths {
-            let Some(free) = self.transmissions.get_mut(usize::from(self.count)) else {
+            let index = usize::from(self.count);
+            let (Some(free), Some(on)) = (self.sent.get_mut(index), self.on.get_mut(index)) else {
                 return;
             };
-            *free = Transmission {
-                path,
-                sent,
-                is_missing: false,
-            };
+            (*free, *on) = (sent, path);
             self.count += 1;
         }
     }
 
-    pub(super) fn transmissions(&self) -> &[Transmission] {
-        &self.transmissions[..usize::from(self.count)]
+    /// Its transmissions, in their order.
+    #[inline]
+    pub(super) fn transmissions(&self) -> impl Iterator<Item = Transmission> {
+        (0..self.count).map(|index| self.transmission(index))
     }
 
-    pub(super) fn transmissions_mut(&mut self) -> &mut [Transmission] {
-        &mut self.transmissions[..usize::from(self.count)]
+    /// The number of its transmissions.
+    pub(super) fn count(&self) -> u8 {
+        self.count
+    }
+
+    /// Transmission `index`, which is below the [count](Self::count).
+    #[inline]
+    pub(super) fn transmission(&self, index: u8) -> Transmission {
+        Transmission {
+            path: self.on[usize::from(index)],
+            sent: self.sent[usize::from(index)],
+            is_missing: self.missing & 1 << index != 0,
+        }
+    }
+
+    /// Notes that transmission `index` is missing.
+    pub(super) fn set_missing(&mut self, index: u8) {
+        self.missing |= 1 << index;
     }
 
     pub(super) fn is_full(&self) -> bool {
@@ -137,7 +159,7 @@ impl<P> Entry<P> {
 
     /// The paths on which it is missing.
     pub(super) fn missing_on(&self) -> PathSet {
-        let missing = self.transmissions().iter().filter(|sent| sent.is_missing);
+        let missing = self.transmissions().filter(|sent| sent.is_missing);
         missing.fold(PathSet::EMPTY, |paths, sent| paths.with(sent.path))
     }
 

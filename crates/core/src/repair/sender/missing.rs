@@ -37,12 +37,13 @@ impl<P: Payload> Repair<P> {
     /// Counts a packet that has arrived: on all paths that carried it, unless it is missing there.
     fn count_arrival(&mut self, entry: &Entry<P>) {
         let size = entry.packet.as_ref().map_or(0, |packet| packet.meta.size);
-        if let [only] = entry.transmissions() {
+        // One that counts as missing may be the one that has arrived.
+        let is_certain = entry.count() == 1;
+        if is_certain {
+            let only = entry.transmission(0);
             self.estimates.on_outcome(only.path, only.sent, false);
         }
-        // One that counts as missing may be the one that has arrived.
-        let is_certain = entry.transmissions().len() == 1;
-        for sent in entry.transmissions().iter().filter(|sent| !sent.is_missing) {
+        for sent in entry.transmissions().filter(|sent| !sent.is_missing) {
             if let Some(rate) = self.rates.get_mut(sent.path.index()) {
                 rate.add(size, is_certain);
             }
@@ -52,12 +53,12 @@ impl<P: Payload> Repair<P> {
     /// Finds the transmissions of a packet that are missing.
     fn find_missing_transmissions(&mut self, now: Time, entry: &mut Entry<P>, made: Option<Time>) {
         let mut in_flight = false;
-        for index in 0..entry.transmissions().len() {
+        for index in 0..entry.count() {
             let Transmission {
                 path,
                 sent,
                 is_missing,
-            } = entry.transmissions()[index];
+            } = entry.transmission(index);
             if is_missing {
                 continue;
             }
@@ -73,7 +74,7 @@ impl<P: Payload> Repair<P> {
                 self.schedule(timeout);
                 continue;
             }
-            entry.transmissions_mut()[index].is_missing = true;
+            entry.set_missing(index);
             // A report that is late or lost is no sign against the path.
             if self.estimates.was_reported(path, sent) {
                 self.estimates.on_outcome(path, sent, true);
