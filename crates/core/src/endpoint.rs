@@ -15,11 +15,11 @@ use crate::combine::{MAX_TIMERS, MAX_WINDOWS};
 use crate::event::{DropReason, Event};
 use crate::frame::{Body, Encapsulation, Frame, PathId, Payload};
 use crate::liveness::PathHealth;
-use crate::machine::{Deadline, Earliest, Machine, Wake};
+use crate::machine::{Deadline, EarliestDeadline, Machine, Wake};
 use crate::metering::{ClosedPaths, Meters, PathUsage};
 use crate::order::{MAX_HELD, Order, OrderStatistics, ReorderBuffer};
 use crate::pmtu::PathMtu;
-use crate::policy::{Feedback, PathSet, PolicyConfig};
+use crate::policy::{Feedback, GuardTime, MeasuredRtt, PathSet, PolicyConfig};
 use crate::repair::{MAX_TICKS, PathEstimate, RepairStatistics};
 use crate::time::Time;
 pub use config::{Adjustment, ConfigError, EndpointConfig, MIN_PAIR_LEN, ProbingConfig};
@@ -104,6 +104,19 @@ impl<P: Payload> Endpoint<P> {
     #[must_use]
     pub fn active(&self) -> Option<PathId> {
         self.sender.active()
+    }
+
+    /// The round-trip time of `path` as the policy measures it by itself; `None` if it does not, or
+    /// has not yet.
+    #[must_use]
+    pub fn measured_rtt(&self, path: PathId) -> Option<MeasuredRtt> {
+        self.sender.current_policy().measured_rtt(path)
+    }
+
+    /// The running guard time of the policy, if there is one.
+    #[must_use]
+    pub fn guard_time(&self) -> Option<GuardTime> {
+        self.sender.current_policy().guard_time()
     }
 
     /// The one-way delay and losses of `path`, from reports; `None` if losses are not repaired, and
@@ -231,7 +244,7 @@ impl<P: Payload> Endpoint<P> {
     /// paths.
     #[inline(never)]
     fn earliest_deadline(&self) -> Option<Deadline> {
-        let mut next = Earliest::NONE;
+        let mut next = EarliestDeadline::NONE;
         self.sender.add_deadlines(&mut next);
         self.receiver.add_deadlines(&mut next);
         next.add(self.order.deadline(), "order");
@@ -330,7 +343,12 @@ impl<P: Payload> Machine for Endpoint<P> {
             && receiver.only_comparison_has_deadlines()
             && self.order.buffered() == 0;
         if is_plain {
-            return Deadline::earlier(sender.policy_deadline(), receiver.comparison_deadline());
+            let next = Deadline::earlier(sender.policy_deadline(), receiver.comparison_deadline());
+            debug_assert_eq!(
+                next.map(|next| next.at),
+                self.earliest_deadline().map(|next| next.at)
+            );
+            return next;
         }
         self.earliest_deadline()
     }

@@ -32,9 +32,9 @@ impl Deadline {
 /// The earliest of the deadlines that are added: cheaper than comparing each with the next where
 /// there are many and every packet asks.
 #[derive(Clone, Copy, Debug)]
-pub struct Earliest(Deadline);
+pub struct EarliestDeadline(Deadline);
 
-impl Earliest {
+impl EarliestDeadline {
     /// No deadline.
     pub const NONE: Self = Self(Deadline {
         at: Time::MAX,
@@ -121,7 +121,7 @@ mod tests {
     #[test]
     fn the_earliest_deadline_is_the_first_where_they_tie() {
         let at = |ns, why| Deadline { at: Time(ns), why };
-        let mut next = Earliest::NONE;
+        let mut next = EarliestDeadline::NONE;
         next.add(None, "none");
         next.add(Some(Time::MAX), "never");
         assert_eq!(next.deadline(), None);

@@ -21,7 +21,7 @@ pub use context::{CopiedPackets, PolicyContext, PolicyProperties};
 pub use delay_centric::{DelayCentric, DelayCentricConfig, PredictiveConfig, ReactiveConfig};
 pub use duplicate::{DuplicateAcks, DuplicateAll};
 pub use in_time::InTime;
-pub use path_policy::{Action, Feedback, PathPolicy, Paths, Plan};
+pub use path_policy::{Action, Feedback, GuardTime, MeasuredRtt, PathPolicy, Paths, Plan};
 pub use path_set::{Members, PathSet};
 pub use probe_and_switch::ProbeAndSwitch;
 pub use round_robin::{RoundRobin, Weights, WeightsError};
@@ -362,12 +362,6 @@ impl PolicyConfig {
     #[must_use]
     pub const fn respects_classes(self) -> bool {
         self.properties().respects_classes
-    }
-
-    /// Whether nodes offer the policy.
-    #[must_use]
-    pub const fn is_available_in_nodes(self) -> bool {
-        self.properties().available_in_nodes
     }
 }
 

@@ -8,12 +8,12 @@ mod liveness_windows;
 mod policies;
 
 pub use delivery_oracle::{DELIVERY_TIME, RELAY_SETTLING_TIME, settling_time};
+pub use limits::LimitedPath;
 use polypath_core::frame::{OVER_IPV4, PathId};
 use polypath_core::liveness::LivenessConfig;
 use polypath_core::policy::PolicyConfig;
 use polypath_core::rng::{Seed, Stream};
 use polypath_core::time::{Duration, Time};
-use polypath_core::units::{Bytes, Rate};
 use polypath_session::session::Limits;
 use polypath_session::tunnel::packet_overhead;
 
@@ -27,6 +27,8 @@ pub const INTERFACE_MTU: u16 = 1500;
 pub const ROUND_ROBIN_FROM: u64 = 10_000;
 /// The first seed whose schedule may have the policy `in-time`.
 pub const IN_TIME_FROM: u64 = 8_000;
+/// The first seed whose schedule may have a delay-centric policy.
+pub const DELAY_CENTRIC_FROM: u64 = 12_000;
 /// The time for which packets are sent after the calm has settled.
 const CALM_TRAFFIC: Duration = Duration::from_secs(8);
 /// The rate limit of a relay that drops nothing: more than applications and heartbeats need.
@@ -325,20 +327,6 @@ pub struct Schedule {
     pub end: Time,
 }
 
-/// A path that one node limits: it closes the path when that has carried its quota, and holds
-/// packets back that exceed its ceiling.
-#[derive(Clone, Copy, Debug)]
-pub struct LimitedPath {
-    /// The node.
-    pub end: End,
-    /// The path.
-    pub path: PathId,
-    /// The bytes on the wire in both directions; a node that restarts begins a new count.
-    pub quota: Option<Bytes>,
-    /// The most that the node sends.
-    pub ceiling: Option<Rate>,
-}
-
 impl Schedule {
     /// Draws the schedule of a seed.
     #[must_use]
@@ -359,6 +347,9 @@ impl Schedule {
         }
         if seed.0 >= ROUND_ROBIN_FROM {
             policies::draw_round_robin(&mut schedule);
+        }
+        if seed.0 >= DELAY_CENTRIC_FROM {
+            policies::draw_delay_centric(&mut schedule);
         }
         limits::draw(&mut schedule);
         schedule
@@ -384,12 +375,6 @@ impl Schedule {
             last_packet_at: Time::ZERO,
             end: Time::ZERO,
         }
-    }
-
-    /// Whether a node limits `path`: it may carry nothing though it works.
-    #[must_use]
-    pub fn is_limited(&self, path: PathId) -> bool {
-        self.limited.is_some_and(|limited| limited.path == path)
     }
 
     /// The numbers of the paths.

@@ -2,7 +2,9 @@
 
 use polypath_faults::datagram::Host;
 use polypath_faults::mutants::Mutant;
-use polypath_faults::schedule::{AttackKind, IN_TIME_FROM, ROUND_ROBIN_FROM, ReactionKind};
+use polypath_faults::schedule::{
+    AttackKind, DELAY_CENTRIC_FROM, IN_TIME_FROM, ROUND_ROBIN_FROM, ReactionKind,
+};
 use polypath_faults::violation::Violation;
 use polypath_faults::{Failure, Options, run, run_many};
 use polypath_session::event::Reject;
@@ -88,6 +90,11 @@ fn all_invariants_hold_with_in_time() {
 #[test]
 fn all_invariants_hold_with_round_robin() {
     check_from(ROUND_ROBIN_FROM);
+}
+
+#[test]
+fn all_invariants_hold_with_delay_centric() {
+    check_from(DELAY_CENTRIC_FROM);
 }
 
 #[test]

@@ -227,6 +227,33 @@ fn data_bytes(stats: &polypath_live::stats::PathStats) -> usize {
 }
 
 #[test]
+fn a_flow_moves_to_the_path_with_the_shorter_round_trip() {
+    let Some(testbed) = Testbed::new() else {
+        return;
+    };
+    let middlebox = Middlebox::start(
+        &testbed,
+        Tampering::Delay(polypath_core::time::Duration::from_millis(40)),
+    );
+    let paths = [middlebox::ADDRESS, BOTH_PATHS[1]];
+    let overlay = Overlay::start(&testbed, "delay-centric", paths);
+    ping(&testbed, "10.77.0.2");
+    // The first heartbeats are sent .5 to 1.5 s after the first packet.
+    datagrams::run(&testbed, Clock::starting_now(), 250, |_| {});
+    let [a, b] = overlay.finish();
+    middlebox.finish();
+    for stats in [&a, &b] {
+        assert_eq!(stats.policy.active.as_deref(), Some("two"), "{stats:?}");
+        assert_eq!(stats.policy.switches, 1);
+        let rtt = |path: usize| stats.paths[path].measured.unwrap().rtt_ms;
+        assert!((80.0..200.0).contains(&rtt(0)), "{}", rtt(0));
+        assert!(rtt(1) < 40.0, "{}", rtt(1));
+    }
+    let (first, second) = (data_bytes(&a.paths[0]), data_bytes(&a.paths[1]));
+    assert!(second > 2 * first, "{first} and {second} B");
+}
+
+#[test]
 fn a_flow_leaves_a_silent_path_and_returns_once_it_replies() {
     let Some(testbed) = Testbed::new() else {
         return;

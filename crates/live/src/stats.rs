@@ -10,9 +10,10 @@ use polypath_core::liveness::{PathHealth, PathState};
 use polypath_core::metering::PathUsage;
 use polypath_core::order::OrderStatistics;
 use polypath_core::pmtu::MtuState;
+use polypath_core::policy::MeasuredRtt;
 use polypath_core::repair::{PathEstimate, RepairStatistics};
 use polypath_core::tariff::Renewal;
-use polypath_core::time::Time;
+use polypath_core::time::{Duration, Time};
 use polypath_session::event::{Counters, Reject};
 use polypath_session::session::Session;
 use serde::{Serialize, Serializer};
@@ -109,6 +110,10 @@ pub struct PathStats {
     pub liveness: Option<LivenessStats>,
     /// The results of the peer's reports; absent where losses are not repaired.
     pub delivery: Option<DeliveryStats>,
+    /// The round-trip time as the policy measures it by itself; absent where it does not, or has not
+    /// yet.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub measured: Option<MeasuredStats>,
     /// The use of its ceiling and quota; absent where neither end limits the path.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub usage: Option<UsageStats>,
@@ -198,6 +203,29 @@ impl From<PathEstimate> for DeliveryStats {
     }
 }
 
+/// The round-trip time of a path, as the policy measures it by itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct MeasuredStats {
+    /// The smoothed round-trip time in milliseconds.
+    pub rtt_ms: f64,
+    /// The short-term average in milliseconds.
+    pub short_average_ms: f64,
+    /// The long-term average in milliseconds; the round-trip time rises while the short-term one is
+    /// above it.
+    pub long_average_ms: f64,
+}
+
+impl From<MeasuredRtt> for MeasuredStats {
+    fn from(measured: MeasuredRtt) -> Self {
+        let in_ms = |span: Duration| span.as_secs_f64() * 1e3;
+        Self {
+            rtt_ms: in_ms(measured.smoothed),
+            short_average_ms: in_ms(measured.short),
+            long_average_ms: in_ms(measured.long),
+        }
+    }
+}
+
 /// The session with the relay of a path.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct RelayStats {
@@ -234,6 +262,18 @@ pub struct PolicyStats {
     pub active: Option<String>,
     /// The number of times the policy has switched data to another path.
     pub switches: u64,
+    /// The guard time that runs now; absent if none does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub guard: Option<GuardStats>,
+}
+
+/// A guard time, at the end of which the policy decides again.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct GuardStats {
+    /// The path to which data then moves if that is still better; absent after a switch.
+    pub to: Option<String>,
+    /// The remaining time in milliseconds.
+    pub remaining_ms: u64,
 }
 
 /// The packets of a class that applications sent.

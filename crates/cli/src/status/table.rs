@@ -6,6 +6,8 @@ use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table};
 use polypath_report::table::RULED;
 use serde_json::Value;
 
+use super::measured;
+
 /// The maximum length of a path's name in the table, in characters.
 const MAX_NAME: usize = 12;
 
@@ -33,6 +35,7 @@ pub(super) fn render(state: &Value) -> String {
     let _ = writeln!(text, "{}", volumes(state));
     text += &classes(state);
     text += &repairs(state);
+    text += &measured::paths(state);
     for (title, counts) in [
         ("packets dropped", &state["dropped"]),
         ("datagrams rejected", &state["session"]["rejected"]),
@@ -75,9 +78,10 @@ fn policy(state: &Value) -> String {
     let active = policy["active"].as_str();
     let active = active.map_or_else(String::new, |path| format!(", data on {path}"));
     format!(
-        "policy {}{active}, {} switches; {} reloads, {} refused",
+        "policy {}{active}, {} switches{}; {} reloads, {} refused",
         word(&policy["kind"]),
         policy["switches"],
+        measured::guard(policy),
         state["reloads"]["applied"],
         state["reloads"]["refused"],
     )
@@ -306,7 +310,7 @@ fn span(seconds: f64) -> String {
     format!("{:.0} {name}", (seconds / unit).floor())
 }
 
-fn word(value: &Value) -> String {
+pub(super) fn word(value: &Value) -> String {
     value.as_str().map_or_else(dash, str::to_owned)
 }
 

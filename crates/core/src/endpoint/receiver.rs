@@ -24,7 +24,7 @@ use crate::combine::{Comparison, Detector, SwitchRequest};
 use crate::estimate::DeltaT;
 use crate::event::{DropReason, Event};
 use crate::frame::{Body, Epoch, Frame, PathId, Payload};
-use crate::machine::{Deadline, Earliest};
+use crate::machine::{Deadline, EarliestDeadline};
 use crate::policy::PolicyConfig;
 use crate::repair::{NumberedReport, ReportPaths, Reporter};
 use crate::time::Time;
@@ -305,7 +305,7 @@ impl Receiver {
 
     /// Adds the deadlines of timers, of the next switch frame and of the next report.
     #[inline]
-    pub(super) fn add_deadlines(&self, next: &mut Earliest) {
+    pub(super) fn add_deadlines(&self, next: &mut EarliestDeadline) {
         next.add_deadline(self.comparison_deadline());
         if let Some(reporter) = &self.reporter {
             next.add(reporter.deadline(), "report");

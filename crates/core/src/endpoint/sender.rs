@@ -12,7 +12,7 @@ use crate::frame::{Body, Frame, PROBE_LEN, PathId, Payload, Purpose};
 use crate::liveness::{HeartbeatAnswer, Liveness, LivenessOutput, PathHealth};
 use crate::packet::PacketMeta;
 use crate::pmtu::{Discovery, PathMtu, TooLong};
-use crate::policy::{Action, Feedback, PathSet, Paths, Plan, PolicyConfig};
+use crate::policy::{Action, Feedback, PathPolicy, PathSet, Paths, Plan, PolicyConfig};
 use crate::repair::{Kept, Repair};
 use crate::tariff::Tariffs;
 use crate::time::Time;
@@ -349,6 +349,11 @@ impl<P: Payload> Sender<P> {
     /// The policy.
     pub(super) fn policy(&self) -> PolicyConfig {
         self.policy.config()
+    }
+
+    /// The state of the policy.
+    pub(super) fn current_policy(&self) -> &dyn PathPolicy {
+        &*self.policy.current
     }
 
     /// The path that carries data now.

@@ -55,8 +55,6 @@ pub struct PolicyProperties {
     pub respects_costs: bool,
     /// Whether it treats packets by their classes ([`crate::class`]).
     pub respects_classes: bool,
-    /// Whether nodes offer it.
-    pub available_in_nodes: bool,
 }
 
 /// The packets that go on all usable paths.

@@ -32,7 +32,10 @@
 //!   as in the overlay, it always has them, and only heartbeats measure paths and start the
 //!   timeout; in a guard time the current path then has fewer samples than the candidate.
 //! * A packet that is too long for the current path takes the best path that is wide enough; data
-//!   does not follow it.
+//!   does not follow it. So does a packet for which the current path is not live, while no other
+//!   has answered the policy.
+//! * Where data is not acknowledged, heartbeats end after 10 s without data, and the estimates
+//!   are discarded. With the next packet, measurement begins again.
 
 mod config;
 mod guard_time;
@@ -48,18 +51,20 @@ pub use config::{
     DelayCentricConfig, DelayCentricError, Guard, GuardKind, Heartbeats, MIN_INTERVAL,
     PredictiveConfig, ReactiveConfig, TrendRule,
 };
-use guard_time::GuardTime;
 use path::{Estimates, MonitoredPath};
 
 use super::{
-    Action, CopiedPackets, Feedback, PathPolicy, PathSet, Paths, Plan, PolicyContext,
-    PolicyProperties,
+    Action, CopiedPackets, Feedback, GuardTime, MeasuredRtt, PathPolicy, PathSet, Paths, Plan,
+    PolicyContext, PolicyProperties,
 };
 use crate::frame::{Epoch, PathId};
 use crate::machine::Deadline;
 use crate::packet::PacketMeta;
 use crate::rng::Stream;
 use crate::time::{Duration, Time};
+
+/// The time without data after which a path that only heartbeats measure has none.
+const IDLE: Duration = Duration::from_secs(10);
 
 /// Delay-centric path selection on the sending side.
 #[derive(Clone, Debug)]
@@ -71,6 +76,7 @@ pub struct DelayCentric {
     current: PathId,
     guard_time: Option<GuardTime>,
     epoch: Epoch,
+    last_packet: Time,
     /// Whether acknowledgments measure the current path while it carries data.
     acknowledges: bool,
     stream: Stream,
@@ -85,7 +91,6 @@ impl DelayCentric {
         switches: true,
         respects_costs: false,
         respects_classes: false,
-        available_in_nodes: false,
     };
 
     /// The properties of the predictive policy.
@@ -105,6 +110,7 @@ impl DelayCentric {
             current: PathId(context.start_on(0).0.min(paths - 1)),
             guard_time: None,
             epoch: context.epoch,
+            last_packet: Time::ZERO,
             acknowledges: context.acknowledges,
             stream: context.stream,
         }
@@ -189,12 +195,11 @@ impl DelayCentric {
         best.map(|(path, _)| path).or_else(any)
     }
 
-    /// The path of a packet for which only `usable` are wide enough; empty if the current path is
-    /// not live.
+    /// The path of a packet for which only `usable` are live and wide enough; empty if none is.
     fn packet_path(&self, usable: PathSet) -> PathSet {
         let usable = usable.and(self.alive);
-        if usable.contains(self.current) || !self.alive.contains(self.current) {
-            return usable.and(PathSet::only(self.current));
+        if usable.contains(self.current) {
+            return PathSet::only(self.current);
         }
         let fallback = self.fallback_path(usable).unwrap_or(self.current);
         // A silent path may still carry the packet; one that is too narrow never does.
@@ -263,6 +268,14 @@ impl DelayCentric {
         act(Action::Switched { from, to });
     }
 
+    /// Ends the heartbeats until the next packet.
+    fn pause(&mut self) {
+        self.guard_time = None;
+        for path in &mut self.paths {
+            path.pause();
+        }
+    }
+
     fn send_heartbeats(&mut self, now: Time, act: &mut dyn FnMut(Action)) {
         let heartbeats = self.config.heartbeats();
         for (number, path) in (0..).map(PathId).zip(&mut self.paths) {
@@ -301,6 +314,7 @@ impl PathPolicy for DelayCentric {
         act: &mut dyn FnMut(Action),
     ) -> Plan {
         self.update_alive(*paths);
+        self.last_packet = now;
         self.schedule_first_heartbeats(now);
         if self.has_failed() {
             self.evaluate(now, act);
@@ -351,6 +365,9 @@ impl PathPolicy for DelayCentric {
 
     fn handle_timeout(&mut self, now: Time, paths: &Paths, act: &mut dyn FnMut(Action)) {
         self.update_alive(*paths);
+        if !self.acknowledges && now >= self.last_packet + IDLE {
+            return self.pause();
+        }
         let timeout = self.timeout();
         for path in &mut self.paths {
             path.handle_timeout(now, timeout);
@@ -369,6 +386,19 @@ impl PathPolicy for DelayCentric {
 
     fn active(&self) -> Option<PathId> {
         Some(self.current)
+    }
+
+    fn measured_rtt(&self, path: PathId) -> Option<MeasuredRtt> {
+        let Estimates { srtt, macd } = self.paths.get(path.index())?.estimates()?;
+        Some(MeasuredRtt {
+            smoothed: srtt.value(),
+            short: macd.short(),
+            long: macd.long(),
+        })
+    }
+
+    fn guard_time(&self) -> Option<GuardTime> {
+        self.guard_time
     }
 
     fn epoch(&self) -> Epoch {

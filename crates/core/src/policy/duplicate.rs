@@ -21,7 +21,6 @@ impl DuplicateAcks {
         switches: false,
         respects_costs: false,
         respects_classes: false,
-        available_in_nodes: true,
     };
 
     /// A policy that sends data on path `path`, or on the lowest usable path while `path` is
@@ -69,7 +68,6 @@ impl DuplicateAll {
         switches: false,
         respects_costs: false,
         respects_classes: false,
-        available_in_nodes: true,
     };
 }
 

@@ -51,6 +51,9 @@ use crate::time::{Duration, Time};
 use signals::{CongestionSignals, Signal};
 use view::View;
 
+#[cfg(test)]
+mod tests;
+
 mod load;
 mod signals;
 mod view;
@@ -95,8 +98,8 @@ pub struct InTime {
     /// The number of times that heartbeats were sent.
     probes: u64,
     signals: CongestionSignals,
-    /// The last choice for bulk, as long as the next is the same.
-    unlimited: Option<BulkChoice>,
+    /// The last choice for bulk. It is kept until the next report, since every packet asks.
+    bulk_choice: Option<BulkChoice>,
 }
 
 /// A choice for bulk while no path has a limit: nothing waits, and it remains until the paths or
@@ -124,7 +127,6 @@ impl InTime {
         switches: true,
         respects_costs: true,
         respects_classes: true,
-        available_in_nodes: true,
     };
 
     /// A policy that starts on the first of the cheapest paths, or where the policy before it was.
@@ -146,7 +148,7 @@ impl InTime {
             next_probes: None,
             probes: 0,
             signals: CongestionSignals::default(),
-            unlimited: None,
+            bulk_choice: None,
         }
     }
 
@@ -302,8 +304,8 @@ impl InTime {
 
     /// Lets a packet of bulk leave at the rate of the path on which it arrives first.
     fn queue(&mut self, now: Time, meta: &PacketMeta, preferred: PathId, paths: PathSet) -> Plan {
-        let known = self.unlimited.as_ref();
-        if let Some(known) = known.filter(|known| known.is_of(preferred, paths)) {
+        let known = self.bulk_choice.as_ref();
+        if let Some(known) = known.filter(|known| known.applies_to(preferred, paths)) {
             let path = known.path;
             return Plan {
                 may_wait: true,
@@ -311,11 +313,11 @@ impl InTime {
             };
         }
         let cheap = self.tariffs.up_to(self.tariffs.cost(preferred), paths);
-        let most = self.latest_similar(cheap);
+        let max_rank = self.max_rank(cheap);
         let (mut path, mut earliest, mut least) = (preferred, Duration::MAX, Duration::MAX);
         for other in cheap {
             let view = self.view(other);
-            if view.rank() > most {
+            if view.rank() > max_rank {
                 continue;
             }
             let wait = view.load.wait(now);
@@ -338,7 +340,7 @@ impl InTime {
             .into_iter()
             .any(|path| self.view(path).load.is_limited())
         {
-            self.unlimited = Some(BulkChoice {
+            self.bulk_choice = Some(BulkChoice {
                 paths,
                 preferred,
                 path,
@@ -353,7 +355,7 @@ impl InTime {
 
     /// The [rank](View::rank) up to which those of `paths` deliver, and not much later than the
     /// fastest.
-    fn latest_similar(&self, paths: PathSet) -> (bool, Duration) {
+    fn max_rank(&self, paths: PathSet) -> (bool, Duration) {
         let ranks = paths.into_iter().map(|path| self.view(path).rank());
         let (is_silent, least) = ranks.min().unwrap_or_default();
         (is_silent, least + MAX_DIFFERENCE)
@@ -391,7 +393,7 @@ impl InTime {
 
 impl BulkChoice {
     /// Whether it is the choice among `paths` if data is on `preferred`.
-    fn is_of(&self, preferred: PathId, paths: PathSet) -> bool {
+    fn applies_to(&self, preferred: PathId, paths: PathSet) -> bool {
         self.preferred == preferred && self.paths == paths
     }
 }
@@ -442,7 +444,7 @@ impl PathPolicy for InTime {
             }
             view.load.set_limit(now, limit);
             self.is_new = true;
-            self.unlimited = None;
+            self.bulk_choice = None;
         }
     }
 

@@ -135,6 +135,26 @@ pub enum Feedback {
     },
 }
 
+/// The round-trip time of a path, as a policy measures it by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MeasuredRtt {
+    /// The smoothed round-trip time.
+    pub smoothed: Duration,
+    /// The short-term average (delay-centric paper, II.C).
+    pub short: Duration,
+    /// The long-term average; the round-trip time rises while the short-term one is above it.
+    pub long: Duration,
+}
+
+/// A running guard time, after which a policy decides again (delay-centric paper, II.B).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GuardTime {
+    /// The destination of the pending switch; `None` if the guard time follows a switch.
+    pub to: Option<PathId>,
+    /// The end of the guard time.
+    pub end: Time,
+}
+
 /// A request of a policy to its endpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
@@ -182,6 +202,16 @@ pub trait PathPolicy: core::fmt::Debug + Send {
     /// The path that carries data while it is usable; `None` if several do, or if it differs from
     /// packet to packet.
     fn active(&self) -> Option<PathId> {
+        None
+    }
+
+    /// The round-trip time of `path`; `None` if the policy has not measured it, or measures none.
+    fn measured_rtt(&self, _: PathId) -> Option<MeasuredRtt> {
+        None
+    }
+
+    /// The running guard time, if there is one.
+    fn guard_time(&self) -> Option<GuardTime> {
         None
     }
 

@@ -45,7 +45,6 @@ impl ProbeAndSwitch {
         switches: true,
         respects_costs: false,
         respects_classes: false,
-        available_in_nodes: true,
     };
 
     /// A policy whose first active path is `path`; pairs repeat while data flows, at least 1 ms

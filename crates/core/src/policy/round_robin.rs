@@ -145,7 +145,6 @@ impl RoundRobin {
         switches: false,
         respects_costs: false,
         respects_classes: false,
-        available_in_nodes: true,
     };
 
     /// A policy with these weights.

@@ -70,7 +70,6 @@ impl SinglePath {
         switches: false,
         respects_costs: false,
         respects_classes: false,
-        available_in_nodes: true,
     };
 
     /// The properties of the policy if it leaves a live path.

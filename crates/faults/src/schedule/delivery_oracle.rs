@@ -216,7 +216,7 @@ impl Schedule {
         len <= pmtu::MIN_PACKET || (is_tried && !self.mtu_in_doubt(path, at))
     }
 
-    /// Whether the MTU of a path has to be discovered by `at`: the path works and has no limits,
+    /// Whether the MTU of a path has to be discovered by `at`: the path works and is never closed,
     /// and no carried size may have failed.
     #[must_use]
     pub fn must_find_mtu(&self, path: PathId, at: Time) -> bool {
@@ -226,7 +226,7 @@ impl Schedule {
         };
         let concerns = |d: &&Disturbance| d.path.is_none_or(|other| other == path);
         let mut own = self.disturbances.iter().filter(concerns);
-        !self.is_limited(path)
+        !self.may_close(path)
             && !own.any(|d| d.span.overlaps(&window))
             && !self.mtu_in_doubt(path, at)
     }

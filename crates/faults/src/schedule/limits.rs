@@ -6,8 +6,37 @@ use polypath_core::tariff::MIN_CEILING;
 use polypath_core::time::{Duration, Time};
 use polypath_core::units::{Bytes, Rate};
 
-use super::{Incident, LimitedPath, Schedule, pick};
+use super::{Incident, Schedule, pick};
 use crate::datagram::End;
+
+/// A path that one node limits: it closes the path when that has carried its quota, and holds
+/// packets back that exceed its ceiling.
+#[derive(Clone, Copy, Debug)]
+pub struct LimitedPath {
+    /// The node.
+    pub end: End,
+    /// The path.
+    pub path: PathId,
+    /// The bytes on the wire in both directions; a node that restarts begins a new count.
+    pub quota: Option<Bytes>,
+    /// The most that the node sends.
+    pub ceiling: Option<Rate>,
+}
+
+impl Schedule {
+    /// Whether a node limits `path`: it may carry nothing though it works.
+    #[must_use]
+    pub fn is_limited(&self, path: PathId) -> bool {
+        self.limited.is_some_and(|limited| limited.path == path)
+    }
+
+    /// Whether a node may close `path`.
+    #[must_use]
+    pub fn may_close(&self, path: PathId) -> bool {
+        let limited = self.limited.filter(|limited| limited.path == path);
+        limited.is_some_and(|limited| limited.quota.is_some())
+    }
+}
 
 /// Limits a path of a node in one of four schedules with several, if packets have to arrive all
 /// the same.
@@ -24,7 +53,7 @@ pub(super) fn draw(schedule: &mut Schedule) {
         quota: has_quota.then_some(quota),
         ceiling: draw_ceiling(&mut seed.stream("faults/ceiling")),
     };
-    let is_limited = limited.quota.or(limited.ceiling.map(|_| quota)).is_some();
+    let is_limited = limited.quota.is_some() || limited.ceiling.is_some();
     schedule.limited = (is_limited && schedule.paths.len() > 1).then_some(limited);
     if !schedule.calm_guarantees_delivery() {
         schedule.limited = None;

@@ -1,7 +1,8 @@
 //! The policies of the nodes.
 
 use polypath_core::order::{MAX_HOLD, Order};
-use polypath_core::policy::{PolicyConfig, Weights};
+use polypath_core::policy::delay_centric::{Guard, GuardKind, TrendRule};
+use polypath_core::policy::{PolicyConfig, PredictiveConfig, ReactiveConfig, Weights};
 use polypath_core::repair::{RepairConfig, Share};
 use polypath_core::rng::Stream;
 use polypath_core::time::Duration;
@@ -65,6 +66,33 @@ pub(super) fn draw_round_robin(schedule: &mut Schedule) {
         weights[0] = weights[0].max(u8::from(weights.iter().all(|weight| *weight == 0)));
         if let Some(weights) = Weights::new(&weights).filter(|_| is_replaced) {
             settings.policy = PolicyConfig::RoundRobin { weights };
+        }
+    }
+}
+
+/// Replaces a third of the policies by a delay-centric one.
+pub(super) fn draw_delay_centric(schedule: &mut Schedule) {
+    let stream = &mut schedule.seed.stream("faults/delay-centric");
+    for settings in all_settings(schedule) {
+        let seconds = pick(stream, &[0, 1, 4]);
+        let guard = Guard {
+            least: Duration::from_secs(seconds.min(1)),
+            most: Duration::from_secs(seconds),
+            kind: pick(stream, &[GuardKind::Confirm, GuardKind::Hold]),
+        };
+        let reactive = PolicyConfig::DelayCentric(ReactiveConfig {
+            guard,
+            ..ReactiveConfig::default()
+        });
+        let predictive = PolicyConfig::PredictiveDelayCentric(PredictiveConfig {
+            threshold: Duration::from_millis(pick(stream, &[0, 70, 150])),
+            trend: pick(stream, &[TrendRule::Original, TrendRule::Modified]),
+            guard,
+            ..PredictiveConfig::default()
+        });
+        let policy = pick(stream, &[reactive, predictive]);
+        if stream.chance(0.33) {
+            settings.policy = policy;
         }
     }
 }

@@ -1,5 +1,7 @@
-//! A middlebox on the path: forwards datagrams, can become silent, and sends tampered copies.
+//! A middlebox on the path: forwards datagrams, can become silent, delays them or sends tampered
+//! copies.
 
+use std::collections::VecDeque;
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::Arc;
@@ -8,17 +10,23 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use crate::testbed::Testbed;
+use polypath_core::time::{Duration as Span, Time};
+use polypath_live::clock::Clock;
 use polypath_session::datagram::{RESPONSE, is_transport};
 
 /// The address of the middlebox, to which the first node sends.
 pub(crate) const ADDRESS: &str = "10.1.1.2:9000";
 const NODE: &str = "10.1.1.2:7001";
+/// The time after which the middlebox looks for something to do.
+const POLL: Duration = Duration::from_millis(2);
 
 /// The tampering of the middlebox, in addition to forwarding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tampering {
     /// None.
     None,
+    /// Forwards each datagram after this time.
+    Delay(Span),
     /// Also sends, from another address, each datagram unchanged, truncated, modified and extended,
     /// and noise.
     Everything,
@@ -35,9 +43,7 @@ impl Middlebox {
     pub(crate) fn start(testbed: &Testbed, tampering: Tampering) -> Self {
         let open = |address: &'static str| {
             let socket = testbed.b.run(|| UdpSocket::bind(address)).unwrap();
-            socket
-                .set_read_timeout(Some(Duration::from_millis(20)))
-                .unwrap();
+            socket.set_read_timeout(Some(POLL)).unwrap();
             socket
         };
         // Tampered datagrams come from another address, so that every reply to them is visible.
@@ -48,7 +54,9 @@ impl Middlebox {
             let node: SocketAddr = NODE.parse().unwrap();
             let mut other = None;
             let mut buffer = [0; 2048];
+            let (clock, mut waiting) = (Clock::starting_now(), VecDeque::new());
             while !stopped.load(Ordering::Relaxed) {
+                send_due(clock.now(), &socket, &mut waiting);
                 let Ok((len, from)) = socket.recv_from(&mut buffer) else {
                     continue;
                 };
@@ -60,6 +68,10 @@ impl Middlebox {
                 let Some(to) = to.filter(|_| !silenced.load(Ordering::Relaxed)) else {
                     continue;
                 };
+                if let Tampering::Delay(delay) = tampering {
+                    waiting.push_back((clock.now() + delay, to, datagram.to_vec()));
+                    continue;
+                }
                 let _ = socket.send_to(datagram, to);
                 if tampering == Tampering::Everything {
                     send_tampered(&tampering_socket, to, datagram);
@@ -92,6 +104,13 @@ impl Middlebox {
     pub(crate) fn finish(self) -> u64 {
         self.stop.store(true, Ordering::Relaxed);
         self.thread.join().unwrap()
+    }
+}
+
+/// Sends the datagrams whose time has come.
+fn send_due(now: Time, socket: &UdpSocket, waiting: &mut VecDeque<(Time, SocketAddr, Vec<u8>)>) {
+    while let Some((_, to, datagram)) = waiting.pop_front_if(|(due, ..)| *due <= now) {
+        let _ = socket.send_to(&datagram, to);
     }
 }
 

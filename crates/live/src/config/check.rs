@@ -148,14 +148,6 @@ fn check_offload(config: &NodeConfig, problems: &mut Problems) {
 
 fn check_policy(config: &NodeConfig, problems: &mut Problems) {
     let policy = config.policy;
-    if !policy.is_available_in_nodes() {
-        let message = format!(
-            "the policy `{}` is not available in nodes yet",
-            policy.name()
-        );
-        let remedy = "use another policy here; `polypath sim` simulates this one";
-        problems.report("policy.kind", message, remedy);
-    }
     if policy.needs_liveness() && config.liveness.config().is_none() {
         let message = "`leave` needs heartbeats, and liveness detection is off";
         problems.report("policy.leave", message, "omit it, or `liveness = \"off\"`");

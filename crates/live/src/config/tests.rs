@@ -115,9 +115,10 @@ fn invalid_values_are_refused_with_their_line() {
 }
 
 #[test]
-fn a_policy_that_nodes_do_not_offer_is_refused_by_name() {
-    let message = error_of("\"probe-and-switch\"", "\"delay-centric\"");
-    let expected = "the policy `delay-centric` is not available in nodes yet";
+fn the_parameters_of_a_delay_centric_policy_are_checked() {
+    let guard = "\"delay-centric\"\nguard = { least = \"4 s\", most = \"1 s\" }";
+    let message = error_of("\"probe-and-switch\"", guard);
+    let expected = "policy `delay-centric`: `least` is 4 s, and `most` is 1 s";
     assert!(message.contains(expected), "{message}");
 }
 

@@ -11,8 +11,8 @@ use super::io::NodeIo;
 use super::paths::Paths;
 use super::quotas::Quotas;
 use crate::stats::{
-    self, ClassStats, DeliveryStats, PathStats, PolicyStats, RelayStats, Reloads, Stats,
-    UsageStats, Volume,
+    self, ClassStats, DeliveryStats, GuardStats, MeasuredStats, PathStats, PolicyStats, RelayStats,
+    Reloads, Stats, UsageStats, Volume,
 };
 use rates::Rates;
 
@@ -58,7 +58,7 @@ impl Statistics {
             tun_name: io.tun.tun().name().to_owned(),
             established: tunnel.is_established(),
             tun: io.tun.stats(),
-            policy: policy(tunnel, &paths),
+            policy: policy(now, tunnel, &paths),
             repair: tunnel.endpoint().repair_statistics(),
             order: tunnel.endpoint().order_statistics(),
             classes: classes(tunnel),
@@ -79,6 +79,7 @@ impl Statistics {
                 rate: self.rates.of(id.index()),
                 relay: tunnel.relay(id).map(RelayStats::from),
                 delivery: tunnel.endpoint().path_estimate(id).map(DeliveryStats::from),
+                measured: tunnel.endpoint().measured_rtt(id).map(MeasuredStats::from),
                 usage: usage(tunnel, id, quotas),
                 mtu_bytes: size.and_then(|size| paths.wire_mtu(id, size)),
                 mtu_state: size.map(|size| size.state),
@@ -114,14 +115,18 @@ fn classes(tunnel: &Tunnel) -> Vec<ClassStats> {
     stats.collect()
 }
 
-fn policy(tunnel: &Tunnel, paths: &[PathStats]) -> PolicyStats {
+fn policy(now: Time, tunnel: &Tunnel, paths: &[PathStats]) -> PolicyStats {
     let endpoint = tunnel.endpoint();
-    let active = endpoint.active();
-    let active = active.and_then(|path| paths.get(path.index()));
+    let name = |path: PathId| paths.get(path.index()).map(|path| path.name.clone());
+    let guard = endpoint.guard_time().map(|guard| GuardStats {
+        to: guard.to.and_then(name),
+        remaining_ms: guard.end.since(now).0 / 1_000_000,
+    });
     PolicyStats {
         kind: endpoint.policy().name().to_owned(),
-        active: active.map(|path| path.name.clone()),
+        active: endpoint.active().and_then(name),
         switches: endpoint.switches(),
+        guard,
     }
 }
 

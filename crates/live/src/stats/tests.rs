@@ -52,6 +52,7 @@ fn of_node() -> Value {
             renews_on: Some(Date::MIN),
             ..UsageStats::default()
         }),
+        measured: Some(MeasuredStats::default()),
         relay: Some(RelayStats {
             established: true,
             session: session(&Counters::default(), None),
@@ -61,6 +62,10 @@ fn of_node() -> Value {
     let stats = Stats {
         policy: PolicyStats {
             active: Some("lte".to_owned()),
+            guard: Some(GuardStats {
+                to: Some("dsl".to_owned()),
+                remaining_ms: 10,
+            }),
             ..PolicyStats::default()
         },
         repair: Some(RepairStatistics::default()),

@@ -2,7 +2,7 @@
 
 use super::Sender;
 use crate::frame::Payload;
-use crate::machine::{Deadline, Earliest};
+use crate::machine::{Deadline, EarliestDeadline};
 
 impl<P: Payload> Sender<P> {
     /// Whether only the policy has deadlines.
@@ -19,15 +19,13 @@ impl<P: Payload> Sender<P> {
 
     /// Adds the deadlines of the policy, repairs and the liveness monitor.
     #[inline]
-    pub(in super::super) fn add_deadlines(&self, next: &mut Earliest) {
+    pub(in super::super) fn add_deadlines(&self, next: &mut EarliestDeadline) {
         next.add_deadline(self.policy_deadline());
         if let Some(repair) = &self.repair {
             next.add(repair.deadline(), "repair");
             next.add(self.pacing.deadline(), "paced packet");
         }
-        if self.liveness.is_some() {
-            next.add_deadline(self.monitor_deadline());
-        }
+        next.add_deadline(self.monitor_deadline());
     }
 
     /// The next deadline of the liveness monitor or of path MTU discovery.

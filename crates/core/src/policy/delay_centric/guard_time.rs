@@ -1,16 +1,7 @@
-//! A running guard time.
+//! The paths that are measured often in a guard time.
 
+use super::GuardTime;
 use crate::frame::PathId;
-use crate::time::Time;
-
-/// A running guard time.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct GuardTime {
-    /// The destination of the pending switch; `None` if the guard time follows a switch.
-    pub(super) to: Option<PathId>,
-    /// The end of the guard time.
-    pub(super) end: Time,
-}
 
 impl GuardTime {
     /// Whether `path` has heartbeats at the short interval.

@@ -57,6 +57,12 @@ impl MonitoredPath {
         };
     }
 
+    /// Discards the measurements, and ends the heartbeats.
+    pub(super) fn pause(&mut self) {
+        self.discard_measurements();
+        self.next_heartbeat = Time::MAX;
+    }
+
     pub(super) fn estimates(&self) -> Option<&Estimates> {
         self.estimates.as_ref()
     }

@@ -1,5 +1,6 @@
 //! The metrics page, encoded by prometheus-client.
 
+mod measured;
 mod usage;
 
 use std::fmt;
@@ -97,6 +98,7 @@ impl Collector for Snapshot {
         path_status(page, &stats.paths)?;
         liveness(page, &stats.paths)?;
         delivery(page, &stats.paths)?;
+        measured::encode(page, stats)?;
         usage::encode(page, &stats.paths)?;
         repairs(page, stats)?;
         order(page, stats)?;

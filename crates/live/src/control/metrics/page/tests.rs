@@ -6,7 +6,9 @@ use polypath_core::repair::RepairStatistics;
 use polypath_session::event::Counters;
 
 use super::*;
-use crate::stats::{DeliveryStats, InterfaceStatus, LivenessStats, Missing, UsageStats, session};
+use crate::stats::{
+    DeliveryStats, InterfaceStatus, LivenessStats, MeasuredStats, Missing, UsageStats, session,
+};
 
 /// Parses a page of either format: contiguous families, each with HELP and TYPE before its samples,
 /// and no duplicate samples.
@@ -98,6 +100,11 @@ fn stats() -> Stats {
             queueing_ms: 1.0,
             loss: 0.01,
             capacity_bit_per_s: Some(4_000_000),
+        }),
+        measured: liveness.map(|_| MeasuredStats {
+            rtt_ms: 20.5,
+            short_average_ms: 21.0,
+            long_average_ms: 19.0,
         }),
         usage: liveness.map(|_| UsageStats {
             ceiling_bit_per_s: Some(8_000_000),
@@ -229,6 +236,17 @@ fn the_page_is_valid_and_in_base_units() {
             "{path=\"lte\"}",
             500_000.0,
         ),
+        (
+            "policy_rtt_seconds",
+            "{path=\"lte\",average=\"smoothed\"}",
+            0.0205,
+        ),
+        (
+            "policy_rtt_seconds",
+            "{path=\"lte\",average=\"long\"}",
+            0.019,
+        ),
+        ("policy_guard_time", "", 0.0),
         ("path_used_bytes", "{path=\"lte\"}", 5_000_000.0),
         ("path_quota_bytes", "{path=\"lte\"}", 20_000_000.0),
         (
@@ -255,6 +273,10 @@ fn the_page_is_valid_and_in_base_units() {
     for (family, series, wanted) in expected {
         let found = value(family, series);
         assert!((found - wanted).abs() < 1e-9, "{family}{series}: {found}");
+    }
+    for by in ["node", "peer"] {
+        let unlimited = format!("{{path=\"odd \\\"\\\\\\n name\",by=\"{by}\"}}");
+        assert!(value("path_closed", &unlimited).abs() < 1e-9);
     }
     let odd = "{path=\"odd \\\"\\\\\\n name\",direction=\"sent\"}";
     assert!((value("path_datagrams_total", odd) - 3.0).abs() < 1e-9);

@@ -1,0 +1,69 @@
+//! The text about what a policy measures by itself.
+
+use std::fmt::Write as _;
+
+use serde_json::Value;
+
+use super::table::word;
+
+/// The guard time that runs, as an addition to the line about the policy; empty if none does.
+pub(super) fn guard(policy: &Value) -> String {
+    let Some(remaining) = policy["guard"]["remaining_ms"].as_f64() else {
+        return String::new();
+    };
+    let seconds = remaining / 1e3;
+    match policy["guard"]["to"].as_str() {
+        Some(to) => format!(", to {to} in {seconds:.1} s if that is still better"),
+        None => format!(", no other switch for {seconds:.1} s"),
+    }
+}
+
+/// A line about each path that the policy measures.
+pub(super) fn paths(state: &Value) -> String {
+    let mut text = String::new();
+    for path in state["paths"].as_array().into_iter().flatten() {
+        let measured = |key: &str| path["measured"][key].as_f64();
+        if let (Some(rtt), Some(short), Some(long)) = (
+            measured("rtt_ms"),
+            measured("short_average_ms"),
+            measured("long_average_ms"),
+        ) {
+            let _ = writeln!(
+                text,
+                "measured by the policy on {}: RTT {rtt:.1} ms; average {short:.1} ms of late, \
+                 {long:.1} ms before",
+                word(&path["name"])
+            );
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn measurements_and_a_guard_time_are_described() {
+        let state = json!({ "paths": [
+            { "name": "lte", "measured": {
+                "rtt_ms": 40.25, "short_average_ms": 44.0, "long_average_ms": 39.0 } },
+            { "name": "dsl" },
+        ] });
+        assert_eq!(
+            paths(&state),
+            "measured by the policy on lte: RTT 40.2 ms; average 44.0 ms of late, 39.0 ms before\n"
+        );
+        let with = |running: Value| guard(&json!({ "guard": running }));
+        assert_eq!(with(Value::Null), "");
+        assert_eq!(
+            with(json!({ "to": "dsl", "remaining_ms": 1250 })),
+            ", to dsl in 1.2 s if that is still better"
+        );
+        assert_eq!(
+            with(json!({ "remaining_ms": 900 })),
+            ", no other switch for 0.9 s"
+        );
+    }
+}

@@ -1,0 +1,89 @@
+use super::*;
+use crate::packet::{Dscp, Ecn, FlowId, IpVersion, Kind};
+use crate::repair::PathLimit;
+use crate::rng::Seed;
+use crate::units::{Bytes, Rate};
+use proptest::prelude::*;
+
+const PATHS: u8 = 3;
+
+fn policy() -> InTime {
+    let context = PolicyContext {
+        paths: PATHS,
+        start: None,
+        pair_interval: Duration::from_secs(1),
+        epoch: Epoch::default(),
+        acknowledges: false,
+        tariffs: Tariffs::default(),
+        stream: Seed(1).stream("in-time"),
+    };
+    InTime::new(&RepairConfig::default(), &context)
+}
+
+fn segment() -> PacketMeta {
+    PacketMeta {
+        version: IpVersion::V4,
+        protocol: 6,
+        flow: FlowId::default(),
+        kind: Kind::Data,
+        size: 1000,
+        ecn: Ecn::NotEct,
+        dscp: Dscp::DEFAULT,
+        ports: None,
+        class: None,
+    }
+}
+
+/// The measurement of a path by a report: its delay in ms, whether it is silent, and whether it has
+/// a limit.
+fn measured(path: u8, delay_ms: u64, is_silent: bool, is_limited: bool) -> Feedback {
+    let one_way = Duration::from_millis(delay_ms);
+    let limit = PathLimit {
+        rate: Rate::from_mbits(8),
+        capacity: Rate::from_mbits(8),
+        queue: Duration::ZERO,
+        unsent: Bytes(0),
+        drains: false,
+    };
+    Feedback::Measured {
+        path: PathId(path),
+        estimate: Some(PathEstimate {
+            one_way,
+            base: one_way,
+            queueing: Duration::ZERO,
+            is_rising: false,
+            loss: 0,
+            capacity: None,
+        }),
+        limit: is_limited.then_some(limit),
+        is_silent,
+    }
+}
+
+proptest! {
+    /// A choice that is kept is the choice that would be made.
+    #[test]
+    fn bulk_goes_where_it_would_without_a_kept_choice(
+        steps in prop::collection::vec(
+            (0..PATHS, 0_u64..120, prop::bool::weighted(0.1), prop::bool::weighted(0.1), 1_u64..8, 0_u8..4),
+            1..60,
+        ),
+    ) {
+        let (mut kept, mut fresh) = (policy(), policy());
+        let mut now = Time::ZERO;
+        for (path, delay_ms, is_silent, is_limited, usable, packets) in steps {
+            now += Duration::from_millis(5);
+            let feedback = measured(path, delay_ms, is_silent, is_limited);
+            kept.handle_feedback(now, feedback, &mut |_| {});
+            fresh.handle_feedback(now, feedback, &mut |_| {});
+            let usable: PathSet = (0..PATHS).filter(|path| usable >> path & 1 != 0).map(PathId).collect();
+            for _ in 0..packets {
+                now += Duration::from_micros(500);
+                fresh.bulk_choice = None;
+                let paths = Paths::trusted(usable);
+                let plan = kept.route(now, &segment(), &paths, &mut |_| {});
+                prop_assert_eq!(plan, fresh.route(now, &segment(), &paths, &mut |_| {}));
+            }
+        }
+    }
+}
