@@ -57,7 +57,7 @@ pub(crate) fn report_lab(
     };
     report(record, out, format)?;
     for (seed, conditions) in seeds.iter().zip(&runs.conditions) {
-        if let Some(why) = conditions.objection() {
+        if let Some(why) = conditions.invalid_reason() {
             return Err(Failure::run(format!(
                 "the run of seed {seed} does not count: {why}; end other programs, run as root, or lower \
                  `media.rate`"

@@ -12,8 +12,9 @@ use polypath_core::packet::{Dscp, Ecn, FlowId, IpVersion, Kind, PacketMeta};
 use polypath_core::policy::PolicyConfig;
 use polypath_core::repair::RepairConfig;
 use polypath_core::rng::Seed;
-use polypath_core::tariff::Tariffs;
+use polypath_core::tariff::{Tariff, Tariffs};
 use polypath_core::time::{Duration, Time};
+use polypath_core::units::Rate;
 
 #[derive(Clone, Copy)]
 struct TestPayload;
@@ -33,7 +34,7 @@ struct Pair {
 }
 
 impl Pair {
-    fn new(policy: PolicyConfig, classes: Classes) -> Self {
+    fn new(policy: PolicyConfig, classes: Classes, tariffs: Tariffs) -> Self {
         let config = EndpointConfig {
             paths: 2,
             policy,
@@ -43,7 +44,7 @@ impl Pair {
             seed: Seed::default(),
             probing: ProbingConfig::default(),
             detector: None,
-            tariffs: Tariffs::default(),
+            tariffs,
             classes,
             liveness: None,
         };
@@ -145,15 +146,28 @@ fn endpoints(criterion: &mut Criterion) {
         ),
         ("in-time", PolicyConfig::InTime(RepairConfig::default())),
     ] {
-        let mut pair = Pair::new(policy, Classes::default());
+        let mut pair = Pair::new(policy, Classes::default(), Tariffs::default());
         group.bench_function(name, |bencher| bencher.iter(|| pair.transfer(meta)));
     }
     let in_time = PolicyConfig::InTime(RepairConfig::default());
-    let mut pair = Pair::new(in_time, eight_classes());
+    let mut pair = Pair::new(in_time, eight_classes(), Tariffs::default());
     group.bench_function("in-time, eight classes", |bencher| {
         bencher.iter(|| pair.transfer(meta));
     });
+    let mut pair = Pair::new(in_time, Classes::default(), high_ceilings());
+    group.bench_function("in-time, ceilings", |bencher| {
+        bencher.iter(|| pair.transfer(meta));
+    });
     group.finish();
+}
+
+/// Ceilings that are never reached: packets are metered and compared all the same.
+fn high_ceilings() -> Tariffs {
+    let tariff = Tariff {
+        ceiling: Some(Rate::from_mbits(100_000)),
+        ..Tariff::FREE
+    };
+    [tariff, tariff].into_iter().collect()
 }
 
 /// Classes of which the last matches.

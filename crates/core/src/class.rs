@@ -126,11 +126,12 @@ pub struct AssignedClass {
 }
 
 impl AssignedClass {
-    /// The class at position `number`, with a deadline that is rounded down to microseconds, of at
-    /// most 71 minutes: the longest that a class may have is shorter.
+    /// The class at position `number`. Its deadline is rounded down to microseconds, to at least one
+    /// and at most 71 minutes: the limits of a class are within these.
     #[must_use]
     pub fn new(number: u8, treatment: Treatment, deadline: Option<Duration>) -> Self {
-        let in_us = |deadline: Duration| u32::try_from(deadline.0 / 1000).unwrap_or(u32::MAX);
+        let in_us =
+            |deadline: Duration| u32::try_from(deadline.0 / 1000).unwrap_or(u32::MAX).max(1);
         Self {
             number,
             treatment,

@@ -176,9 +176,6 @@ impl<P: Payload> ReorderBuffer<P> {
     #[inline]
     #[must_use]
     pub fn deadline(&self) -> Option<Time> {
-        if self.held.is_empty() {
-            return None;
-        }
         self.due.first().map(|(at, _)| *at)
     }
 

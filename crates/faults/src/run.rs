@@ -337,6 +337,7 @@ impl<'a> Run<'a> {
         };
         let mut outputs = Vec::new();
         let closed = node.tunnel().endpoint().closed_paths();
+        let change = matches!(wake, Wake::Input(Input::Adjust(_)));
         let woken = node.wake(at, wake, &mut |output| outputs.push(output));
         let (buffered, capacity) = (node.tunnel().buffered(), node.tunnel().capacity());
         let host = Host::Node(end);
@@ -348,7 +349,7 @@ impl<'a> Run<'a> {
         }
         self.mutant.mutate_closed(closed, &mut outputs);
         check_closed(end, closed, &outputs)?;
-        self.check_ceiling(end, &outputs)?;
+        self.check_ceiling(end, change, &outputs)?;
         let buffered = self.mutant.buffered(buffered);
         self.coverage.max_buffered = self.coverage.max_buffered.max(buffered);
         if buffered > capacity {

@@ -260,7 +260,7 @@ fn carrier_result(name: String, runs: &[BulkRun]) -> CarrierResult {
             .collect(),
         predicted_bit_per_s: None,
         late_ms: late.fold(0.0, f64::max),
-        late_runs: runs.iter().filter(|run| !run.conditions.is_valid()).count(),
+        late_runs: runs.iter().filter(|run| run.conditions.is_late()).count(),
         dropped: runs.iter().map(|run| run.dropped).sum(),
     }
 }

@@ -9,7 +9,8 @@
 //! it.
 //!
 //! *Lateness.* A run counts only if the networks were not late. If they were, the carriers are run
-//! in groups, half as many at a time, from then on ([`LabConditions`]).
+//! in groups, half as many at a time, from then on ([`LabConditions`]). Nor does it count if the
+//! machine stalled, as it does for moments; such a group is repeated.
 //!
 //! *Paths.* Carriers have time to connect on all paths before the stream begins. A second after its
 //! start the lab checks that each uses the paths that it should (`path_use`); the report warns of those
@@ -173,12 +174,12 @@ pub fn with_start_up(scenario: &MediaScenario) -> MediaScenario {
     scenario
 }
 
-/// The number of repetitions of the groups of a run because the machine stood still.
+/// The number of repetitions of the groups of a run because the machine stalled.
 const REPEATS: u32 = 2;
 
 /// Runs the carriers in groups of `size`, which is halved as long as the networks of a group are
 /// late; returns their outcomes, and the conditions if there is a carrier. A group during which
-/// the machine stood still is repeated as it is, since this has nothing to do with its size.
+/// the machine stalled is repeated as it is, since this has nothing to do with its size.
 fn run_in_groups<T>(
     carriers: &[MediaCarrier],
     size: &mut usize,
@@ -191,12 +192,13 @@ fn run_in_groups<T>(
         let rest = &carriers[outcomes.len()..];
         let carried = rest.len().min(*size);
         let (group, of_group) = run(&rest[..carried])?;
-        if of_group.is_late() && carried > 1 {
-            *size = carried.div_ceil(2);
+        // A stall also makes the 99th percentile late.
+        if of_group.is_stalled() && repeats > 0 {
+            repeats -= 1;
             continue;
         }
-        if of_group.stood_still() && repeats > 0 {
-            repeats -= 1;
+        if of_group.is_late() && carried > 1 {
+            *size = carried.div_ceil(2);
             continue;
         }
         outcomes.extend(group);

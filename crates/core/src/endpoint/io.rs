@@ -82,3 +82,15 @@ pub enum Output<P> {
         is_final: bool,
     },
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every packet moves one of each.
+    #[test]
+    fn inputs_and_outputs_are_small() {
+        assert!(size_of::<Input<()>>() <= 48);
+        assert!(size_of::<Output<()>>() <= 48);
+    }
+}

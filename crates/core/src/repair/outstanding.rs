@@ -11,6 +11,9 @@ use crate::time::Time;
 /// The most transmissions of a packet: the first with a copy, and two repairs on two paths each.
 pub(super) const MAX_TRANSMISSIONS: usize = 6;
 
+// There is a bit for each.
+const _: () = assert!(MAX_TRANSMISSIONS <= u8::BITS as usize);
+
 /// The newest packets, in the order of their sequence numbers.
 #[derive(Clone, Debug)]
 pub(super) struct Outstanding<P> {
@@ -31,7 +34,7 @@ pub(super) struct Entry<P> {
     pub(super) state: State,
     /// The times of its transmissions, and their paths.
     sent: [Time; MAX_TRANSMISSIONS],
-    on: [PathId; MAX_TRANSMISSIONS],
+    paths: [PathId; MAX_TRANSMISSIONS],
     /// The number of transmissions, and a bit for each that is missing. There is an entry for every
     /// packet, so it is small.
     count: u8,
@@ -102,7 +105,7 @@ impl<P> Entry<P> {
             covered: Time::ZERO,
             state: State::Queued,
             sent: [Time::ZERO; MAX_TRANSMISSIONS],
-            on: [PathId(0); MAX_TRANSMISSIONS],
+            paths: [PathId(0); MAX_TRANSMISSIONS],
             count: 0,
             missing: 0,
             repairs: 0,
@@ -113,10 +116,11 @@ impl<P> Entry<P> {
     pub(super) fn transmit(&mut self, sent: Time, paths: PathSet) {
         for path in paths {
             let index = usize::from(self.count);
-            let (Some(free), Some(on)) = (self.sent.get_mut(index), self.on.get_mut(index)) else {
+            let (Some(free), Some(on_path)) = (self.sent.get_mut(index), self.paths.get_mut(index))
+            else {
                 return;
             };
-            (*free, *on) = (sent, path);
+            (*free, *on_path) = (sent, path);
             self.count += 1;
         }
     }
@@ -136,7 +140,7 @@ impl<P> Entry<P> {
     #[inline]
     pub(super) fn transmission(&self, index: u8) -> Transmission {
         Transmission {
-            path: self.on[usize::from(index)],
+            path: self.paths[usize::from(index)],
             sent: self.sent[usize::from(index)],
             is_missing: self.missing & 1 << index != 0,
         }

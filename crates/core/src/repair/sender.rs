@@ -212,7 +212,7 @@ impl<P: Payload> Repair<P> {
         let (sequence, meta) = (packet.sequence, packet.meta);
         self.make_room(sequence);
         let mut entry = Entry::queued(packet.into());
-        self.start(now, &mut entry, meta, paths);
+        self.note_first_sent(now, &mut entry, meta, paths);
         self.outstanding.push(sequence, entry);
     }
 
@@ -239,14 +239,20 @@ impl<P: Payload> Repair<P> {
         if let Some(entry) = outstanding.get_mut(sequence)
             && let Some(meta) = entry.packet.as_ref().map(|packet| packet.meta)
         {
-            self.start(now, entry, meta, paths);
+            self.note_first_sent(now, entry, meta, paths);
         }
         self.outstanding = outstanding;
     }
 
     /// Notes the first transmission of a packet.
     #[inline]
-    fn start(&mut self, now: Time, entry: &mut Entry<P>, meta: PacketMeta, paths: PathSet) {
+    fn note_first_sent(
+        &mut self,
+        now: Time,
+        entry: &mut Entry<P>,
+        meta: PacketMeta,
+        paths: PathSet,
+    ) {
         let timeouts = paths.into_iter().map(|path| self.timeout(path));
         let covered = now + timeouts.max().unwrap_or_default();
         let len = meta.size;

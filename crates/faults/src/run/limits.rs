@@ -2,9 +2,8 @@
 
 use polypath_core::event::Event;
 use polypath_core::frame::{FrameKind, PathId};
-use polypath_core::metering::{BURST, ClosedPaths};
-use polypath_core::policy::PathSet;
-use polypath_core::time::Time;
+use polypath_core::metering::ClosedPaths;
+use polypath_core::time::{Duration, Time};
 use polypath_core::units::{Bytes, Rate};
 use polypath_session::tunnel::{Output, Tunnel};
 
@@ -12,6 +11,11 @@ use super::Run;
 use crate::datagram::End;
 use crate::schedule::LimitedPath;
 use crate::violation::Violation;
+
+/// The most that a path may be ahead of its ceiling when it gets a packet, as documented.
+const BURST: Duration = Duration::from_millis(100);
+/// The most packets, copies and repairs of a wake on a path with a ceiling.
+const MAX_PACKETS: u32 = 32;
 
 /// The paths of `before` a wake of a node on which it must not have sent: of those that the peer
 /// has closed, the ones that are closed still, and on which it sends to the peer and not to a
@@ -27,28 +31,34 @@ pub(super) fn still_closed(tunnel: &Tunnel, before: ClosedPaths) -> ClosedPaths 
     }
 }
 
-/// Checks that nothing is sent on `closed` paths but notices that they are closed. A handshake of
-/// the peer is answered on a path that it has closed, since it has opened the path.
+/// Checks that nothing is sent on `closed` paths but, on those that the node has closed itself, the
+/// notices that say so. A handshake of the peer is answered on a path that it has closed, since it
+/// has opened the path.
 pub(super) fn check_closed(
     end: End,
     closed: ClosedPaths,
     outputs: &[Output],
 ) -> Result<(), Violation> {
-    let mut notices = PathSet::EMPTY;
-    let violation = |path| Err(Violation::SentOnClosedPath { end, path });
+    let mut notice = None;
     for output in outputs {
+        let forbidden = match *output {
+            Output::Datagram { path, .. } => {
+                let is_notice = notice == Some(path) && closed.own.contains(path);
+                closed.all().contains(path) && !is_notice
+            }
+            Output::Reply { path, .. } => closed.own.contains(path),
+            _ => false,
+        };
         match *output {
+            Output::Datagram { path, .. } | Output::Reply { path, .. } if forbidden => {
+                return Err(Violation::SentOnClosedPath { end, path });
+            }
             Output::Event(Event::FrameOut {
                 path,
                 kind: FrameKind::PathClosed,
                 ..
-            }) => notices = notices.with(path),
-            Output::Datagram { path, .. } if notices.contains(path) => {
-                notices = notices.without(PathSet::only(path));
-            }
-            Output::Datagram { path, .. } if closed.all().contains(path) => return violation(path),
-            Output::Reply { path, .. } if closed.own.contains(path) => return violation(path),
-            _ => {}
+            }) => notice = Some(path),
+            _ => notice = None,
         }
     }
     Ok(())
@@ -77,16 +87,24 @@ impl Ceiling {
     }
 
     /// Checks that a node which is woken at `now` sends no packets while the path is ahead of its
-    /// ceiling. Returns whether it is.
-    pub(super) fn check(&mut self, now: Time, outputs: &[Output]) -> Result<bool, Violation> {
+    /// ceiling; a `change` of its settings may send all that wait. Returns whether it is ahead.
+    pub(super) fn check(
+        &mut self,
+        now: Time,
+        change: bool,
+        outputs: &[Output],
+    ) -> Result<bool, Violation> {
         let is_ahead = self.free > now + BURST;
+        let mut packets = 0;
         for output in outputs {
             if let Output::Event(Event::FrameOut { path, kind, len }) = *output
                 && path == self.path
             {
                 let is_packet =
                     matches!(kind, FrameKind::Data | FrameKind::Copy | FrameKind::Repair);
-                if is_ahead && is_packet {
+                packets += u32::from(is_packet);
+                let is_excess = is_packet && (is_ahead || packets > MAX_PACKETS);
+                if is_excess && !change {
                     let end = self.end;
                     return Err(Violation::ExceededCeiling { end, path });
                 }
@@ -99,11 +117,17 @@ impl Ceiling {
 }
 
 impl Run<'_> {
-    /// Checks the outputs of a node that was just woken against the ceiling of its path.
-    pub(super) fn check_ceiling(&mut self, end: End, outputs: &[Output]) -> Result<(), Violation> {
+    /// Checks the outputs of a node that was just woken, by a `change` of its settings or else,
+    /// against the ceiling of its path.
+    pub(super) fn check_ceiling(
+        &mut self,
+        end: End,
+        change: bool,
+        outputs: &[Output],
+    ) -> Result<(), Violation> {
         let slot = self.slot(end);
         if let (Some(node), Some(ceiling)) = (&slot.node, &mut slot.ceiling) {
-            let is_ahead = ceiling.check(node.last_wake(), outputs)?;
+            let is_ahead = ceiling.check(node.last_wake(), change, outputs)?;
             self.coverage.paths.ahead += u64::from(is_ahead);
         }
         Ok(())

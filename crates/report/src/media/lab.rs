@@ -23,8 +23,7 @@ pub struct LabConditions {
     pub lateness: Duration,
     /// Its bound, beyond which the run does not count; the smallest of the groups.
     pub bound: Duration,
-    /// The longest lateness of a packet or wake: how long the machine stood still.
-    #[serde(default)]
+    /// The longest lateness of a packet or wake, which is that of the longest stall of the machine.
     pub longest: Duration,
     /// The number of groups in which the carriers were run; with one, all carriers met the same load
     /// of the machine.
@@ -60,14 +59,14 @@ pub struct PathMeasurement {
 }
 
 impl LabConditions {
-    /// The bound on `longest`: the shortest deadline at which packets count as late. A standstill
-    /// delays the packets of some milliseconds by so much that the 99th percentile misses it.
-    pub const MAX_STANDSTILL: Duration = Duration::from_millis(100);
+    /// The bound on `longest`: the usual shortest deadline at which packets count as late. A stall
+    /// delays few packets by a lot, which the 99th percentile does not show.
+    pub const MAX_STALL: Duration = Duration::from_millis(100);
 
     /// Whether the run counts.
     #[must_use]
     pub fn is_valid(&self) -> bool {
-        !self.is_late() && !self.stood_still()
+        !self.is_late() && !self.is_stalled()
     }
 
     /// Whether the emulated networks were late.
@@ -76,15 +75,15 @@ impl LabConditions {
         self.lateness > self.bound
     }
 
-    /// Whether the machine stood still.
+    /// Whether the machine stalled.
     #[must_use]
-    pub fn stood_still(&self) -> bool {
-        self.longest > Self::MAX_STANDSTILL
+    pub fn is_stalled(&self) -> bool {
+        self.longest > Self::MAX_STALL
     }
 
     /// The reason for which the run does not count, if it does not.
     #[must_use]
-    pub fn objection(&self) -> Option<String> {
+    pub fn invalid_reason(&self) -> Option<String> {
         let Self {
             lateness,
             bound,
@@ -97,9 +96,9 @@ impl LabConditions {
                  are allowed"
             ));
         }
-        self.stood_still().then(|| {
-            let most = Self::MAX_STANDSTILL;
-            format!("the machine stood still for {longest}, and at most {most} are allowed")
+        self.is_stalled().then(|| {
+            let most = Self::MAX_STALL;
+            format!("the machine stalled for {longest}, and at most {most} are allowed")
         })
     }
 
@@ -130,7 +129,7 @@ pub(super) fn warnings(record: MediaRecord<'_>) -> Vec<String> {
     };
     let runs = record.seeds.iter().zip(lab.conditions);
     let invalid = runs.filter_map(|(seed, conditions)| {
-        let why = conditions.objection()?;
+        let why = conditions.invalid_reason()?;
         Some(format!("The run of seed {seed} does not count: {why}."))
     });
     let carriers = record.carriers.iter().zip(lab.measurements);

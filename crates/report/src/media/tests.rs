@@ -267,6 +267,19 @@ fn a_record_of_the_lab_warns_of_what_spoils_it() {
 }
 
 #[test]
+fn a_run_does_not_count_if_the_machine_stalled() {
+    let with = |longest| LabConditions {
+        bound: Duration::from_millis(1),
+        longest: Duration::from_millis(longest),
+        ..LabConditions::default()
+    };
+    assert_eq!(with(100).invalid_reason(), None);
+    let expected = "the machine stalled for 101 ms, and at most 100 ms are allowed";
+    assert_eq!(with(101).invalid_reason().as_deref(), Some(expected));
+    assert!(!with(101).is_valid());
+}
+
+#[test]
 fn terminal_page_and_json_have_the_conditions_of_the_lab() {
     let (text, page, json) = with_lab(|record, figures| {
         let page = page::render(record, figures).unwrap();
