@@ -97,18 +97,6 @@ impl<P: Payload> ReorderBuffer<P> {
             self.next = Some(sequence + 1);
             return deliver(packet);
         }
-        self.offer_out_of_order(now, sequence, packet, is_repaired, seen, deliver);
-    }
-
-    fn offer_out_of_order(
-        &mut self,
-        now: Time,
-        sequence: u64,
-        packet: P,
-        is_repaired: bool,
-        seen: &SlidingWindow,
-        deliver: &mut impl FnMut(P),
-    ) {
         // A packet that is not behind a gap is not parsed.
         let is_behind_gap = sequence > *self.next.get_or_insert(sequence);
         let hold = is_behind_gap.then(|| self.order.hold(&packet, &self.classes, is_repaired));
