@@ -5,7 +5,7 @@ OUT ?= out/demo
 CLIP ?=
 # Transfers by each scheme in the demo, fewer than the scenario has, to take two minutes; if it is
 # empty, the scenario decides.
-ROUNDS ?= $(if $(filter scenarios/demo.toml,$(SCENARIO)),20)
+ROUNDS ?= $(if $(filter scenarios/demo.toml,$(SCENARIO)),16)
 REPRODUCTION ?= out/reproduce-check
 SEEDS ?= 12000
 SEED ?=
