@@ -1,7 +1,8 @@
 //! Scripts of bytes that control the network between two nodes.
 
 use bytes::{Bytes, BytesMut};
-use polypath_core::frame::PathId;
+use polypath_core::frame::{PathId, Payload};
+use polypath_core::packet::Ecn;
 use polypath_core::time::{Duration, Time};
 use polypath_faults::datagram::{Address, End, Host, Provenance, TestDatagram};
 use polypath_session::datagram::{INITIATION, INITIATION_LEN, SESSION_MAC_OFFSET};
@@ -18,7 +19,7 @@ const PACKET_INTERVAL: Duration = Duration::from_secs(1);
 /// The most datagrams that follow from a packet or a deadline.
 const MAX_EXCHANGE: usize = 1000;
 
-/// Performs a sequence of actions: delivers, loses, duplicates, reorders, alters and replays
+/// Performs a sequence of actions: delivers, marks, loses, duplicates, reorders, alters and replays
 /// datagrams, invents some, advances time, sends packets, restarts hosts and moves them. Then the
 /// network works again.
 ///
@@ -65,7 +66,10 @@ fn perform(site: &mut Site, action: u8, script: &mut Script<'_>) -> Option<()> {
         1 => site.run(site.now + Duration::from_millis(1 << argument)),
         2 => drop(site.send(end, 41 + 70 * u16::from(argument))),
         3 | 4 => {
-            let datagram = site.in_flight.pop_front()?;
+            let mut datagram = site.in_flight.pop_front()?;
+            if kind == 4 && argument % 2 == 1 {
+                datagram.mark_ce();
+            }
             site.deliver(datagram);
         }
         5 => {
@@ -121,6 +125,7 @@ fn perform(site: &mut Site, action: u8, script: &mut Script<'_>) -> Option<()> {
                 source: attacker(path),
                 to: site.address(host, path),
                 provenance: Provenance::Forged,
+                ecn: Ecn::NotEct,
                 bytes: Bytes::copy_from_slice(invented),
             };
             attack(site, datagram, "invented");

@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, VecDeque};
 use bytes::Bytes;
 use polypath_core::frame::PathId;
 use polypath_core::machine::{Machine, Wake, step};
-use polypath_core::packet::Dscp;
+use polypath_core::packet::{Ecn, TrafficClass};
 use polypath_core::policy::PolicyConfig;
 use polypath_core::time::{Duration, Time};
 use polypath_core::units::Rate;
@@ -132,6 +132,7 @@ impl Site {
         };
         schedule.paths = vec![path; paths];
         schedule.nodes.limits = Limits::default();
+        schedule.nodes.state.receives_ecn = [true; 2];
         let settings = Settings {
             policy: PolicyConfig::DuplicateAll {},
             liveness: None,
@@ -256,6 +257,7 @@ impl Site {
                 let input = Input::Datagram {
                     path: to.path,
                     source: datagram.source.into(),
+                    ecn: datagram.ecn,
                     datagram: bytes,
                 };
                 self.wake_node(end, Wake::Input(input), Some(datagram.source))
@@ -265,7 +267,10 @@ impl Site {
                 let input = relay::Input {
                     source,
                     datagram: bytes,
-                    dscp: Dscp::DEFAULT,
+                    traffic_class: TrafficClass {
+                        ecn: datagram.ecn,
+                        ..TrafficClass::DEFAULT
+                    },
                 };
                 self.wake_relay(Wake::Input(input))
             }
@@ -293,17 +298,21 @@ impl Site {
                     let newest = &mut self.newest[end.index()];
                     *newest = (*newest).max(Some(number));
                 }
-                Output::Datagram { path, datagram, .. } => {
+                Output::Datagram {
+                    path,
+                    datagram,
+                    traffic_class,
+                } => {
                     let to = node.peer_address(path);
                     effects.count_sent(&datagram, &mut self.responses);
-                    self.transmit(Host::Node(end), path, to, datagram);
+                    self.transmit(Host::Node(end), path, to, datagram, traffic_class.ecn);
                 }
                 Output::Reply { path, datagram } => {
                     let to = source.and_then(|source| node.reply_to(source, &datagram));
                     if to.is_some() {
                         effects.count_sent(&datagram, &mut self.responses);
                     }
-                    self.transmit(Host::Node(end), path, to, datagram);
+                    self.transmit(Host::Node(end), path, to, datagram, Ecn::NotEct);
                 }
                 Output::Authenticated { .. } => {
                     effects.authenticated += 1;
@@ -339,9 +348,14 @@ impl Site {
         assert!(!is_timeout || host.deadline().is_none_or(|at| at > self.now));
         for output in outputs {
             match output {
-                relay::Output::Send { to, datagram, .. } => {
+                relay::Output::Send {
+                    to,
+                    datagram,
+                    traffic_class,
+                } => {
                     effects.count_sent(&datagram, &mut self.responses);
-                    self.transmit(Host::Relay, to.path, Some(to), datagram);
+                    let ecn = traffic_class.ecn;
+                    self.transmit(Host::Relay, to.path, Some(to), datagram, ecn);
                 }
                 relay::Output::Event(RelayEvent::Located { .. }) => effects.authenticated += 1,
                 relay::Output::Event(
@@ -357,7 +371,7 @@ impl Site {
         effects
     }
 
-    fn transmit(&mut self, from: Host, path: PathId, to: Option<Address>, bytes: Bytes) {
+    fn transmit(&mut self, from: Host, path: PathId, to: Option<Address>, bytes: Bytes, ecn: Ecn) {
         let Some(to) = to else { return };
         self.sent += 1;
         let datagram = TestDatagram {
@@ -365,6 +379,7 @@ impl Site {
             source: self.address(from, path),
             to,
             provenance: Provenance::Genuine,
+            ecn,
             bytes,
         };
         push(&mut self.in_flight, datagram);

@@ -5,7 +5,7 @@
 
 use alloc::boxed::Box;
 
-use crate::packet::{self, Dscp, Ecn, FlowId, PacketFields};
+use crate::packet::{self, Ecn, FlowId, PacketFields, TrafficClass};
 use crate::repair::Report;
 use crate::time::Time;
 
@@ -24,10 +24,10 @@ pub trait Payload: Clone {
         Ecn::NotEct
     }
 
-    /// The DSCP of its IP header (RFC 2474); a payload without one has the default.
+    /// The traffic class of its IP header; a payload without one has the default.
     #[inline]
-    fn dscp(&self) -> Dscp {
-        Dscp::DEFAULT
+    fn traffic_class(&self) -> TrafficClass {
+        TrafficClass::DEFAULT
     }
 
     /// The flow that it belongs to: each flow is marked, and queued where a link has a queue for
@@ -65,8 +65,8 @@ impl Payload for alloc::vec::Vec<u8> {
         packet::ecn(self)
     }
 
-    fn dscp(&self) -> Dscp {
-        packet::dscp(self)
+    fn traffic_class(&self) -> TrafficClass {
+        packet::traffic_class(self)
     }
 
     fn flow(&self) -> FlowId {
@@ -96,8 +96,8 @@ impl Payload for bytes::Bytes {
         packet::ecn(self)
     }
 
-    fn dscp(&self) -> Dscp {
-        packet::dscp(self)
+    fn traffic_class(&self) -> TrafficClass {
+        packet::traffic_class(self)
     }
 
     fn flow(&self) -> FlowId {

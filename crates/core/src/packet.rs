@@ -3,10 +3,12 @@
 mod dscp;
 mod ecn;
 mod parse;
+mod traffic_class;
 
-pub use dscp::{Dscp, ParseDscpError, dscp};
-pub use ecn::{ecn, mark_ce};
+pub use dscp::{Dscp, ParseDscpError};
+pub use ecn::{ecn, mark_ce, set_ecn};
 pub use parse::{NotIp, is_tcp, parse};
+pub use traffic_class::{TrafficClass, traffic_class};
 
 use crate::class::AssignedClass;
 
@@ -116,16 +118,5 @@ impl PacketMeta {
             protocol: self.protocol,
             ports: self.ports,
         }
-    }
-}
-
-/// The traffic class of an IPv6 packet (RFC 8200, section 3), or the byte in its place in an IPv4
-/// header (RFC 2474, section 3): DSCP and ECN field.
-#[inline]
-fn traffic_class(packet: &[u8]) -> Option<u8> {
-    match *packet {
-        [first, class, ..] if first >> 4 == 4 => Some(class),
-        [first, second, ..] if first >> 4 == 6 => Some(first << 4 | second >> 4),
-        _ => None,
     }
 }

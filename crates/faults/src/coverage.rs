@@ -34,6 +34,10 @@ pub struct Coverage {
     pub duplications: u64,
     /// Datagrams reordered.
     pub reorderings: u64,
+    /// Datagrams that the network marked as having met congestion.
+    pub marks: u64,
+    /// Packets delivered with a mark.
+    pub marked: u64,
     /// Datagrams dropped by full queues of the network.
     pub overflows: u64,
     /// Datagrams to addresses at which no host runs.
@@ -202,7 +206,7 @@ impl Coverage {
         }
     }
 
-    fn sums(&mut self) -> [&mut u64; 22] {
+    fn sums(&mut self) -> [&mut u64; 24] {
         [
             &mut self.schedules,
             &mut self.sent,
@@ -214,6 +218,8 @@ impl Coverage {
             &mut self.corruptions,
             &mut self.duplications,
             &mut self.reorderings,
+            &mut self.marks,
+            &mut self.marked,
             &mut self.overflows,
             &mut self.unreachable,
             &mut self.restarts,
@@ -266,12 +272,15 @@ impl fmt::Display for Coverage {
         )?;
         writeln!(
             f,
-            "network: {} lost in outages, {} lost, {} corrupted, {} duplicated, {} reordered, {} unreachable",
+            "network: {} lost in outages, {} lost, {} corrupted, {} duplicated, {} reordered, {} marked \
+             ({} packets), {} unreachable",
             self.outage_losses,
             self.losses,
             self.corruptions,
             self.duplications,
             self.reorderings,
+            self.marks,
+            self.marked,
             self.unreachable
         )?;
         writeln!(

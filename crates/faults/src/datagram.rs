@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 
 use bytes::Bytes;
 use polypath_core::frame::{OVER_IPV4, PathId, Payload};
+use polypath_core::packet::Ecn;
 use polypath_session::address::Source;
 
 /// One of the two nodes.
@@ -123,6 +124,8 @@ pub struct TestDatagram {
     pub to: Address,
     /// Its origin.
     pub provenance: Provenance,
+    /// The ECN field of its IP header.
+    pub ecn: Ecn,
     /// Its bytes.
     pub bytes: Bytes,
 }
@@ -143,5 +146,15 @@ impl TestDatagram {
 impl Payload for TestDatagram {
     fn len(&self) -> usize {
         self.bytes.len() + OVER_IPV4 as usize
+    }
+
+    fn ecn(&self) -> Ecn {
+        self.ecn
+    }
+
+    fn mark_ce(&mut self) {
+        if self.ecn.is_capable() {
+            self.ecn = Ecn::Ce;
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! The packets that applications sent, and which of them were delivered.
 
 use bytes::Bytes;
+use polypath_core::packet::{Ecn, ecn, mark_ce};
 use polypath_core::time::{Duration, Time};
 
 use crate::coverage::Coverage;
@@ -16,6 +17,8 @@ pub struct PacketLedger {
     /// The time of the last delivery at each node.
     last: [Time; 2],
     longest_outage: Duration,
+    /// The number of packets that were delivered with a mark.
+    marked: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -50,14 +53,16 @@ impl PacketLedger {
     /// The packet was not sent to this node, or is a duplicate.
     pub fn deliver(&mut self, at: Time, to: End, packet: &Bytes) -> Result<u64, Violation> {
         let forged = Violation::ForgedDelivery { end: to };
+        let is_marked = ecn(packet) == Ecn::Ce;
         let (id, entry) = self.entry(packet).ok_or(forged)?;
-        if entry.spec.from != to.other() || !entry.is_genuine || entry.spec.bytes() != *packet {
+        if entry.spec.from != to.other() || !entry.is_genuine || !has_crossed(entry.spec, packet) {
             return Err(forged);
         }
         if entry.delivered {
             return Err(Violation::DuplicateDelivery { end: to, id });
         }
         entry.delivered = true;
+        self.marked += u64::from(is_marked);
         let last = std::mem::replace(&mut self.last[to.index()], at);
         self.longest_outage = self.longest_outage.max(at.since(last));
         Ok(id)
@@ -83,6 +88,7 @@ impl PacketLedger {
     /// The first required packet that did not arrive.
     pub fn close(&self, schedule: &Schedule, coverage: &mut Coverage) -> Result<(), Violation> {
         coverage.longest_outage = self.longest_outage;
+        coverage.marked += self.marked;
         coverage.slowest_seed = schedule.seed.0;
         let mut missing = None;
         for entry in &self.entries {
@@ -107,4 +113,11 @@ impl PacketLedger {
         }
         missing.map_or(Ok(()), Err)
     }
+}
+
+/// Whether a packet is the one that was sent, or that one with the mark of a congested queue.
+fn has_crossed(sent: PacketSpec, packet: &Bytes) -> bool {
+    let unmarked = sent.bytes();
+    let mut marked = unmarked.to_vec();
+    unmarked == *packet || mark_ce(&mut marked) && marked == *packet
 }

@@ -6,7 +6,7 @@
 use bytes::Bytes;
 use polypath_core::liveness::LivenessConfig;
 use polypath_core::metering::ClosedPaths;
-use polypath_core::packet::Dscp;
+use polypath_core::packet::{Ecn, TrafficClass};
 use polypath_core::policy::PathSet;
 use polypath_core::rng::Stream;
 use polypath_session::address::Source;
@@ -77,6 +77,8 @@ pub enum Mutant {
     SendsOnPathClosedByPeer,
     /// A node ignores the ceiling of a path.
     IgnoresCeiling,
+    /// A node sends packets that are not ECN-capable in datagrams that are.
+    CarriesUnmarkable,
     /// A node panics.
     Panics,
     /// A node reports more buffered items than it has.
@@ -140,7 +142,7 @@ impl Mutant {
             let datagrams = paths.into_iter().map(|path| Output::Datagram {
                 path,
                 datagram: datagram.clone(),
-                dscp: Dscp::DEFAULT,
+                traffic_class: TrafficClass::DEFAULT,
             });
             outputs.extend(datagrams);
         }
@@ -152,6 +154,16 @@ impl Mutant {
         LimitedPath {
             ceiling: limited.ceiling.filter(|_| self != Self::IgnoresCeiling),
             ..limited
+        }
+    }
+
+    /// The ECN field of a datagram that a node sends.
+    #[must_use]
+    pub fn ecn(self, ecn: Ecn) -> Ecn {
+        if self == Self::CarriesUnmarkable {
+            Ecn::Ect0
+        } else {
+            ecn
         }
     }
 

@@ -39,6 +39,9 @@ pub struct Network {
     fault_intervals: Vec<FaultInterval>,
     /// The random streams of each path and direction.
     streams: Vec<[Stream; 2]>,
+    /// Draws which ECN-capable datagrams are marked.
+    marks: Stream,
+    mark_share: f64,
     delayed: BTreeMap<(Time, u64), TestDatagram>,
     count: u64,
 }
@@ -65,6 +68,8 @@ impl Network {
             plans: schedule.paths.clone(),
             fault_intervals: schedule.fault_intervals.clone(),
             streams: streams.collect(),
+            marks: schedule.seed.stream("faults/marks"),
+            mark_share: schedule.mark_share,
             delayed: BTreeMap::new(),
             count: 0,
         })
@@ -165,6 +170,10 @@ impl Network {
         let end = datagram.sending_side();
         let extra_delay = self.plans[datagram.to.path.index()].extra_delay[end.index()];
         let mut arrivals = vec![now + extra_delay];
+        if datagram.ecn.is_capable() && self.marks.chance(self.mark_share) {
+            datagram.mark_ce();
+            coverage.marks += 1;
+        }
         let impairments: Vec<Impairment> = self.impairments(now, &datagram).collect();
         for impairment in impairments {
             let stream = self.stream(&datagram, end);

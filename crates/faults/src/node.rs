@@ -80,6 +80,7 @@ impl Node {
             max_datagram: MAX_DATAGRAM,
             wall_clock: start.wall_clock,
             limits: schedule.nodes.limits,
+            receives_ecn: schedule.nodes.state.receives_ecn[end.index()],
             preshared_key: (schedule.nodes.state.has_preshared_key)
                 .then(|| preshared_key(schedule.seed)),
             peer_timestamp: if mutant == Mutant::ForgetsTimestamp {

@@ -1,6 +1,7 @@
 //! Packets of applications: numbered, with contents that follow from the number.
 
 use bytes::{BufMut, Bytes, BytesMut};
+use polypath_core::packet::Ecn;
 
 use crate::datagram::End;
 
@@ -29,13 +30,23 @@ pub struct PacketSpec {
 }
 
 impl PacketSpec {
+    /// Its ECN field: half of the packets are ECN-capable, with either codepoint.
+    #[must_use]
+    pub const fn ecn(self) -> Ecn {
+        match self.id % 4 {
+            1 => Ecn::Ect0,
+            3 => Ecn::Ect1,
+            _ => Ecn::NotEct,
+        }
+    }
+
     /// Its bytes.
     #[must_use]
     pub fn bytes(self) -> Bytes {
         let ack = self.len <= MIN_LEN;
         let len = self.len.max(MIN_LEN);
         let mut bytes = BytesMut::with_capacity(usize::from(len));
-        bytes.put_slice(&[0x45, 0]);
+        bytes.put_slice(&[0x45, self.ecn().codepoint()]);
         bytes.put_u16(len);
         bytes.put_slice(&[
             0,
@@ -103,7 +114,8 @@ mod tests {
             let bytes = spec.bytes();
             assert_eq!(bytes.len(), usize::from(len));
             assert_eq!(number(&bytes), Some(id));
-            assert_eq!(parse(&bytes).map(|meta| meta.kind), Ok(kind));
+            let meta = parse(&bytes).unwrap();
+            assert_eq!((meta.kind, meta.ecn), (kind, spec.ecn()));
         }
     }
 }

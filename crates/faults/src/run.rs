@@ -314,6 +314,7 @@ impl<'a> Run<'a> {
         let input = Input::Datagram {
             path: datagram.to.path,
             source: self.mutant.source(datagram),
+            ecn: datagram.ecn,
             datagram: self.mutant.received(&datagram.bytes),
         };
         self.wake_at(end, at, Wake::Input(input), Some(datagram))

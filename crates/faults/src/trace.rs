@@ -3,6 +3,7 @@
 use std::fmt;
 use std::hash::{Hash, Hasher};
 
+use polypath_core::packet::Ecn;
 use polypath_core::time::Time;
 
 use crate::datagram::{Address, End, Host, Provenance, TestDatagram};
@@ -93,7 +94,9 @@ impl TraceEvent<'_> {
                 let tail = datagram.bytes.len().saturating_sub(16);
                 datagram.bytes[tail..].hash(digest);
             }
-            Self::Arrived(datagram) | Self::Lost(datagram, _) => datagram.id.hash(digest),
+            Self::Arrived(datagram) | Self::Lost(datagram, _) => {
+                (datagram.id, datagram.ecn.codepoint()).hash(digest);
+            }
             Self::Rejected(host, reason) => (host, reason).hash(digest),
             Self::PacketDelivered(end, id) | Self::PacketSent(end, id) => (end, id).hash(digest),
             Self::AddressLearned(host, to) => (host, to).hash(digest),
@@ -133,6 +136,7 @@ impl fmt::Display for Describe<'_> {
             source,
             to,
             provenance,
+            ecn,
             bytes,
         } = self.0;
         let kind = match bytes.first() {
@@ -147,9 +151,10 @@ impl fmt::Display for Describe<'_> {
             Provenance::UnknownCopy => ", an unknown copy",
             Provenance::Forged => ", forged",
         };
+        let mark = if *ecn == Ecn::Ce { ", marked" } else { "" };
         write!(
             f,
-            "#{id} {source} > {to}, {kind} of {} B{provenance}",
+            "#{id} {source} > {to}, {kind} of {} B{provenance}{mark}",
             bytes.len()
         )
     }

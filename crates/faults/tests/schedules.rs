@@ -27,6 +27,8 @@ fn all_invariants_hold_and_all_faults_are_exercised() {
         coverage.corruptions,
         coverage.duplications,
         coverage.reorderings,
+        coverage.marks,
+        coverage.marked,
         coverage.unreachable,
         coverage.restarts,
         coverage.clocks_behind,
@@ -54,7 +56,7 @@ fn all_invariants_hold_and_all_faults_are_exercised() {
         let is_exercised = coverage.rejected.contains_key(reason);
         // Datagrams arrive on existing paths, authentic ones contain frames, and none is delayed by
         // 2048 others. Both nodes have the same pre-shared key, and no response is forged. Only
-        // sessions with relays answer no initiations.
+        // sessions with relays answer no initiations. The network marks ECN-capable datagrams only.
         let is_possible = !matches!(
             reason,
             Reject::UnknownPath
@@ -63,6 +65,7 @@ fn all_invariants_hold_and_all_faults_are_exercised() {
                 | Reject::WrongResponse
                 | Reject::TooManyResponses
                 | Reject::UnexpectedInitiation
+                | Reject::WrongMark
         );
         assert_eq!(is_exercised, is_possible, "{}: {coverage}", reason.name());
     }
@@ -201,6 +204,7 @@ fn every_mutant_is_detected() {
     detected(Mutant::IgnoresCeiling, |v| {
         matches!(v, ExceededCeiling { .. })
     });
+    detected(Mutant::CarriesUnmarkable, |v| matches!(v, Missing { .. }));
     detected(Mutant::OverstatesMtu, |v| matches!(v, MtuTooLarge { .. }));
     let at_relay = |v: &Violation| {
         matches!(

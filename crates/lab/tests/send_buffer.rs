@@ -2,7 +2,7 @@
 
 use std::io;
 
-use polypath_core::packet::Dscp;
+use polypath_core::packet::TrafficClass;
 use polypath_lab::can_test;
 use polypath_lab::namespace::Namespace;
 use polypath_live::config::NodeConfig;
@@ -37,15 +37,22 @@ fn cookies_for_hosts_that_do_not_exist_leave_half_of_the_send_buffer() {
     let socket = a.run(socket).unwrap();
     let peer = "10.1.1.2:7001".parse().unwrap();
     socket
-        .send(b"resolves the address of the peer", Dscp::DEFAULT, peer)
+        .send(
+            b"resolves the address of the peer",
+            TrafficClass::DEFAULT,
+            peer,
+        )
         .unwrap();
     let behind_peer = "10.9.0.1:7001".parse().unwrap();
     let mut held = 0;
     for n in 0..MANY {
         let host = 20 + n % 200;
         let stranger = format!("10.1.1.{host}:9").parse().unwrap();
-        if let Err(error) = socket.send(&[COOKIE_REPLY; COOKIE_REPLY_LEN], Dscp::DEFAULT, stranger)
-        {
+        if let Err(error) = socket.send(
+            &[COOKIE_REPLY; COOKIE_REPLY_LEN],
+            TrafficClass::DEFAULT,
+            stranger,
+        ) {
             assert_eq!(error.kind(), io::ErrorKind::WouldBlock);
             held = n;
             break;
@@ -53,10 +60,16 @@ fn cookies_for_hosts_that_do_not_exist_leave_half_of_the_send_buffer() {
     }
     assert!(held > 100, "the buffer never fills: {held}");
     for _ in 0..100 {
-        socket.send(b"to the peer", Dscp::DEFAULT, peer).unwrap();
+        socket
+            .send(b"to the peer", TrafficClass::DEFAULT, peer)
+            .unwrap();
         for host in [peer, behind_peer] {
             socket
-                .send(&[COOKIE_REPLY; COOKIE_REPLY_LEN], Dscp::DEFAULT, host)
+                .send(
+                    &[COOKIE_REPLY; COOKIE_REPLY_LEN],
+                    TrafficClass::DEFAULT,
+                    host,
+                )
                 .unwrap();
         }
     }

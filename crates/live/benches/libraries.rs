@@ -7,7 +7,7 @@ use std::net::{SocketAddr, UdpSocket};
 
 use bytes::{Bytes, BytesMut};
 use etherparse::PacketBuilder;
-use polypath_core::packet::Dscp;
+use polypath_core::packet::TrafficClass;
 use polypath_core::time::{Duration, Time};
 use polypath_live::clock::Clock;
 use polypath_live::config::PathConfig;
@@ -104,6 +104,7 @@ fn path_socket() -> Outcome<PathSocket> {
         interface: None,
         tariff: polypath_core::tariff::Tariff::default(),
         copy_dscp: true,
+        copy_ecn: true,
     })?)
 }
 
@@ -157,7 +158,7 @@ fn gso_batches(
     let sent = datagrams.clone();
     let ours = move || {
         for datagram in &sent {
-            outgoing.push(datagram.clone(), Dscp::DEFAULT);
+            outgoing.push(datagram.clone(), TrafficClass::DEFAULT);
         }
         outgoing.flush(&from, target);
         let mut bytes = 0;
@@ -206,7 +207,7 @@ fn single_datagrams(
     let sent = datagrams.clone();
     let ours = move || {
         for datagram in &sent {
-            from.send(datagram, Dscp::DEFAULT, target)?;
+            from.send(datagram, TrafficClass::DEFAULT, target)?;
         }
         let mut bytes = 0;
         while let Some(received) = to.receive(space(&mut chunk, LEN), clock)? {

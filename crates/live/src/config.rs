@@ -19,6 +19,8 @@ use polypath_session::key::PublicKey;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use crate::udp::traffic_class::CopiedFields;
+
 mod auto;
 mod check;
 mod control;
@@ -160,8 +162,13 @@ pub struct PathConfig {
     pub tariff: Tariff,
     /// Whether the datagrams on it have the DSCP of the packet in them (RFC 2474), so that queues
     /// on the way treat them alike. An observer on the path then sees the class of each packet.
-    #[serde(default = "copies_dscp")]
+    #[serde(default = "copies")]
     pub copy_dscp: bool,
+    /// Whether the datagrams on it have the ECN field of the packet in them, if the peer and the
+    /// relay pass on marks (RFC 6040), so that a congested queue marks packets of an ECN-capable
+    /// transport instead of dropping them. For a network that drops or rewrites the field, `false`.
+    #[serde(default = "copies")]
+    pub copy_ecn: bool,
 }
 
 impl PathConfig {
@@ -182,6 +189,15 @@ impl PathConfig {
         let relay = self.relay.as_ref().map(|relay| relay.address);
         self.remote.or(relay)
     }
+
+    /// The fields of the traffic class that a datagram has of the packet in it.
+    #[must_use]
+    pub(crate) fn copied(&self) -> CopiedFields {
+        CopiedFields {
+            dscp: self.copy_dscp,
+            ecn: self.copy_ecn,
+        }
+    }
 }
 
 #[cfg(test)]
@@ -196,6 +212,7 @@ impl PathConfig {
             interface: interface.map(str::to_owned),
             tariff: Tariff::default(),
             copy_dscp: true,
+            copy_ecn: true,
         }
     }
 }
@@ -311,7 +328,7 @@ impl NodeConfig {
     }
 }
 
-fn copies_dscp() -> bool {
+fn copies() -> bool {
     true
 }
 

@@ -2,9 +2,8 @@
 //!
 //! With GSO and GRO, datagrams of one length are sent and received in one call ([`batch`]): they
 //! leave as a burst and share one receive time, which packet spacing and the comparison of paths do
-//! not permit. The ECN field of the outer header stays zero (not ECN-capable: the compatibility
-//! mode of RFC 6040, section 4.3); that of the inner packet is not changed. Its DSCP is that of the
-//! inner packet.
+//! not permit. All datagrams of a call have one traffic class: GSO gives them the same, and the
+//! kernel merges none with different ones, so a mark does not spread to other datagrams.
 
 use std::io::{self, IoSlice};
 use std::net::{SocketAddr, UdpSocket};
@@ -17,7 +16,7 @@ use nix::sys::socket::{
 };
 use nix::sys::time::TimeSpec;
 use polypath_core::frame::{OVER_IPV4, OVER_IPV6};
-use polypath_core::packet::Dscp;
+use polypath_core::packet::TrafficClass;
 use polypath_core::time::Time;
 use socket2::{Domain, Protocol, SockRef, Socket, Type};
 
@@ -29,10 +28,10 @@ pub mod batch;
 pub mod filter;
 
 mod dont_fragment;
-pub(crate) mod dscp;
 pub(crate) mod flood;
 mod interface;
 mod send_buffer;
+pub(crate) mod traffic_class;
 
 /// The receive buffer in bytes: 30 ms at 1 Gbit/s.
 const RECEIVE_BUFFER: usize = 4 << 20;
@@ -106,8 +105,8 @@ pub struct Received {
     pub from: SocketAddr,
     /// The kernel's receive time.
     pub at: Time,
-    /// The DSCP of the IP header, if the socket receives it ([`PathSocket::receive_dscp`]).
-    pub dscp: Dscp,
+    /// The traffic class of the IP header.
+    pub traffic_class: TrafficClass,
 }
 
 /// The socket of a path.
@@ -176,6 +175,8 @@ impl PathSocket {
         bind(&socket, path)?;
         enlarge_buffers(&socket).map_err(other)?;
         setsockopt(&socket, ReceiveTimestampns, &true).map_err(|errno| other(errno.into()))?;
+        traffic_class::receive(&socket, domain == Domain::IPV4)
+            .map_err(|errno| other(errno.into()))?;
         socket.set_nonblocking(true).map_err(other)?;
         Ok(Self {
             mtu: interface::mtu(path.interface.as_deref(), path.local().ip()),
@@ -258,14 +259,17 @@ impl PathSocket {
             ) => return Ok(None),
             Err(errno) => return Err(errno.into()),
         };
-        let (mut stamp, mut segment, mut dscp) = (None, message.bytes, Dscp::DEFAULT);
+        let (mut stamp, mut segment) = (None, message.bytes);
+        let mut traffic_class = TrafficClass::DEFAULT;
         for control in message.cmsgs()? {
             match control {
                 ControlMessageOwned::ScmTimestampns(at) => stamp = Some(nanoseconds(at)),
                 ControlMessageOwned::UdpGroSegments(len) => {
                     segment = usize::try_from(len).unwrap_or(0).clamp(1, segment.max(1));
                 }
-                control => dscp = dscp::dscp_of(&control).unwrap_or(dscp),
+                control => {
+                    traffic_class = traffic_class::received(&control).unwrap_or(traffic_class);
+                }
             }
         }
         let from = message.address.as_ref().and_then(address);
@@ -274,24 +278,29 @@ impl PathSocket {
             segment,
             from: from.ok_or(io::ErrorKind::InvalidData)?,
             at: stamp.map_or_else(|| clock.now(), |stamp| clock.at_wall(stamp)),
-            dscp,
+            traffic_class,
         }))
     }
 
-    /// Sends `datagram` to `to` with this DSCP.
+    /// Sends `datagram` to `to` with this traffic class.
     ///
     /// An error concerns this datagram alone: no route, a full queue, or a cookie withheld.
-    pub fn send(&self, datagram: &[u8], dscp: Dscp, to: SocketAddr) -> io::Result<()> {
+    pub fn send(
+        &self,
+        datagram: &[u8],
+        traffic_class: TrafficClass,
+        to: SocketAddr,
+    ) -> io::Result<()> {
         if !self.admits(datagram, to) {
             return Err(io::ErrorKind::WouldBlock.into());
         }
-        if dscp.is_default() {
+        if traffic_class.is_default() {
             return self.socket.send_to(datagram, to).map(|_| ());
         }
-        self.send_with(&[IoSlice::new(datagram)], None, dscp, to)
+        self.send_with(&[IoSlice::new(datagram)], None, traffic_class, to)
     }
 
-    /// Sends `datagrams` to `to` in one call by GSO, all with this DSCP: each has `segment` bytes,
+    /// Sends `datagrams` to `to` in one call by GSO, all with this traffic class: each has `segment` bytes,
     /// the last may be shorter.
     ///
     /// # Errors
@@ -300,12 +309,12 @@ impl PathSocket {
         &self,
         datagrams: &[IoSlice<'_>],
         segment: usize,
-        dscp: Dscp,
+        traffic_class: TrafficClass,
         to: SocketAddr,
     ) -> io::Result<()> {
         let segment = u16::try_from(segment).map_err(|_| io::ErrorKind::InvalidInput)?;
         let segments = ControlMessage::UdpGsoSegments(&segment);
-        self.send_with(datagrams, Some(segments), dscp, to)
+        self.send_with(datagrams, Some(segments), traffic_class, to)
     }
 
     /// The address that the socket is bound to.

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use polypath_core::frame::PathId;
 use polypath_core::machine::{Wake, step};
-use polypath_core::packet::Dscp;
+use polypath_core::packet::TrafficClass;
 use polypath_core::rng::Seed;
 use polypath_core::time::Time;
 use polypath_session::address::Source;
@@ -57,8 +57,11 @@ fn seal_and_open(criterion: &mut Criterion) {
     group.bench_function("seal and open", |bencher| {
         bencher.iter(|| {
             let (path, frame) = (PathId(0), frame.clone());
-            let dscp = Dscp::DEFAULT;
-            let input = Input::Seal { path, frame, dscp };
+            let input = Input::Seal {
+                path,
+                frame,
+                traffic_class: TrafficClass::DEFAULT,
+            };
             assert_eq!(exchange(&mut ends, 0, Wake::Input(input)), 1);
         });
     });

@@ -10,6 +10,7 @@ use polypath_core::class::Classes;
 use polypath_core::endpoint::{EndpointConfig, ProbingConfig};
 use polypath_core::frame::{Encapsulation, OVER_IPV4};
 use polypath_core::machine::{Wake, step};
+use polypath_core::packet::Ecn;
 use polypath_core::policy::PolicyConfig;
 use polypath_core::rng::Seed;
 use polypath_core::tariff::Tariffs;
@@ -65,6 +66,7 @@ fn exchange(ends: &mut [Tunnel; 2], who: usize, wake: Wake<Input>) -> usize {
         let input = Input::Datagram {
             path,
             source,
+            ecn: Ecn::NotEct,
             datagram,
         };
         packets += exchange(ends, 1 - who, Wake::Input(input));

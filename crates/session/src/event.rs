@@ -111,6 +111,9 @@ rejects! {
     WrongPath => "wrong-path",
     /// Opened, but the plaintext is not a frame.
     Malformed => "malformed",
+    /// Marked by a congested link, although the packet in it is not ECN-capable: a device on the
+    /// way set the mark without regard to that (RFC 6040, section 4.2).
+    WrongMark => "wrong-mark",
 }
 
 /// Counters of a session since its start.

@@ -19,8 +19,16 @@ pub(crate) const REPORTS: u32 = 1;
 /// The feature bit of a node that sends nothing on a path which its peer closes
 /// ([`polypath_core::metering`]), and so understands frames of the kind 10.
 pub(crate) const CLOSED_PATHS: u32 = 2;
-/// The feature bits that this node supports.
-pub(crate) const FEATURES: u32 = REPORTS | CLOSED_PATHS;
+/// The feature bit of a node or relay that passes on the ECN fields of the datagrams which it
+/// receives: a node to the packets in them (RFC 6040), a relay to the datagrams that it forwards.
+pub(crate) const ECN: u32 = 4;
+
+/// The feature bits of a node or relay, which has that of [`ECN`] only if its driver receives the
+/// field.
+pub(crate) const fn features(receives_ecn: bool) -> u32 {
+    let ecn = if receives_ecn { ECN } else { 0 };
+    REPORTS | CLOSED_PATHS | ecn
+}
 
 /// The description of a node in a handshake message, encrypted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -11,7 +11,7 @@
 //! end to end, handshakes included: the relay cannot read, modify or forge it. Nothing is queued:
 //! if the other node has no session with the relay, or has not answered for
 //! [`SILENCE_TIMEOUT`](crate::session::SILENCE_TIMEOUT), the frame is dropped and counted. It
-//! leaves with the DSCP with which it arrived; all else that a relay sends has the default.
+//! leaves with the traffic class with which it arrived; all else that a relay sends has the default.
 //!
 //! **Abuse.** Each forwarded datagram is caused by an authentic one and no longer than that. Apart
 //! from these, the relay sends only responses and cookies to initiations, which are longer, and
@@ -22,7 +22,7 @@
 use bytes::Bytes;
 use polypath_core::frame::PathId;
 use polypath_core::machine::{Deadline, Machine};
-use polypath_core::packet::Dscp;
+use polypath_core::packet::TrafficClass;
 use polypath_core::time::{Duration, Time};
 use polypath_core::units::{self, Rate};
 
@@ -73,6 +73,7 @@ impl<A: Copy + PartialEq + Into<Source>> Relay<A> {
                 reachable: vec![false],
                 max_datagram: config.max_datagram,
                 limits: config.limits,
+                receives_ecn: true,
                 // Only initiations carry a timestamp, and a relay sends none.
                 wall_clock: 0,
                 ..SessionConfig::new(config.private_key.clone(), node)
@@ -177,7 +178,7 @@ impl<A: Copy + PartialEq + Into<Source>> Relay<A> {
         let Input {
             source,
             datagram,
-            dscp,
+            traffic_class,
         } = input;
         let mut is_known = false;
         for side in Side::ALL {
@@ -193,7 +194,7 @@ impl<A: Copy + PartialEq + Into<Source>> Relay<A> {
                 let forwarded = Forwarded {
                     frame,
                     len: datagram.len(),
-                    dscp: *dscp,
+                    traffic_class: *traffic_class,
                 };
                 self.forward(now, side, &forwarded, out);
             }
@@ -233,7 +234,7 @@ impl<A: Copy + PartialEq + Into<Source>> Relay<A> {
                 out(Output::Send {
                     to: source,
                     datagram,
-                    dscp: Dscp::DEFAULT,
+                    traffic_class: TrafficClass::DEFAULT,
                 });
                 return Err(reason);
             }
@@ -278,13 +279,18 @@ impl<A: Copy + PartialEq + Into<Source>> Relay<A> {
         }
         let mut sent = None;
         let to = side.other();
-        let Forwarded { frame, dscp, .. } = forwarded;
-        self.peer_mut(to).seal(now, frame, *dscp, &mut |output| {
-            if let peer::PeerOutput::Send { datagram, .. } = &output {
-                sent = Some(datagram.len());
-            }
-            out(relay_output(to, output));
-        });
+        let Forwarded {
+            frame,
+            traffic_class,
+            ..
+        } = forwarded;
+        self.peer_mut(to)
+            .seal(now, frame, *traffic_class, &mut |output| {
+                if let peer::PeerOutput::Send { datagram, .. } = &output {
+                    sent = Some(datagram.len());
+                }
+                out(relay_output(to, output));
+            });
         if let Some(len) = sent {
             self.peer_mut(side).traffic.forward(len);
         }
@@ -296,13 +302,21 @@ struct Forwarded {
     frame: Bytes,
     /// The length of its datagram in bytes.
     len: usize,
-    /// The DSCP with which it arrived.
-    dscp: Dscp,
+    /// The traffic class with which it arrived.
+    traffic_class: TrafficClass,
 }
 
 fn relay_output<A>(side: Side, output: peer::PeerOutput<A>) -> Output<A> {
     match output {
-        peer::PeerOutput::Send { to, datagram, dscp } => Output::Send { to, datagram, dscp },
+        peer::PeerOutput::Send {
+            to,
+            datagram,
+            traffic_class,
+        } => Output::Send {
+            to,
+            datagram,
+            traffic_class,
+        },
         peer::PeerOutput::Located(at) => Output::Event(RelayEvent::Located { side, at }),
         peer::PeerOutput::Session(event) => Output::Event(RelayEvent::Session { side, event }),
     }

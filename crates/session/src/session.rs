@@ -46,14 +46,14 @@ use std::collections::VecDeque;
 use bytes::Bytes;
 use polypath_core::frame::PathId;
 use polypath_core::machine::{Deadline, Machine};
-use polypath_core::packet::Dscp;
+use polypath_core::packet::TrafficClass;
 use polypath_core::time::{Duration, Time};
 
 use crate::address::Source;
 use crate::arena::Arena;
 use crate::entropy::BoxedEntropy;
 use crate::event::{Counters, Reject, SessionEvent};
-use crate::handshake::{CompletedHandshake, FEATURES};
+use crate::handshake::{self, CompletedHandshake};
 use crate::hello::{Hellos, SilenceTimeouts};
 pub use crate::hello::{MAX_RETRY_INTERVAL, RELAY_SILENCE_TIMEOUT, SILENCE_TIMEOUT};
 use crate::keypair::KeyPair;
@@ -62,6 +62,7 @@ use attempts::Attempts;
 pub(crate) use attempts::{InitiationError, Origin};
 pub use io::{Input, Output, SessionConfig, usable_timestamp};
 pub use limits::Limits;
+use send::QueuedFrame;
 
 mod accepted;
 mod admission;
@@ -73,6 +74,7 @@ mod limits;
 mod local_identity;
 mod receive;
 mod schedule;
+mod send;
 
 /// Frames that are queued until the session is established; when full, the oldest is dropped.
 const QUEUE_LEN: usize = 64;
@@ -82,19 +84,14 @@ pub const CAPACITY: usize = QUEUE_LEN + admission::MAX_REMEMBERED;
 /// The frame that answers a hello.
 const HELLO_REPLY: &[u8] = &[1];
 
-/// A frame that waits for keys.
-struct QueuedFrame {
-    path: PathId,
-    frame: Bytes,
-    dscp: Dscp,
-}
-
 /// One side of a session.
 pub struct Session {
     limits: Limits,
     initiates: bool,
     answers: bool,
     max_datagram: usize,
+    /// The bits of the protocol's features that it supports.
+    features: u32,
     reachable: Vec<bool>,
     /// For each path, the source of the peer's newest authentic datagram.
     sources: Vec<Option<Source>>,
@@ -121,6 +118,7 @@ impl Session {
             initiates: true,
             answers: true,
             max_datagram: config.max_datagram,
+            features: handshake::features(config.receives_ecn),
             sources: vec![None; config.reachable.len()],
             reachable: config.reachable,
             keys: Keyring::default(),
@@ -233,7 +231,7 @@ impl Session {
     #[must_use]
     pub fn features(&self) -> u32 {
         let pair = self.keys.current.as_ref();
-        pair.map_or(0, |pair| pair.remote.features & FEATURES)
+        pair.map_or(0, |pair| pair.remote.features & self.features)
     }
 
     /// The timestamp of the newest initiation of the peer that was accepted, in this run or in an
@@ -260,67 +258,6 @@ impl Session {
     pub(crate) fn reject(&mut self, path: PathId, reason: Reject, out: &mut impl FnMut(Output)) {
         self.counters.count_rejected(reason);
         out(Output::Event(SessionEvent::Rejected { path, reason }));
-    }
-
-    /// Seals `frame`, whose packet has this DSCP, for `path`, or queues it until the session is
-    /// established.
-    pub(crate) fn seal(
-        &mut self,
-        now: Time,
-        path: PathId,
-        frame: &[u8],
-        dscp: Dscp,
-        out: &mut impl FnMut(Output),
-    ) {
-        if self.keys.current.is_none() {
-            let frame = Bytes::copy_from_slice(frame);
-            return self.queue(QueuedFrame { path, frame, dscp }, out);
-        }
-        if self.send_sealed(path, frame, dscp, out) {
-            self.counters.sealed += 1;
-            self.hellos.on_sent(now);
-        } else {
-            self.discard(out);
-        }
-        let is_exhausted = |pair: &KeyPair| pair.sent() >= self.limits.rekey_after_count;
-        if self.keys.current.as_ref().is_some_and(is_exhausted) {
-            self.attempts.schedule_rekey(now);
-        }
-    }
-
-    fn queue(&mut self, frame: QueuedFrame, out: &mut impl FnMut(Output)) {
-        if self.queued.len() == QUEUE_LEN {
-            self.queued.pop_front();
-            self.discard(out);
-        }
-        self.queued.push_back(frame);
-    }
-
-    /// Counts a frame that is dropped.
-    pub(crate) fn discard(&mut self, out: &mut impl FnMut(Output)) {
-        self.counters.discarded += 1;
-        out(Output::Event(SessionEvent::Discarded));
-    }
-
-    /// Returns false if the frame is too long for a datagram, the path unknown or the counter
-    /// exhausted.
-    fn send_sealed(
-        &mut self,
-        path: PathId,
-        frame: &[u8],
-        dscp: Dscp,
-        out: &mut impl FnMut(Output),
-    ) -> bool {
-        let pair = self.keys.current.as_mut();
-        let Some(datagram) = pair.and_then(|pair| pair.seal(path, frame, &mut self.arena)) else {
-            return false;
-        };
-        out(Output::Send {
-            path,
-            datagram,
-            dscp,
-        });
-        true
     }
 
     /// Puts the keys of this node's own handshake to use.
@@ -373,8 +310,13 @@ impl Session {
         out(Output::Event(SessionEvent::Established { initiator }));
         self.hellos.restart(now);
         self.send_due_hellos(now, out);
-        for QueuedFrame { path, frame, dscp } in std::mem::take(&mut self.queued) {
-            self.seal(now, path, &frame, dscp, out);
+        for QueuedFrame {
+            path,
+            frame,
+            traffic_class,
+        } in std::mem::take(&mut self.queued)
+        {
+            self.seal(now, path, &frame, traffic_class, out);
         }
     }
 
@@ -398,7 +340,7 @@ impl Session {
     }
 
     fn send_hello(&mut self, path: PathId, hello: &[u8], out: &mut impl FnMut(Output)) {
-        if self.send_sealed(path, hello, Dscp::DEFAULT, out) {
+        if self.send_sealed(path, hello, TrafficClass::DEFAULT, out) {
             self.counters.hellos += 1;
         }
     }
@@ -422,7 +364,7 @@ impl Session {
                 out(Output::Send {
                     path,
                     datagram,
-                    dscp: Dscp::DEFAULT,
+                    traffic_class: TrafficClass::DEFAULT,
                 });
             }
         }
@@ -443,7 +385,7 @@ impl Session {
             out(Output::Send {
                 path,
                 datagram: datagram.clone(),
-                dscp: Dscp::DEFAULT,
+                traffic_class: TrafficClass::DEFAULT,
             });
         }
     }
@@ -460,7 +402,11 @@ impl Machine for Session {
                 source,
                 datagram,
             } => self.receive(now, path, source, &datagram, out),
-            Input::Seal { path, frame, dscp } => self.seal(now, path, &frame, dscp, out),
+            Input::Seal {
+                path,
+                frame,
+                traffic_class,
+            } => self.seal(now, path, &frame, traffic_class, out),
         }
     }
 

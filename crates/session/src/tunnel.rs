@@ -19,14 +19,19 @@
 //! A datagram has the DSCP of the packet in it (as in RFC 4301, section 5.1.2), so that queues on
 //! the way treat it alike. The delivered packet keeps its own, whatever the network did with that
 //! of the datagram.
+//!
+//! If the peer, and the relay of the path, pass it on, a datagram also has the ECN field of
+//! the packet in it (the normal mode of RFC 6040): a queue on the way marks it instead of dropping
+//! it, and the delivered packet has the mark. Otherwise it is not ECN-capable (the compatibility
+//! mode).
 
 use bytes::Bytes;
 use polypath_core::endpoint::{self, ConfigError, Endpoint, EndpointConfig};
 use polypath_core::event::Event;
-use polypath_core::frame::{Frame, FrameKind, HEADER_LEN, PathId, Payload, SEAL_LEN};
+use polypath_core::frame::{FrameKind, HEADER_LEN, PathId, Payload, SEAL_LEN};
 use polypath_core::liveness::PathHealth;
 use polypath_core::machine::{Deadline, Machine, Wake, step};
-use polypath_core::packet::Dscp;
+use polypath_core::packet::{Ecn, TrafficClass};
 use polypath_core::pmtu::PathMtu;
 use polypath_core::time::Time;
 use polypath_core::wire::{self, Numbers};
@@ -34,16 +39,18 @@ use polypath_core::wire::{self, Numbers};
 use crate::address::Source;
 use crate::datagram::OVERHEAD;
 use crate::entropy::BoxedEntropy;
-use crate::event::{Counters, Reject, SessionEvent};
-use crate::handshake::{CLOSED_PATHS, REPORTS};
+use crate::event::{Counters, SessionEvent};
+use crate::handshake::{CLOSED_PATHS, ECN, REPORTS};
 use crate::record::{Entry, Recorder, shape_of_output, shape_of_wake};
 use crate::session::{self, Session, SessionConfig};
 use closed::ClosedPaths;
+use io::Arrival;
 pub use io::{Input, Output};
 use packets::Refused;
 use relays::RelaySessions;
 
 mod closed;
+mod decapsulation;
 mod fragment;
 mod io;
 mod packets;
@@ -201,24 +208,26 @@ impl Tunnel {
         &mut self,
         now: Time,
         path: PathId,
-        source: Source,
+        arrival: Arrival,
         datagram: &[u8],
         out: &mut impl FnMut(Output),
     ) {
+        let Arrival { source, ecn } = arrival;
         // A relay's keepalives are not answered on a closed path.
         let received = {
             let permitted = &mut ClosedPaths::of(&self.endpoint).permitted(out);
             (self.relays).receive(now, path, source, datagram, permitted)
         };
         let Some(received) = received else {
-            return self.on_sealed(now, path, source, datagram, out);
+            return self.on_sealed(now, path, arrival, datagram, out);
         };
         if received.is_new_session && self.session.is_established() {
             let input = endpoint::Input::PathReachable(path);
             self.wake_endpoint(now, Wake::Input(input), out);
         }
         if let Some(datagram) = received.datagram {
-            self.on_sealed(now, path, Source::RELAYED, &datagram, out);
+            let source = Source::RELAYED;
+            self.on_sealed(now, path, Arrival { source, ecn }, &datagram, out);
         }
     }
 
@@ -226,7 +235,7 @@ impl Tunnel {
         &mut self,
         now: Time,
         path: PathId,
-        source: Source,
+        arrival: Arrival,
         datagram: &[u8],
         out: &mut impl FnMut(Output),
     ) {
@@ -234,7 +243,7 @@ impl Tunnel {
         let (mut restarted, mut established) = (false, false);
         let closed = ClosedPaths::of(&self.endpoint);
         let (session, relays) = (&mut self.session, &mut self.relays);
-        session.receive(now, path, source, datagram, &mut |output| {
+        session.receive(now, path, arrival.source, datagram, &mut |output| {
             if let session::Output::Event(event) = &output {
                 restarted |= *event == SessionEvent::PeerRestarted;
                 established |= matches!(event, SessionEvent::Established { .. });
@@ -258,14 +267,17 @@ impl Tunnel {
             self.wake_endpoint(now, Wake::Input(endpoint::Input::Reachable), out);
         }
         let Some(bytes) = opened else { return };
-        if let Some(frame) = self.decode(now, path, &bytes) {
-            let input = endpoint::Input::Frame(frame);
-            self.wake_endpoint(now, Wake::Input(input), out);
-        } else {
-            let (session, relays) = (&mut self.session, &mut self.relays);
-            session.reject(path, Reject::Malformed, &mut |output| {
-                forward(now, output, relays, out);
-            });
+        match self.decode(now, path, arrival.ecn, &bytes) {
+            Ok(frame) => {
+                let input = endpoint::Input::Frame(frame);
+                self.wake_endpoint(now, Wake::Input(input), out);
+            }
+            Err(reason) => {
+                let (session, relays) = (&mut self.session, &mut self.relays);
+                session.reject(path, reason, &mut |output| {
+                    forward(now, output, relays, out);
+                });
+            }
         }
     }
 
@@ -307,11 +319,15 @@ impl Tunnel {
                     numbers.on_sent(&frame);
                     wire::encode(&frame, scratch);
                     let packet = frame.body.payload();
-                    let dscp = packet.map_or(Dscp::DEFAULT, Payload::dscp);
+                    let mut traffic_class =
+                        packet.map_or(TrafficClass::DEFAULT, Payload::traffic_class);
+                    if session.features() & ECN == 0 || !relays.pass_on_ecn(frame.path) {
+                        traffic_class.ecn = Ecn::NotEct;
+                    }
                     // The endpoint does not send on closed paths, but sealing may start a
                     // handshake.
                     let closed = closed.without(frame.path);
-                    session.seal(now, frame.path, scratch, dscp, &mut |output| {
+                    session.seal(now, frame.path, scratch, traffic_class, &mut |output| {
                         if !closed.forbid(&output) {
                             forward(now, output, relays, out);
                         }
@@ -347,15 +363,6 @@ impl Tunnel {
             self.on_refused(now, refused, out);
         }
     }
-
-    /// Decodes a frame of the peer, whose packet shares the memory of `bytes`. The session has
-    /// verified `path`.
-    fn decode(&mut self, now: Time, path: PathId, bytes: &Bytes) -> Option<Frame<Bytes>> {
-        let mut frame = wire::decode(path, bytes).ok()?;
-        self.numbers.expand(now, &mut frame).ok()?;
-        let body = frame.body.map_ref(|packet| bytes.slice_ref(packet));
-        Some(frame.carrying(path, body))
-    }
 }
 
 /// Whether a frame is useful only if it is sent immediately.
@@ -380,19 +387,19 @@ fn forward(
         session::Output::Send {
             path,
             datagram,
-            dscp,
-        } if relays.has(path) => relays.send(now, path, &datagram, dscp, out),
+            traffic_class,
+        } if relays.has(path) => relays.send(now, path, &datagram, traffic_class, out),
         session::Output::Reply { path, datagram } if relays.has(path) => {
-            relays.send(now, path, &datagram, Dscp::DEFAULT, out);
+            relays.send(now, path, &datagram, TrafficClass::DEFAULT, out);
         }
         session::Output::Send {
             path,
             datagram,
-            dscp,
+            traffic_class,
         } => out(Output::Datagram {
             path,
             datagram,
-            dscp,
+            traffic_class,
         }),
         session::Output::Reply { path, datagram } => out(Output::Reply { path, datagram }),
         session::Output::Authenticated { path } => out(Output::Authenticated { path }),
@@ -411,8 +418,9 @@ impl Machine for Tunnel {
             Input::Datagram {
                 path,
                 source,
+                ecn,
                 datagram,
-            } => self.on_datagram(now, path, source, &datagram, out),
+            } => self.on_datagram(now, path, Arrival { source, ecn }, &datagram, out),
             Input::DriverBehind(present) => {
                 let input = endpoint::Input::DriverBehind(present);
                 self.wake_endpoint(now, Wake::Input(input), out);

@@ -5,8 +5,6 @@ use core::str::FromStr;
 
 use alloc::string::String;
 
-use super::traffic_class;
-
 /// A differentiated services codepoint: the class of a packet, from 0 to 63 (RFC 2474, section 3).
 ///
 /// As text it is one of the names of the standards, or a number if it has none: `cs0` to `cs7` (RFC
@@ -123,13 +121,6 @@ impl FromStr for Dscp {
     }
 }
 
-/// The codepoint of an IPv4 or IPv6 packet; the default for anything else.
-#[inline]
-#[must_use]
-pub fn dscp(packet: &[u8]) -> Dscp {
-    traffic_class(packet).map_or(Dscp::DEFAULT, Dscp::of_traffic_class)
-}
-
 /// Codepoints are names or numbers in files: `"ef"`, `46`.
 #[cfg(feature = "serde")]
 mod serialization {
@@ -171,48 +162,7 @@ mod serialization {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::frame::Payload;
-    use crate::packet::{Ecn, ecn, parse};
     use alloc::string::ToString;
-    use alloc::vec::Vec;
-    use etherparse::PacketBuilder;
-
-    /// A UDP packet over IPv4 or IPv6 with this traffic class.
-    fn packet(class: u8, v6: bool) -> Vec<u8> {
-        let builder = if v6 {
-            PacketBuilder::ipv6([1; 16], [2; 16], 64)
-        } else {
-            PacketBuilder::ipv4([10, 0, 0, 1], [10, 0, 0, 2], 64)
-        };
-        let mut bytes = Vec::new();
-        builder.udp(1, 2).write(&mut bytes, &[7; 10]).unwrap();
-        if v6 {
-            bytes[0] |= class >> 4;
-            bytes[1] |= class << 4;
-        } else {
-            bytes[1] = class;
-        }
-        bytes
-    }
-
-    #[test]
-    fn the_codepoint_is_read_from_both_headers_beside_the_ecn_field() {
-        for (class, v6) in (0..=255).flat_map(|class| [(class, false), (class, true)]) {
-            let bytes = packet(class, v6);
-            let expected = Dscp::new(class / 4).unwrap();
-            assert_eq!(Payload::dscp(&bytes), expected);
-            assert_eq!(parse(&bytes).unwrap().dscp, expected);
-            assert_eq!(ecn(&bytes), Ecn::of_traffic_class(class));
-            assert_eq!(expected.traffic_class(), class & 0xfc);
-        }
-    }
-
-    #[test]
-    fn bytes_of_no_packet_have_the_default() {
-        for bytes in [&[][..], &[0x45], &[0x60], &[0x50, 0xff], &[0xff; 20]] {
-            assert_eq!(dscp(bytes), Dscp::DEFAULT, "{bytes:?}");
-        }
-    }
 
     #[test]
     fn names_are_those_of_the_standards() {

@@ -2,7 +2,7 @@
 
 use etherparse::{IpNumber, IpSlice, TcpSlice, UdpSlice};
 
-use super::{FlowId, IpVersion, Kind, PacketMeta, dscp, ecn};
+use super::{FlowId, IpVersion, Kind, PacketMeta, TrafficClass, traffic_class};
 
 /// The bytes are not an IPv4 or IPv6 packet, or are truncated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -30,14 +30,15 @@ pub fn parse(bytes: &[u8]) -> Result<PacketMeta, NotIp> {
         (Some(datagram), IpNumber::UDP) => (Kind::Opaque, udp_ports(datagram)),
         _ => (Kind::Opaque, None),
     };
+    let TrafficClass { dscp, ecn } = traffic_class(bytes);
     Ok(PacketMeta {
         version,
         protocol: protocol.0,
         flow: flow_of(&ip, protocol, ports),
         kind,
         size: u32::try_from(bytes.len()).unwrap_or(u32::MAX),
-        ecn: ecn(bytes),
-        dscp: dscp(bytes),
+        ecn,
+        dscp,
         ports,
         class: None,
     })

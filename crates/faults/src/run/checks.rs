@@ -1,7 +1,7 @@
 //! Checks of the outputs of a node for one datagram.
 
 use bytes::Bytes;
-use polypath_core::packet::Dscp;
+use polypath_core::packet::{Ecn, TrafficClass};
 use polypath_session::datagram::{COOKIE_REPLY, INITIATION};
 use polypath_session::event::{Reject, SessionEvent};
 use polypath_session::tunnel::Output;
@@ -20,7 +20,7 @@ impl Run<'_> {
             outputs.push(Output::Datagram {
                 path: datagram.to.path,
                 datagram: Bytes::from_static(b"what is that?"),
-                dscp: Dscp::DEFAULT,
+                traffic_class: TrafficClass::DEFAULT,
             });
         }
         let is_answer = |output: &Output| matches!(output, Output::Reply { .. });
@@ -78,7 +78,8 @@ impl Run<'_> {
     ) -> Result<(), Violation> {
         match self.mutant {
             Mutant::RepliesToRejected if rejected => {
-                self.send(end, datagram.source, Bytes::from_static(b"who are you?"))
+                let reply = Bytes::from_static(b"who are you?");
+                self.send(end, datagram.source, reply, Ecn::NotEct)
             }
             Mutant::LearnsUnauthenticated => self.learn_address(end, datagram.source),
             _ => Ok(()),

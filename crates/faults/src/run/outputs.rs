@@ -1,6 +1,7 @@
 //! The outputs of a node: performed in the simulation, and checked.
 
 use bytes::Bytes;
+use polypath_core::packet::Ecn;
 use polypath_session::datagram::{COOKIE_REPLY, INITIATION};
 use polypath_session::tunnel::Output;
 
@@ -19,10 +20,14 @@ impl Run<'_> {
     ) -> Result<(), Violation> {
         match output {
             Output::Packet(packet) => self.deliver_packet(end, packet)?,
-            Output::Datagram { path, datagram, .. } => {
+            Output::Datagram {
+                path,
+                datagram,
+                traffic_class,
+            } => {
                 let node = self.slot(end).node.as_ref();
                 if let Some(to) = node.and_then(|node| node.peer_address(path)) {
-                    self.send(end, to, datagram)?;
+                    self.send(end, to, datagram, traffic_class.ecn)?;
                 }
             }
             Output::Reply {
@@ -60,7 +65,7 @@ impl Run<'_> {
         let node = slot.node.as_ref();
         if let Some(to) = node.and_then(|node| node.reply_to(source, &bytes)) {
             check_cookie(Host::Node(end), source, to, &bytes)?;
-            self.send_from_node(end, to, bytes);
+            self.send_from_node(end, to, bytes, Ecn::NotEct);
         }
         Ok(())
     }
@@ -112,16 +117,22 @@ impl Run<'_> {
     }
 
     /// Sends a datagram of a node, if its destination is authenticated.
-    pub(super) fn send(&mut self, end: End, to: Address, bytes: Bytes) -> Result<(), Violation> {
+    pub(super) fn send(
+        &mut self,
+        end: End,
+        to: Address,
+        bytes: Bytes,
+        ecn: Ecn,
+    ) -> Result<(), Violation> {
         if !self.slot(end).may_send_to(to) {
             let host = Host::Node(end);
             return Err(Violation::UnprovenDestination { host, to });
         }
-        self.send_from_node(end, to, bytes);
+        self.send_from_node(end, to, bytes, ecn);
         Ok(())
     }
 
-    fn send_from_node(&mut self, end: End, to: Address, bytes: Bytes) {
+    fn send_from_node(&mut self, end: End, to: Address, bytes: Bytes, ecn: Ecn) {
         let now = self.now;
         let is_initiation = bytes.first() == Some(&INITIATION);
         if self.mutant == Mutant::RejoinsRelayLate
@@ -139,22 +150,17 @@ impl Run<'_> {
         } else {
             Provenance::Genuine
         };
-        self.transmit(source, to, provenance, bytes);
+        let datagram = self.new_datagram(source, to, provenance, bytes);
+        let ecn = self.mutant.ecn(ecn);
+        self.transmit(TestDatagram { ecn, ..datagram });
     }
 
-    pub(super) fn transmit(
-        &mut self,
-        source: Address,
-        to: Address,
-        provenance: Provenance,
-        bytes: Bytes,
-    ) {
-        if bytes.first() == Some(&COOKIE_REPLY) {
-            self.progress.cookies.insert(bytes.clone());
+    pub(super) fn transmit(&mut self, datagram: TestDatagram) {
+        if datagram.bytes.first() == Some(&COOKIE_REPLY) {
+            self.progress.cookies.insert(datagram.bytes.clone());
         }
-        let datagram = self.new_datagram(source, to, provenance, bytes);
         self.coverage.datagrams += 1;
-        self.attacker.observe_sent(source.host, &datagram);
+        self.attacker.observe_sent(datagram.source.host, &datagram);
         self.react(&datagram);
         self.trace.record(self.now, &TraceEvent::Sent(&datagram));
         self.network.send(self.now, datagram, &mut self.coverage);
@@ -173,6 +179,7 @@ impl Run<'_> {
             source,
             to,
             provenance,
+            ecn: Ecn::NotEct,
             bytes,
         }
     }

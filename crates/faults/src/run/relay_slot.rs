@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use bytes::Bytes;
 use polypath_core::frame::PathId;
 use polypath_core::machine::{Machine, Wake, step};
-use polypath_core::packet::Dscp;
+use polypath_core::packet::TrafficClass;
 use polypath_core::time::{Duration, Time};
 use polypath_core::units::Rate;
 use polypath_session::datagram::{
@@ -153,7 +153,10 @@ impl Run<'_> {
         let input = Input {
             source: datagram.source,
             datagram: self.mutant.received(&datagram.bytes),
-            dscp: Dscp::DEFAULT,
+            traffic_class: TrafficClass {
+                ecn: datagram.ecn,
+                ..TrafficClass::DEFAULT
+            },
         };
         self.wake_relay(path, Wake::Input(input), Some(datagram))
     }
@@ -212,7 +215,7 @@ impl Run<'_> {
                 outputs.push(Output::Send {
                     to,
                     datagram: datagram.bytes.clone(),
-                    dscp: Dscp::DEFAULT,
+                    traffic_class: TrafficClass::DEFAULT,
                 });
             }
             (Mutant::AnswersFirstCopy, _) => {
@@ -224,7 +227,7 @@ impl Run<'_> {
             (Mutant::RelayRepliesToRejected, _) if is_rejected => outputs.push(Output::Send {
                 to: datagram.source,
                 datagram: Bytes::from_static(b"who are you?"),
-                dscp: Dscp::DEFAULT,
+                traffic_class: TrafficClass::DEFAULT,
             }),
             (Mutant::RelaysTwice, _) => {
                 let is_forwarded = |output: &&Output<Address>| matches!(output, Output::Send { to, .. } if *to != datagram.source);
@@ -311,7 +314,7 @@ impl Run<'_> {
             Output::Send {
                 to,
                 datagram: bytes,
-                ..
+                traffic_class,
             } => {
                 let is_answer = |datagram: &TestDatagram| {
                     datagram.bytes.first() == Some(&INITIATION) && datagram.source == to
@@ -329,7 +332,10 @@ impl Run<'_> {
                 if let Some(datagram) = datagram {
                     check_cookie(host, datagram.source, to, &bytes)?;
                 }
-                self.transmit(RelaySlot::address(path), to, Provenance::Genuine, bytes);
+                let datagram =
+                    self.new_datagram(RelaySlot::address(path), to, Provenance::Genuine, bytes);
+                let ecn = traffic_class.ecn;
+                self.transmit(TestDatagram { ecn, ..datagram });
             }
             Output::Event(RelayEvent::Located { at, .. }) => {
                 self.trace

@@ -1,4 +1,4 @@
-//! The DSCP of datagrams on a link, by that of the packets in them.
+//! The DSCP and the ECN field of datagrams on a link, by those of the packets in them.
 
 use std::net::UdpSocket;
 
@@ -11,7 +11,7 @@ use crate::testbed::{Overlay, Testbed};
 /// transport.
 const INNER: [u8; 3] = [0xb8, 0, 0x8a];
 /// Those of the datagrams.
-const OUTER: [u8; 3] = [0xb8, 0, 0x88];
+const OUTER: [u8; 3] = INNER;
 /// The number of packets of each.
 const COUNT: usize = 20;
 

@@ -13,7 +13,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::check::{check_interface, check_sockets, check_user};
-use super::{LoadError, PathConfig, address, copies_dscp, public_key};
+use super::{LoadError, PathConfig, address, copies, public_key};
 use crate::keys;
 
 /// The number of nodes of a path.
@@ -61,7 +61,7 @@ pub struct RelayedPath {
     pub interface: Option<String>,
     /// Whether a datagram is forwarded with the DSCP with which it arrived (RFC 2474); an observer
     /// then sees the class of each packet.
-    #[serde(default = "copies_dscp")]
+    #[serde(default = "copies")]
     pub copy_dscp: bool,
 }
 
@@ -133,6 +133,8 @@ impl RelayedPath {
             relay: None,
             interface: self.interface.clone(),
             copy_dscp: self.copy_dscp,
+            // A relay that lost marks would hide congestion from ECN-capable transports.
+            copy_ecn: true,
         }
     }
 }

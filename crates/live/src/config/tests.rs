@@ -451,15 +451,24 @@ fn conflicting_sockets_are_refused() {
 }
 
 #[test]
-fn the_dscp_is_copied_by_default() {
+fn the_traffic_class_is_copied_by_default() {
     let interface = "interface = \"p2\"";
     let copies = |text: &str| {
         let config = NodeConfig::parse(text, "a.toml").unwrap();
-        [0, 1].map(|path| config.paths[path].copy_dscp)
+        [0, 1].map(|path| config.paths[path].copied())
     };
-    assert_eq!(copies(GOOD), [true; 2]);
-    let forbidden = GOOD.replacen(interface, &format!("{interface}\ncopy_dscp = false"), 1);
-    assert_eq!(copies(&forbidden), [true, false]);
+    let all = CopiedFields {
+        dscp: true,
+        ecn: true,
+    };
+    assert_eq!(copies(GOOD), [all; 2]);
+    for (key, rest) in [
+        ("copy_dscp", CopiedFields { dscp: false, ..all }),
+        ("copy_ecn", CopiedFields { ecn: false, ..all }),
+    ] {
+        let forbidden = GOOD.replacen(interface, &format!("{interface}\n{key} = false"), 1);
+        assert_eq!(copies(&forbidden), [all, rest]);
+    }
 }
 
 #[test]

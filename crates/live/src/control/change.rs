@@ -9,6 +9,7 @@ use polypath_core::policy::PolicyConfig;
 use crate::config::{LivenessSetting, PathConfig};
 use crate::stats::InterfaceStatus;
 use crate::udp::PathSocket;
+use crate::udp::traffic_class::CopiedFields;
 
 /// A change that a reload or a change of the interfaces causes.
 #[derive(Debug, Default)]
@@ -39,8 +40,8 @@ pub(crate) struct PathChange {
     pub(crate) interface: Option<Box<Rebinding>>,
     /// The socket that replaces the current one.
     pub(crate) socket: Option<PathSocket>,
-    /// Whether datagrams have the DSCP of the packet in them.
-    pub(crate) copies_dscp: Option<bool>,
+    /// The fields of the traffic class that datagrams have of the packet in them.
+    pub(crate) copied: Option<CopiedFields>,
     /// The MTU of the interface in bytes.
     pub(crate) mtu: Option<u32>,
     /// The interface and what is missing.

@@ -178,7 +178,7 @@ fn prepare_path(
         interface: rebound.then(|| Box::new(rebinding())),
         remote: (old.remote != new.remote).then(|| new.remote.into()),
         socket,
-        copies_dscp: Some(new.copy_dscp),
+        copied: Some(new.copied()),
         mtu: None,
         interface_status: None,
     })

@@ -239,7 +239,7 @@ fn change(path: PathId, update: &mut BindingUpdate) -> PathChange {
         remote: None,
         interface: None,
         socket: update.socket.take(),
-        copies_dscp: None,
+        copied: None,
         mtu: update.mtu,
         interface_status: update.changed_status(),
     }

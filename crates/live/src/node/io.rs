@@ -124,8 +124,8 @@ impl MachineIo for NodeIo {
             Output::Datagram {
                 path,
                 datagram,
-                dscp,
-            } => self.paths.send(path, datagram, dscp),
+                traffic_class,
+            } => self.paths.send(path, datagram, traffic_class),
             Output::PacketTooBig { packet, mtu } => {
                 if let Some(message) = self.packet_too_big.message(at, &packet, mtu) {
                     self.tun.write(message)?;

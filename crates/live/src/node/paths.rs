@@ -17,7 +17,7 @@ use bytes::Bytes;
 use polypath_core::event::Event;
 use polypath_core::frame::{FrameKind, PathId};
 use polypath_core::liveness::PathHealth;
-use polypath_core::packet::Dscp;
+use polypath_core::packet::TrafficClass;
 use polypath_core::time::Time;
 use polypath_session::datagram::{INITIATION, RESPONSE};
 use polypath_session::tunnel::Input;
@@ -97,6 +97,7 @@ impl Paths {
                 input: Input::Datagram {
                     path: id,
                     source: received.from.into(),
+                    ecn: received.traffic_class.ecn,
                     datagram,
                 },
             }))
@@ -114,25 +115,21 @@ impl Paths {
     }
 
     /// Sends `datagram` to the peer, at the latest with the next [`Paths::flush`]; drops it while
-    /// the peer's address on the path is unknown. It has this DSCP, or the default if the file
-    /// forbids that.
-    pub(super) fn send(&mut self, path: PathId, datagram: Bytes, dscp: Dscp) {
+    /// the peer's address on the path is unknown. It has the fields of this traffic class that the
+    /// file permits.
+    pub(super) fn send(&mut self, path: PathId, datagram: Bytes, traffic_class: TrafficClass) {
         let Some(path) = self.all.get_mut(path.index()) else {
             return;
         };
         path.has_new_index |= datagram.first() == Some(&INITIATION);
-        let dscp = if path.copies_dscp {
-            dscp
-        } else {
-            Dscp::DEFAULT
-        };
+        let traffic_class = path.copied.of(traffic_class);
         if path.needs_fragments(&datagram) {
-            return path.send_in_fragments(&datagram, dscp);
+            return path.send_in_fragments(&datagram, traffic_class);
         }
-        if !path.outgoing.accepts(&datagram, dscp) {
+        if !path.outgoing.accepts(&datagram, traffic_class) {
             path.flush();
         }
-        path.outgoing.push(datagram, dscp);
+        path.outgoing.push(datagram, traffic_class);
         if !self.gro_enabled {
             path.flush();
         }
@@ -153,7 +150,7 @@ impl Paths {
         {
             path.has_new_index |= datagram.first() == Some(&RESPONSE);
             path.flush();
-            path.outgoing.push(datagram, Dscp::DEFAULT);
+            path.outgoing.push(datagram, TrafficClass::DEFAULT);
             path.flush_to(to);
         }
     }
@@ -390,7 +387,7 @@ mod tests {
         let clock = Clock::starting_now();
         let mut paths = Paths::new(&[config], vec![socket], 100, clock, silence_detector, true);
         paths.gro_enabled = true;
-        paths.send(PathId(0), vec![0; 72].into(), Dscp::DEFAULT);
+        paths.send(PathId(0), vec![0; 72].into(), TrafficClass::DEFAULT);
         assert_eq!(paths.traffic().next().unwrap().sent.bytes, 0);
         let sent = paths.flushed_traffic().next().unwrap().sent;
         assert_eq!((sent.packets, sent.bytes), (1, 100));

@@ -121,6 +121,7 @@ pub(super) fn session(
         max_datagram,
         wall_clock: clock.wall_at_zero(),
         limits: Limits::default(),
+        receives_ecn: true,
         ..SessionConfig::new(private_key, config.peer.public_key)
     }
 }

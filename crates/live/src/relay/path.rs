@@ -4,7 +4,7 @@ use std::io;
 use std::net::SocketAddr;
 
 use polypath_core::machine::{Deadline, Machine, Wake, step};
-use polypath_core::packet::Dscp;
+use polypath_core::packet::TrafficClass;
 use polypath_core::time::{Duration, Time};
 use polypath_session::datagram::RESPONSE;
 use polypath_session::event::Reject;
@@ -20,6 +20,7 @@ use crate::stats::{self, Volume};
 use crate::udp::PathSocket;
 use crate::udp::filter::Admitted;
 use crate::udp::flood::FloodGuard;
+use crate::udp::traffic_class::CopiedFields;
 
 /// The longest datagram in bytes.
 pub(super) const MAX_DATAGRAM: usize = 65_507;
@@ -30,6 +31,8 @@ const CATCH_UP: Duration = Duration::from_secs(1);
 /// A path.
 pub(super) struct RelayPath {
     socket: PathSocket,
+    /// The fields of the traffic class with which a datagram is forwarded.
+    copied: CopiedFields,
     relay: Relay<SocketAddr>,
     local: SocketAddr,
     datagrams: PacketBuffer,
@@ -59,15 +62,10 @@ impl RelayPath {
     ) -> Self {
         let node = |index: usize| config.nodes.get(index).map_or("", |node| &node.name);
         let nodes = [0, 1].map(|index| node(index).to_owned());
-        if config.copy_dscp
-            && let Err(error) = socket.receive_dscp()
-        {
-            let path = &*config.name;
-            tracing::warn!(path, %error, "datagrams are forwarded without their DSCP");
-        }
         Self {
             local: socket.local().unwrap_or(config.local),
             socket,
+            copied: config.socket().copied(),
             relay,
             datagrams: PacketBuffer::new(MAX_DATAGRAM),
             clock,
@@ -119,7 +117,7 @@ impl RelayPath {
         let input = Input {
             source: received.from,
             datagram,
-            dscp: received.dscp,
+            traffic_class: self.copied.of(received.traffic_class),
         };
         self.handle_due(received.at);
         self.wake(received.at, Wake::Input(input));
@@ -154,7 +152,11 @@ impl RelayPath {
         let is_stranger = !nodes.contains(&source);
         for output in outputs {
             match output {
-                Output::Send { to, datagram, dscp } => self.send(&datagram, dscp, to),
+                Output::Send {
+                    to,
+                    datagram,
+                    traffic_class,
+                } => self.send(&datagram, traffic_class, to),
                 Output::Event(event) => {
                     if let RelayEvent::Rejected(reason) = event
                         && is_stranger
@@ -174,13 +176,13 @@ impl RelayPath {
         self.counters.kernel_dropped += u64::from(dropped);
     }
 
-    fn send(&mut self, datagram: &[u8], dscp: Dscp, to: SocketAddr) {
+    fn send(&mut self, datagram: &[u8], traffic_class: TrafficClass, to: SocketAddr) {
         if datagram.first() == Some(&RESPONSE) {
             // The answer comes under keys that the filter does not have yet.
             let (flood, relay) = (&mut self.flood, &self.relay);
             flood.update(&self.socket, || admitted(relay));
         }
-        match self.socket.send(datagram, dscp, to) {
+        match self.socket.send(datagram, traffic_class, to) {
             Ok(()) => self.counters.sent.add(self.wire_len(datagram.len())),
             Err(error) => {
                 self.counters.unsent += 1;

@@ -10,7 +10,7 @@ use std::io::{self, IoSlice};
 use std::net::SocketAddr;
 
 use bytes::Bytes;
-use polypath_core::packet::Dscp;
+use polypath_core::packet::TrafficClass;
 
 use super::{PathSocket, Received};
 
@@ -25,7 +25,7 @@ pub struct Outgoing {
     datagrams: Vec<Bytes>,
     len: usize,
     /// That of all of them.
-    dscp: Dscp,
+    traffic_class: TrafficClass,
     /// Whether GSO was refused, and datagrams are sent one by one.
     pub(crate) gso_refused: bool,
 }
@@ -44,23 +44,23 @@ pub struct SendCounts {
 }
 
 impl Outgoing {
-    /// Whether `datagram` can join the queue: it has the DSCP of the others, and is as long as they
+    /// Whether `datagram` can join the queue: it has the traffic class of the others, and is as long as they
     /// are, or shorter as the last.
     #[must_use]
-    pub fn accepts(&self, datagram: &[u8], dscp: Dscp) -> bool {
+    pub fn accepts(&self, datagram: &[u8], traffic_class: TrafficClass) -> bool {
         let (Some(first), Some(last)) = (self.datagrams.first(), self.datagrams.last()) else {
             return true;
         };
-        dscp == self.dscp
+        traffic_class == self.traffic_class
             && last.len() == first.len()
             && datagram.len() <= first.len()
             && self.datagrams.len() < MAX_DATAGRAMS
             && self.len + datagram.len() <= MAX_BYTES
     }
 
-    /// Adds a datagram, to be sent with this DSCP, to the queue.
-    pub fn push(&mut self, datagram: Bytes, dscp: Dscp) {
-        self.dscp = dscp;
+    /// Adds a datagram, to be sent with this traffic class, to the queue.
+    pub fn push(&mut self, datagram: Bytes, traffic_class: TrafficClass) {
+        self.traffic_class = traffic_class;
         self.len += datagram.len();
         self.datagrams.push(datagram);
     }
@@ -77,7 +77,7 @@ impl Outgoing {
         let datagrams = self.datagrams.len();
         if datagrams > 1 && !self.gso_refused {
             let segment = self.datagrams[0].len();
-            match socket.send_gso(&slices(&self.datagrams), segment, self.dscp, to) {
+            match socket.send_gso(&slices(&self.datagrams), segment, self.traffic_class, to) {
                 Ok(()) => {
                     self.datagrams.clear();
                     return SendCounts {
@@ -122,7 +122,7 @@ impl Outgoing {
     fn send_each(&mut self, socket: &PathSocket, to: SocketAddr) -> SendCounts {
         let mut sent = SendCounts::default();
         for datagram in self.datagrams.drain(..) {
-            match socket.send(&datagram, self.dscp, to) {
+            match socket.send(&datagram, self.traffic_class, to) {
                 Ok(()) => {
                     sent.datagrams += 1;
                     sent.bytes += datagram.len();

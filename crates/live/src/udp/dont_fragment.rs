@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::os::fd::AsRawFd;
 
 use nix::libc::{self, c_int};
-use polypath_core::packet::Dscp;
+use polypath_core::packet::TrafficClass;
 
 use super::PathSocket;
 
@@ -30,14 +30,19 @@ impl PathSocket {
         self.set(libc::IPPROTO_IPV6, libc::IPV6_DONTFRAG, is_set.into())
     }
 
-    /// Sends `datagram` to `to` with this DSCP, fragmented if necessary, from a socket with
+    /// Sends `datagram` to `to` with this traffic class, fragmented if necessary, from a socket with
     /// don't-fragment.
     ///
     /// # Errors
     /// As with [`PathSocket::send`].
-    pub fn send_in_fragments(&self, datagram: &[u8], dscp: Dscp, to: SocketAddr) -> io::Result<()> {
+    pub fn send_in_fragments(
+        &self,
+        datagram: &[u8],
+        traffic_class: TrafficClass,
+        to: SocketAddr,
+    ) -> io::Result<()> {
         self.allow_fragments()?;
-        let sent = self.send(datagram, dscp, to);
+        let sent = self.send(datagram, traffic_class, to);
         if !self.is_v4() {
             self.set(libc::IPPROTO_IPV6, libc::IPV6_MTU, 0)?;
         }
@@ -118,6 +123,7 @@ mod tests {
                 relay: None,
                 interface: None,
                 copy_dscp: true,
+                copy_ecn: true,
             };
             let mut socket = match PathSocket::open(&path) {
                 Ok(socket) => socket,
@@ -133,10 +139,12 @@ mod tests {
             assert_eq!(mode(&socket), default);
             socket.set_dont_fragment(true).unwrap();
             assert_eq!(mode(&socket), dont_fragment);
-            socket.send(&[1; 2000], Dscp::DEFAULT, to).unwrap();
-            socket.send_in_fragments(&[2; 3000], Dscp::EF, to).unwrap();
+            socket.send(&[1; 2000], TrafficClass::DEFAULT, to).unwrap();
+            socket
+                .send_in_fragments(&[2; 3000], TrafficClass::of_byte(0xb8), to)
+                .unwrap();
             assert_eq!(mode(&socket), dont_fragment);
-            socket.send(&[3; 4000], Dscp::DEFAULT, to).unwrap();
+            socket.send(&[3; 4000], TrafficClass::DEFAULT, to).unwrap();
             socket.allow_fragments().unwrap();
             let (mode_alone, refuses) = mode(&socket);
             assert!(mode_alone != libc::IP_PMTUDISC_PROBE && !refuses);

@@ -133,7 +133,8 @@ impl FloodGuard {
             | Reject::Replayed
             | Reject::BehindWindow
             | Reject::WrongPath
-            | Reject::Malformed => {}
+            | Reject::Malformed
+            | Reject::WrongMark => {}
         }
     }
 

@@ -65,7 +65,7 @@ fn a_path_without_its_address_is_opened_early() {
     let socket = PathSocket::open_early(&PathConfig::at("192.0.2.1:0", None)).unwrap();
     let anywhere = "127.0.0.1:9".parse().unwrap();
     assert!(
-        socket.send(&[1], Dscp::DEFAULT, anywhere).is_err(),
+        socket.send(&[1], TrafficClass::DEFAULT, anywhere).is_err(),
         "from an address that is not there"
     );
     let held = UdpSocket::bind("127.0.0.1:0").unwrap();
@@ -73,7 +73,7 @@ fn a_path_without_its_address_is_opened_early() {
     if let Ok(socket) = PathSocket::open_early(&PathConfig::at("[2001:db8::1]:0", None)) {
         assert_eq!(socket.device(), Some(NO_INTERFACE));
         let error = socket
-            .send(&[1], Dscp::DEFAULT, "[::1]:9".parse().unwrap())
+            .send(&[1], TrafficClass::DEFAULT, "[::1]:9".parse().unwrap())
             .unwrap_err();
         assert_ne!(error.raw_os_error(), None, "{error}");
     }
@@ -92,7 +92,7 @@ fn a_path_without_its_interface_carries_nothing() {
     );
     let held = UdpSocket::bind("127.0.0.1:0").unwrap();
     let error = socket
-        .send(&[1], Dscp::DEFAULT, held.local_addr().unwrap())
+        .send(&[1], TrafficClass::DEFAULT, held.local_addr().unwrap())
         .unwrap_err();
     assert_eq!(error.raw_os_error(), Some(nix::libc::ENODEV), "{error}");
     let clock = Clock::starting_now();

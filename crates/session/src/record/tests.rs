@@ -8,7 +8,7 @@ use polypath_core::event::Event;
 use polypath_core::frame::{Encapsulation, OVER_IPV4, PathId};
 use polypath_core::liveness::LivenessConfig;
 use polypath_core::machine::{Machine, step};
-use polypath_core::packet::{Dscp, PacketMeta};
+use polypath_core::packet::{Dscp, Ecn, PacketMeta};
 use polypath_core::policy::PolicyConfig;
 use polypath_core::repair::RepairConfig;
 use polypath_core::rng::{Seed, Stream};
@@ -142,6 +142,7 @@ impl Run {
             let input = tunnel::Input::Datagram {
                 path,
                 source,
+                ecn: Ecn::NotEct,
                 datagram,
             };
             self.deliver_at(now + delay, 1 - who, input);

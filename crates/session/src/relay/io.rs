@@ -1,7 +1,7 @@
 //! The inputs, outputs and configuration of a relay.
 
 use bytes::Bytes;
-use polypath_core::packet::Dscp;
+use polypath_core::packet::TrafficClass;
 use polypath_core::units::Rate;
 
 use super::Undelivered;
@@ -60,8 +60,8 @@ pub struct Input<A> {
     pub source: A,
     /// Its bytes.
     pub datagram: Bytes,
-    /// The DSCP of its IP header.
-    pub dscp: Dscp,
+    /// The traffic class of its IP header.
+    pub traffic_class: TrafficClass,
 }
 
 /// An output of a relay.
@@ -73,8 +73,8 @@ pub enum Output<A> {
         to: A,
         /// Its bytes.
         datagram: Bytes,
-        /// The DSCP of its IP header: that of the forwarded datagram, or else the default.
-        dscp: Dscp,
+        /// The traffic class of its IP header: that of the forwarded datagram, or else the default.
+        traffic_class: TrafficClass,
     },
     /// An event of the relay.
     Event(RelayEvent<A>),

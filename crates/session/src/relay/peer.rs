@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use polypath_core::machine::{Wake, step};
-use polypath_core::packet::Dscp;
+use polypath_core::packet::TrafficClass;
 use polypath_core::time::{Duration, Time};
 use polypath_core::units::{self, Rate};
 
@@ -68,7 +68,11 @@ impl Traffic {
 
 /// An output that concerns one node.
 pub(super) enum PeerOutput<A> {
-    Send { to: A, datagram: Bytes, dscp: Dscp },
+    Send {
+        to: A,
+        datagram: Bytes,
+        traffic_class: TrafficClass,
+    },
     Located(A),
     Session(SessionEvent),
 }
@@ -177,24 +181,24 @@ impl<A: Copy + PartialEq + Into<Source>> RelayPeer<A> {
                 out(PeerOutput::Send {
                     to: source,
                     datagram,
-                    dscp: Dscp::DEFAULT,
+                    traffic_class: TrafficClass::DEFAULT,
                 });
             }
             output => forward_output(output, address, is_silent, out),
         })
     }
 
-    /// Seals a frame of the other node, whose datagram had this DSCP, for this one.
+    /// Seals a frame of the other node, whose datagram had this traffic class, for this one.
     pub(super) fn seal(
         &mut self,
         now: Time,
         frame: &[u8],
-        dscp: Dscp,
+        traffic_class: TrafficClass,
         out: &mut impl FnMut(PeerOutput<A>),
     ) {
         let (session, address) = (&mut self.session, self.address);
         let is_silent = &mut self.is_silent;
-        session.seal(now, PATH, frame, dscp, &mut |output| {
+        session.seal(now, PATH, frame, traffic_class, &mut |output| {
             forward_output(output, address, is_silent, out);
         });
     }
@@ -217,9 +221,17 @@ fn forward_output<A: Copy + PartialEq>(
     out: &mut impl FnMut(PeerOutput<A>),
 ) {
     match output {
-        Output::Send { datagram, dscp, .. } => {
+        Output::Send {
+            datagram,
+            traffic_class,
+            ..
+        } => {
             if let Some(to) = address.get() {
-                out(PeerOutput::Send { to, datagram, dscp });
+                out(PeerOutput::Send {
+                    to,
+                    datagram,
+                    traffic_class,
+                });
             }
         }
         Output::Event(event) => {

@@ -57,9 +57,9 @@ struct Site {
     /// The datagrams that it sent, with time and destination.
     sent: Vec<(Time, u32, Bytes)>,
     /// Those of the datagrams that it sent.
-    sent_dscps: Vec<Dscp>,
+    sent_classes: Vec<TrafficClass>,
     /// That of the datagrams that it receives.
-    dscp: Dscp,
+    traffic_class: TrafficClass,
     events: Vec<RelayEvent<u32>>,
 }
 
@@ -74,8 +74,8 @@ impl Site {
             opened: Default::default(),
             received: Vec::new(),
             sent: Vec::new(),
-            sent_dscps: Vec::new(),
-            dscp: Dscp::DEFAULT,
+            sent_classes: Vec::new(),
+            traffic_class: TrafficClass::DEFAULT,
             events: Vec::new(),
         }
     }
@@ -114,24 +114,28 @@ impl Site {
     /// Delivers a datagram to the relay, and the relay's output to the nodes.
     fn arrive(&mut self, source: u32, datagram: Bytes) {
         self.received.push((source, datagram.clone()));
-        let dscp = self.dscp;
+        let traffic_class = self.traffic_class;
         self.wake_relay(Wake::Input(Input {
             source,
             datagram,
-            dscp,
+            traffic_class,
         }));
     }
 
     fn wake_relay(&mut self, wake: Wake<Input<u32>>) {
         let mut out = VecDeque::new();
-        let (events, dscps) = (&mut self.events, &mut self.sent_dscps);
+        let (events, classes) = (&mut self.events, &mut self.sent_classes);
         step(
             &mut self.relay,
             self.now,
             wake,
             &mut |output| match output {
-                Output::Send { to, datagram, dscp } => {
-                    dscps.push(dscp);
+                Output::Send {
+                    to,
+                    datagram,
+                    traffic_class,
+                } => {
+                    classes.push(traffic_class);
                     out.push_back((to, datagram));
                 }
                 Output::Event(event) => events.push(event),
@@ -160,7 +164,7 @@ impl Site {
             Wake::Input(session::Input::Seal {
                 path,
                 frame,
-                dscp: Dscp::DEFAULT,
+                traffic_class: TrafficClass::DEFAULT,
             }),
         );
     }
@@ -221,21 +225,22 @@ fn forwarded_datagrams_keep_their_length() {
     assert_eq!((traffic.forwarded, traffic.bytes), (1, 4 + OVERHEAD as u64));
 }
 
-/// Only the network sees the DSCP of a datagram: a relay has no other.
+/// Only the network sees the traffic class of a datagram: a relay has no other.
 #[test]
-fn a_forwarded_datagram_keeps_its_dscp() {
+fn a_forwarded_datagram_keeps_its_traffic_class() {
     let mut site = Site::established(FAST);
-    assert!(site.sent_dscps.iter().all(Dscp::is_default), "handshakes");
-    for dscp in [Dscp::EF, Dscp::DEFAULT, Dscp::MAX] {
-        site.sent_dscps.clear();
-        site.dscp = dscp;
+    let are_default = |site: &Site| site.sent_classes.iter().all(|class| class.is_default());
+    assert!(are_default(&site), "handshakes");
+    for traffic_class in [0xb8, 0, 0xff, 0x02, 0x01].map(TrafficClass::of_byte) {
+        site.sent_classes.clear();
+        site.traffic_class = traffic_class;
         site.seal(0, "to b");
-        assert_eq!(site.sent_dscps, [dscp]);
+        assert_eq!(site.sent_classes, [traffic_class]);
     }
-    // Hellos arrive with a DSCP, and the answers have none.
-    site.sent_dscps.clear();
+    // Hellos arrive with a class, and the answers have none.
+    site.sent_classes.clear();
     site.pass(SILENCE_TIMEOUT);
-    assert!(!site.sent_dscps.is_empty() && site.sent_dscps.iter().all(Dscp::is_default));
+    assert!(!site.sent_classes.is_empty() && are_default(&site));
 }
 
 #[test]

@@ -10,7 +10,7 @@ use crate::address::Source;
 use crate::datagram::{Authenticator, CookieReply, Handshake, InitiationMessage};
 use crate::entropy::{BoxedEntropy, EntropyError};
 use crate::event::Reject;
-use crate::handshake::{CompletedHandshake, HandshakeInfo, Initiation, ReceivedInitiation};
+use crate::handshake::{self, CompletedHandshake, HandshakeInfo, Initiation, ReceivedInitiation};
 use crate::mac::MacKey;
 use crate::noise::StaticKeys;
 use crate::session::SessionConfig;
@@ -113,7 +113,7 @@ impl Attempts {
         Self {
             macs: MacKeys::new(&static_keys),
             static_keys,
-            local: LocalIdentity::new(paths, entropy),
+            local: LocalIdentity::new(paths, handshake::features(config.receives_ecn), entropy),
             clock: WallClock::new(config.wall_clock),
             pending: None,
             unproven: None,

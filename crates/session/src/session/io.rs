@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use polypath_core::frame::PathId;
-use polypath_core::packet::Dscp;
+use polypath_core::packet::TrafficClass;
 
 use crate::address::Source;
 use crate::event::SessionEvent;
@@ -41,6 +41,9 @@ pub struct SessionConfig {
     pub wall_clock: u64,
     /// The limits at which keys are renewed and dropped.
     pub limits: Limits,
+    /// Whether the driver passes on the ECN fields of received datagrams, so that the peer may send
+    /// ECN-capable ones (RFC 9599, section 4).
+    pub receives_ecn: bool,
 }
 
 /// The timestamp `kept` by an earlier run, if it can be used where the wall clock shows
@@ -66,6 +69,7 @@ impl SessionConfig {
             max_datagram: DEFAULT_MAX_DATAGRAM,
             wall_clock: 0,
             limits: Limits::default(),
+            receives_ecn: false,
         }
     }
 
@@ -77,6 +81,7 @@ impl SessionConfig {
             max_datagram: self.max_datagram,
             wall_clock: self.wall_clock,
             limits: self.limits,
+            receives_ecn: self.receives_ecn,
             ..Self::new(self.private_key.clone(), relay)
         }
     }
@@ -100,8 +105,8 @@ pub enum Input {
         path: PathId,
         /// Its bytes.
         frame: Bytes,
-        /// The DSCP of the packet in it; the default if it has none.
-        dscp: Dscp,
+        /// The traffic class of its datagram.
+        traffic_class: TrafficClass,
     },
 }
 
@@ -114,8 +119,8 @@ pub enum Output {
         path: PathId,
         /// Its bytes.
         datagram: Bytes,
-        /// The DSCP of the packet in it; the default if it has none.
-        dscp: Dscp,
+        /// The traffic class of its IP header.
+        traffic_class: TrafficClass,
     },
     /// Reply with this datagram to the datagram just received
     /// ([`PeerAddress::reply_to`](crate::address::PeerAddress::reply_to)).

@@ -1,7 +1,7 @@
 //! The part of a handshake that describes this node, and the random draws for it.
 
 use crate::entropy::{BoxedEntropy, EntropyError};
-use crate::handshake::{FEATURES, HandshakeInfo};
+use crate::handshake::HandshakeInfo;
 use crate::mac::Tag;
 use crate::noise::Ephemeral;
 use zeroize::Zeroizing;
@@ -9,20 +9,22 @@ use zeroize::Zeroizing;
 /// Attempts to draw an unused index; a source that needs more is not random.
 const MAX_DRAWS: u32 = 8;
 
-/// This node's instance number, path count and source of entropy.
+/// This node's instance number, path count, feature bits and source of entropy.
 pub(super) struct LocalIdentity {
     entropy: BoxedEntropy,
     paths: u8,
+    features: u32,
     /// Drawn with the first handshake and reused in later ones; 64 bits, so that no two runs of the
     /// node share it.
     instance: Option<u64>,
 }
 
 impl LocalIdentity {
-    pub(super) fn new(paths: u8, entropy: BoxedEntropy) -> Self {
+    pub(super) fn new(paths: u8, features: u32, entropy: BoxedEntropy) -> Self {
         Self {
             entropy,
             paths,
+            features,
             instance: None,
         }
     }
@@ -62,7 +64,7 @@ impl LocalIdentity {
                 return Ok(HandshakeInfo {
                     index,
                     instance,
-                    features: FEATURES,
+                    features: self.features,
                     paths: self.paths,
                 });
             }

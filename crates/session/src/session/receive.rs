@@ -1,7 +1,7 @@
 //! Datagrams from the network: parsed, opened, and handled by their type.
 
 use polypath_core::frame::PathId;
-use polypath_core::packet::Dscp;
+use polypath_core::packet::TrafficClass;
 use polypath_core::time::Time;
 
 use super::{HELLO_REPLY, Output, Session};
@@ -54,7 +54,7 @@ impl Session {
                     out(Output::Send {
                         path,
                         datagram,
-                        dscp: Dscp::DEFAULT,
+                        traffic_class: TrafficClass::DEFAULT,
                     });
                 }
                 Ok(())

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use polypath_core::endpoint::Adjustment;
 use polypath_core::event::Event;
 use polypath_core::frame::PathId;
-use polypath_core::packet::Dscp;
+use polypath_core::packet::{Ecn, TrafficClass};
 use polypath_core::time::Time;
 use polypath_core::units;
 
@@ -22,6 +22,8 @@ pub enum Input {
         path: PathId,
         /// Its source address.
         source: Source,
+        /// The ECN field of its IP header.
+        ecn: Ecn,
         /// Its bytes.
         datagram: Bytes,
     },
@@ -75,8 +77,9 @@ pub enum Output {
         path: PathId,
         /// Its bytes.
         datagram: Bytes,
-        /// The DSCP of its outer IP header: that of the packet in it, or else the default.
-        dscp: Dscp,
+        /// The traffic class of its outer IP header: that of the packet in it, or else the
+        /// default; not ECN-capable if the peer does not pass on marks.
+        traffic_class: TrafficClass,
     },
     /// Reply with this datagram to the datagram just received, whose source is not necessarily the
     /// peer's address ([`PeerAddress::reply_to`](crate::address::PeerAddress::reply_to)).
@@ -116,4 +119,11 @@ pub enum Output {
         /// The event.
         event: SessionEvent,
     },
+}
+
+/// The fields of a received datagram's outer headers.
+#[derive(Clone, Copy)]
+pub(super) struct Arrival {
+    pub(super) source: Source,
+    pub(super) ecn: Ecn,
 }

@@ -3,13 +3,14 @@
 use bytes::Bytes;
 use polypath_core::frame::PathId;
 use polypath_core::machine::{Deadline, Machine, Wake, step};
-use polypath_core::packet::Dscp;
+use polypath_core::packet::TrafficClass;
 use polypath_core::time::Time;
 
 use super::Output;
 use crate::address::Source;
 use crate::datagram::INITIATION;
 use crate::event::SessionEvent;
+use crate::handshake::ECN;
 use crate::session::{self, Session};
 
 /// The only path of a session with a relay.
@@ -84,6 +85,12 @@ impl RelaySessions {
         relay.is_none_or(|relay| relay.session.is_established())
     }
 
+    /// Whether marks of datagrams on `path` reach the peer, as far as its relay is concerned.
+    pub(super) fn pass_on_ecn(&self, path: PathId) -> bool {
+        let relay = self.get(path);
+        relay.is_none_or(|relay| relay.session.features() & ECN != 0)
+    }
+
     pub(super) fn buffered(&self) -> usize {
         let buffered = |relay: &RelaySession| {
             relay.session.buffered() + usize::from(relay.initiation.is_some())
@@ -95,17 +102,17 @@ impl RelaySessions {
         self.0.iter().flatten().count() * (session::CAPACITY + 1)
     }
 
-    /// Sends a datagram, whose packet has this DSCP, to the peer through the relay of `path`.
+    /// Sends a datagram, whose outer header has this traffic class, to the peer through the relay of `path`.
     pub(super) fn send(
         &mut self,
         now: Time,
         path: PathId,
         datagram: &Bytes,
-        dscp: Dscp,
+        traffic_class: TrafficClass,
         out: &mut impl FnMut(Output),
     ) {
         if let Some(relay) = self.get_mut(path) {
-            relay.send(now, datagram, dscp, &mut |output| {
+            relay.send(now, datagram, traffic_class, &mut |output| {
                 forward(path, output, out);
             });
         }
@@ -150,11 +157,11 @@ impl RelaySession {
         &mut self,
         now: Time,
         datagram: &Bytes,
-        dscp: Dscp,
+        traffic_class: TrafficClass,
         out: &mut impl FnMut(session::Output),
     ) {
         if self.session.is_established() {
-            self.session.seal(now, PATH, datagram, dscp, out);
+            self.session.seal(now, PATH, datagram, traffic_class, out);
         } else if datagram.first() == Some(&INITIATION) {
             self.initiation = Some(datagram.clone());
         } else {
@@ -186,7 +193,7 @@ impl RelaySession {
             && let Some(initiation) = self.initiation.take()
         {
             self.session
-                .seal(now, PATH, &initiation, Dscp::DEFAULT, out);
+                .seal(now, PATH, &initiation, TrafficClass::DEFAULT, out);
         }
         received
     }
@@ -196,10 +203,14 @@ impl RelaySession {
 fn forward(path: PathId, output: session::Output, out: &mut impl FnMut(Output)) {
     use session::Output::{Authenticated, Event, Opened, Reply, Send};
     match output {
-        Send { datagram, dscp, .. } => out(Output::Datagram {
+        Send {
+            datagram,
+            traffic_class,
+            ..
+        } => out(Output::Datagram {
             path,
             datagram,
-            dscp,
+            traffic_class,
         }),
         Authenticated { .. } => out(Output::RelayAuthenticated { path }),
         Event(SessionEvent::Rejected { reason, .. }) => {

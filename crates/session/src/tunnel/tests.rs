@@ -12,15 +12,16 @@ use polypath_core::tariff::Tariffs;
 use polypath_core::time::Duration;
 
 use crate::address::Source;
+use crate::event::Reject;
 use crate::key::PrivateKey;
 use crate::session::Limits;
 
 mod adjust;
-mod dscp;
 mod liveness;
 mod relayed;
 mod restart;
 mod sizes;
+mod traffic_class;
 mod vectors;
 
 const DELAY: Duration = Duration::from_millis(10);
@@ -33,6 +34,7 @@ fn arrival_of(path: PathId, datagram: Bytes) -> Input {
     Input::Datagram {
         path,
         source: Source::from(1),
+        ecn: Ecn::NotEct,
         datagram,
     }
 }
@@ -60,7 +62,7 @@ struct Node {
     packets: Vec<Bytes>,
     events: Vec<Event>,
     /// Those of the datagrams that it sends, but for replies.
-    sent_dscps: Vec<Dscp>,
+    sent_classes: Vec<TrafficClass>,
     wire: u64,
 }
 
@@ -101,6 +103,7 @@ fn node_with(
         max_datagram: 1500,
         wall_clock: 1,
         limits,
+        receives_ecn: true,
         ..SessionConfig::new(key(own), key(peer).public())
     };
     let entropy = Box::new(Seed(2).stream(own));
@@ -108,7 +111,7 @@ fn node_with(
         tunnel: Tunnel::new(&endpoint, session, entropy).unwrap(),
         packets: Vec::new(),
         events: Vec::new(),
-        sent_dscps: Vec::new(),
+        sent_classes: Vec::new(),
         wire: 0,
     }
 }
@@ -137,9 +140,9 @@ impl Node {
             Output::Datagram {
                 path,
                 datagram,
-                dscp,
+                traffic_class,
             } => {
-                self.sent_dscps.push(dscp);
+                self.sent_classes.push(traffic_class);
                 datagrams.push((path, datagram));
             }
             Output::Reply { path, datagram } => datagrams.push((path, datagram)),
@@ -246,14 +249,17 @@ fn malformed_frames_are_counted() {
     exchange(&mut nodes, Time::ZERO, 0, Wake::Timeout);
     let mut sealed = None;
     let now = Time::ZERO + Duration::from_secs(1);
-    nodes[0]
-        .tunnel
-        .session
-        .seal(now, PathId(0), b"no frame", Dscp::DEFAULT, &mut |output| {
+    nodes[0].tunnel.session.seal(
+        now,
+        PathId(0),
+        b"no frame",
+        TrafficClass::DEFAULT,
+        &mut |output| {
             if let session::Output::Send { datagram, .. } = output {
                 sealed = Some(datagram);
             }
-        });
+        },
+    );
     let input = arrival_of(PathId(0), sealed.unwrap());
     exchange(&mut nodes, now, 1, Wake::Input(input));
     assert_eq!(nodes[1].tunnel.counters().rejected(Reject::Malformed), 1);

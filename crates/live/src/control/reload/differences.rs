@@ -72,6 +72,7 @@ pub(super) fn changed_keys(old: &NodeConfig, new: &NodeConfig) -> Vec<String> {
             ("interface", old.interface != new.interface),
             ("tariff", old.tariff != new.tariff),
             ("copy_dscp", old.copy_dscp != new.copy_dscp),
+            ("copy_ecn", old.copy_ecn != new.copy_ecn),
         ]);
         keys.extend(fields.iter().map(|field| format!("path.{index}.{field}")));
     }
@@ -98,6 +99,7 @@ fn fixed_path_keys(index: usize, old: &PathConfig, new: &PathConfig) -> Vec<Stri
     rest.interface.clone_from(&new.interface);
     (rest.local, rest.remote, rest.tariff) = (new.local, new.remote, new.tariff);
     rest.copy_dscp = new.copy_dscp;
+    rest.copy_ecn = new.copy_ecn;
     if rest != *new {
         keys.push(format!("path.{index}.relay"));
     }

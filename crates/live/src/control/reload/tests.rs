@@ -1,3 +1,4 @@
+use crate::udp::traffic_class::CopiedFields;
 use std::fs;
 use std::net::{TcpListener, UdpSocket};
 
@@ -157,17 +158,21 @@ fn the_cost_of_a_path_needs_no_restart() {
 }
 
 #[test]
-fn the_copying_of_the_dscp_needs_no_restart() {
+fn the_copying_of_the_traffic_class_needs_no_restart() {
     let mut testbed = Testbed::new();
     let Reloaded { outcome, change } = testbed.reload(&[(
         "local = \"127.0.0.1:7702\"",
-        "local = \"127.0.0.1:7702\"\ncopy_dscp = false",
+        "local = \"127.0.0.1:7702\"\ncopy_dscp = false\ncopy_ecn = false",
     )]);
-    assert_eq!(outcome.unwrap(), ["path.1.copy_dscp"]);
+    assert_eq!(outcome.unwrap(), ["path.1.copy_dscp", "path.1.copy_ecn"]);
     let [path] = &change.unwrap().paths[..] else {
         panic!("one path changes");
     };
-    assert_eq!((path.path, path.copies_dscp), (PathId(1), Some(false)));
+    let none = CopiedFields {
+        dscp: false,
+        ecn: false,
+    };
+    assert_eq!((path.path, path.copied), (PathId(1), Some(none)));
     assert!(path.socket.is_none(), "no socket is touched");
 }
 

@@ -6,6 +6,7 @@ use polypath_core::class::Classes;
 use polypath_core::endpoint::{EndpointConfig, ProbingConfig};
 use polypath_core::frame::PathId;
 use polypath_core::frame::{Encapsulation, OVER_IPV4};
+use polypath_core::packet::Ecn;
 use polypath_core::policy::PolicyConfig;
 use polypath_core::rng::Seed;
 use polypath_core::tariff::Tariffs;
@@ -94,6 +95,7 @@ impl MachineIo for Sockets {
                 input: Input::Datagram {
                     path,
                     source: Source::RELAYED,
+                    ecn: Ecn::NotEct,
                     datagram: Bytes::new(),
                 },
             }))

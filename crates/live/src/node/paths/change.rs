@@ -132,7 +132,7 @@ impl Path {
                 self.retired.push(retired, now + GRACE);
             }
         }
-        self.copies_dscp = change.copies_dscp.unwrap_or(self.copies_dscp);
+        self.copied = change.copied.unwrap_or(self.copied);
         if let Some(mtu) = change.mtu {
             path_log::log_interface_mtu(&self.stats.name, mtu);
             self.socket.set_mtu(mtu);

@@ -15,6 +15,7 @@ use crate::node::path_log::PathLog;
 use crate::stats::PathStats;
 use crate::udp::batch::{Incoming, Outgoing};
 use crate::udp::flood::FloodGuard;
+use crate::udp::traffic_class::CopiedFields;
 use crate::udp::{PathSocket, Received};
 
 /// A path's socket and the address of the peer there.
@@ -32,8 +33,8 @@ pub(super) struct Path {
     pub(super) has_new_index: bool,
     pub(super) incoming: Incoming,
     pub(super) outgoing: Outgoing,
-    /// Whether datagrams have the DSCP of the packet in them.
-    pub(super) copies_dscp: bool,
+    /// The fields of the traffic class that datagrams have of the packet in them.
+    pub(super) copied: CopiedFields,
     pub(super) dont_fragment: DontFragment,
 }
 
@@ -55,7 +56,7 @@ impl Path {
             has_new_index: false,
             incoming: Incoming::default(),
             outgoing: Outgoing::default(),
-            copies_dscp: config.copy_dscp,
+            copied: config.copied(),
             dont_fragment: DontFragment::default(),
         }
     }

@@ -8,7 +8,7 @@
 use std::mem;
 
 use polypath_core::frame::PathId;
-use polypath_core::packet::Dscp;
+use polypath_core::packet::TrafficClass;
 use polypath_core::pmtu::{MIN_PACKET, MtuState, PathMtu};
 use polypath_session::tunnel::{Input, packet_overhead};
 
@@ -166,13 +166,16 @@ impl Path {
     }
 
     /// Sends a datagram that exceeds the path's MTU.
-    pub(super) fn send_in_fragments(&mut self, datagram: &[u8], dscp: Dscp) {
+    pub(super) fn send_in_fragments(&mut self, datagram: &[u8], traffic_class: TrafficClass) {
         self.flush();
         let Some(remote) = self.remote.get() else {
             self.stats.unaddressed += 1;
             return;
         };
-        match self.socket.send_in_fragments(datagram, dscp, remote) {
+        match self
+            .socket
+            .send_in_fragments(datagram, traffic_class, remote)
+        {
             Ok(()) => self.stats.sent.add(self.wire_len(datagram.len())),
             Err(error) => {
                 self.stats.unsent += 1;

@@ -1,3 +1,4 @@
+use polypath_core::packet::{Dscp, TrafficClass};
 use std::io::Write;
 use std::iter;
 use std::net::UdpSocket;
@@ -16,9 +17,9 @@ use polypath_session::session::{self, Limits, Session, SessionConfig};
 use super::*;
 use crate::config::relay::RelayedNode;
 use crate::keys::SystemEntropy;
-use crate::udp::dscp::tests::{receive_class, received, set_class};
 use crate::udp::filter::Handshakes;
 use crate::udp::flood::MANY_PER_SECOND;
+use crate::udp::traffic_class::tests::{receive_class, received, set_class};
 
 /// Bytes of a frame that takes some 10 ms at the rate of the path.
 const LONG: usize = 4_900;
@@ -73,7 +74,7 @@ impl Node {
         let seal = session::Input::Seal {
             path: PathId(0),
             frame: frame.into(),
-            dscp: Dscp::DEFAULT,
+            traffic_class: TrafficClass::DEFAULT,
         };
         self.wake(now, Wake::Input(seal));
     }
@@ -163,7 +164,7 @@ fn datagrams_before_a_timer_keep_their_times() {
 }
 
 #[test]
-fn datagrams_are_forwarded_with_their_dscp_unless_the_file_forbids_it() {
+fn datagrams_are_forwarded_with_their_mark_and_unless_forbidden_their_dscp() {
     for local in ["127.0.0.1:0", "[::1]:0"] {
         if let Err(error) = UdpSocket::bind(local) {
             // The runner captures what the print macros write.
@@ -175,7 +176,7 @@ fn datagrams_are_forwarded_with_their_dscp_unless_the_file_forbids_it() {
             let (mut path, mut nodes) = joined_at(local, copy_dscp, clock);
             receive_class(&nodes[1].socket);
             for dscp in [Dscp::EF, Dscp::DEFAULT, Dscp::MAX] {
-                // The network has marked it (RFC 3168), which ends at the relay.
+                // The network has marked it (RFC 3168).
                 set_class(&nodes[0].socket, dscp.traffic_class() | 3);
                 let before = path.stats().nodes[0].forwarded.packets;
                 nodes[0].send(clock.now(), vec![1; 100]);
@@ -186,7 +187,7 @@ fn datagrams_are_forwarded_with_their_dscp_unless_the_file_forbids_it() {
                 let mut datagrams = iter::repeat_with(|| received(&nodes[1].socket));
                 let forwarded = datagrams.find(|datagram| datagram.len == 100 + OVERHEAD);
                 let class = forwarded.map(|datagram| datagram.class);
-                assert_eq!(class, Some(expected.traffic_class()), "{local}: {dscp}");
+                assert_eq!(class, Some(expected.traffic_class() | 3), "{local}: {dscp}");
             }
         }
     }
@@ -248,11 +249,10 @@ fn a_flood_from_the_address_of_a_node_leaves_strangers_their_share() {
         while path.stats().rejected["bad-mac"] < until {
             for _ in 0..1_000 {
                 let datagram = initiation.clone().into();
-                let dscp = Dscp::DEFAULT;
                 let input = Input {
                     source,
                     datagram,
-                    dscp,
+                    traffic_class: TrafficClass::DEFAULT,
                 };
                 path.wake(path.last, Wake::Input(input));
             }

@@ -1,7 +1,7 @@
 use super::*;
 use crate::clock::Clock;
 use crate::config::PathConfig;
-use crate::udp::dscp::tests::{class_receiver, received_class};
+use crate::udp::traffic_class::tests::{class_receiver, received_class};
 use proptest::prelude::*;
 use socket2::SockRef;
 use std::thread::sleep;
@@ -24,8 +24,8 @@ fn a_batch_is_sent_in_one_call_and_split_again() {
         .map(|n| datagram(n, if n == 8 { 70 } else { 900 }))
         .collect();
     for datagram in &sent {
-        assert!(outgoing.accepts(datagram, Dscp::DEFAULT));
-        outgoing.push(datagram.clone(), Dscp::DEFAULT);
+        assert!(outgoing.accepts(datagram, TrafficClass::DEFAULT));
+        outgoing.push(datagram.clone(), TrafficClass::DEFAULT);
     }
     let report = outgoing.flush(&from, to.local().unwrap());
     assert_eq!(
@@ -62,7 +62,7 @@ fn outer_datagrams_are_not_ecn_capable() {
     let mut outgoing = Outgoing::default();
     for batch in [1, 9] {
         for n in 0..batch {
-            outgoing.push(datagram(n, 900), Dscp::DEFAULT);
+            outgoing.push(datagram(n, 900), TrafficClass::DEFAULT);
         }
         let sent = outgoing.flush(&from, peer.local_addr().unwrap());
         assert_eq!(sent.datagrams, usize::from(batch));
@@ -71,7 +71,7 @@ fn outer_datagrams_are_not_ecn_capable() {
         }
     }
     SockRef::from(&from).set_tos_v4(2).unwrap();
-    from.send(&[1], Dscp::DEFAULT, peer.local_addr().unwrap())
+    from.send(&[1], TrafficClass::DEFAULT, peer.local_addr().unwrap())
         .unwrap();
     assert_eq!(received_class(&peer) & 3, 2, "the test sees marks");
 }
@@ -90,7 +90,7 @@ fn datagrams_with_any_outer_ecn_field_arrive_in_order() {
     for (n, mark) in (0..).zip(marks) {
         SockRef::from(&from).set_tos_v4(mark).unwrap();
         for datagram in [datagram(n, 900), datagram(n, 900), datagram(n, 70)] {
-            outgoing.push(datagram.clone(), Dscp::DEFAULT);
+            outgoing.push(datagram.clone(), TrafficClass::DEFAULT);
             sent.push(datagram);
         }
         outgoing.flush(&from, target);
@@ -123,16 +123,16 @@ fn segmented(datagrams: &[Bytes]) -> Vec<Bytes> {
             segment: slices.first().map_or(0, |first| first.len()),
             from: "192.0.2.1:7001".parse().unwrap(),
             at: polypath_core::time::Time::ZERO,
-            dscp: Dscp::DEFAULT,
+            traffic_class: TrafficClass::DEFAULT,
         };
         incoming.fill(received, bytes.into());
         outgoing.discard();
     };
     for datagram in datagrams {
-        if !outgoing.accepts(datagram, Dscp::DEFAULT) {
+        if !outgoing.accepts(datagram, TrafficClass::DEFAULT) {
             flush(&mut outgoing);
         }
-        outgoing.push(datagram.clone(), Dscp::DEFAULT);
+        outgoing.push(datagram.clone(), TrafficClass::DEFAULT);
     }
     flush(&mut outgoing);
     let mut arrived = Vec::new();
@@ -176,32 +176,32 @@ proptest! {
 #[test]
 fn a_batch_holds_what_one_call_can_carry() {
     let mut outgoing = Outgoing::default();
-    outgoing.push(datagram(0, 900), Dscp::DEFAULT);
+    outgoing.push(datagram(0, 900), TrafficClass::DEFAULT);
     assert!(
-        !outgoing.accepts(&datagram(1, 901), Dscp::DEFAULT),
+        !outgoing.accepts(&datagram(1, 901), TrafficClass::DEFAULT),
         "longer"
     );
-    assert!(outgoing.accepts(&datagram(1, 900), Dscp::DEFAULT));
-    outgoing.push(datagram(1, 500), Dscp::DEFAULT);
+    assert!(outgoing.accepts(&datagram(1, 900), TrafficClass::DEFAULT));
+    outgoing.push(datagram(1, 500), TrafficClass::DEFAULT);
     assert!(
-        !outgoing.accepts(&datagram(2, 500), Dscp::DEFAULT),
+        !outgoing.accepts(&datagram(2, 500), TrafficClass::DEFAULT),
         "behind a shorter one"
     );
     let mut outgoing = Outgoing::default();
     for n in 0..64 {
-        assert!(outgoing.accepts(&datagram(n, 100), Dscp::DEFAULT));
-        outgoing.push(datagram(n, 100), Dscp::DEFAULT);
+        assert!(outgoing.accepts(&datagram(n, 100), TrafficClass::DEFAULT));
+        outgoing.push(datagram(n, 100), TrafficClass::DEFAULT);
     }
     assert!(
-        !outgoing.accepts(&datagram(64, 100), Dscp::DEFAULT),
+        !outgoing.accepts(&datagram(64, 100), TrafficClass::DEFAULT),
         "more than the kernel splits"
     );
     assert_eq!(outgoing.discard(), 64);
     for _ in 0..43 {
-        outgoing.push(datagram(0, 1500), Dscp::DEFAULT);
+        outgoing.push(datagram(0, 1500), TrafficClass::DEFAULT);
     }
     assert!(
-        !outgoing.accepts(&datagram(0, 1500), Dscp::DEFAULT),
+        !outgoing.accepts(&datagram(0, 1500), TrafficClass::DEFAULT),
         "more than a packet holds"
     );
 }
@@ -212,7 +212,7 @@ fn datagrams_are_sent_one_by_one_after_a_refusal_of_gso() {
     let mut outgoing = Outgoing::default();
     // More than the kernel splits.
     for n in 0..200 {
-        outgoing.push(datagram(n, 10), Dscp::DEFAULT);
+        outgoing.push(datagram(n, 10), TrafficClass::DEFAULT);
     }
     let report = outgoing.flush(&from, to.local().unwrap());
     sleep(Duration::from_millis(20));
@@ -228,8 +228,8 @@ fn datagrams_are_sent_one_by_one_after_a_refusal_of_gso() {
     assert_eq!((report.datagrams, report.bytes, arrived), (200, 2000, 200));
     assert!(outgoing.gso_refused);
     outgoing.retry_gso();
-    outgoing.push(datagram(1, 10), Dscp::DEFAULT);
-    outgoing.push(datagram(2, 10), Dscp::DEFAULT);
+    outgoing.push(datagram(1, 10), TrafficClass::DEFAULT);
+    outgoing.push(datagram(2, 10), TrafficClass::DEFAULT);
     outgoing.flush(&from, to.local().unwrap());
     assert!(!outgoing.gso_refused, "a few it takes");
 }
@@ -240,7 +240,7 @@ fn without_a_route_a_batch_is_lost_and_gso_stays_enabled() {
     let from = socket();
     let mut outgoing = Outgoing::default();
     for n in 0..3 {
-        outgoing.push(datagram(n, 100), Dscp::DEFAULT);
+        outgoing.push(datagram(n, 100), TrafficClass::DEFAULT);
     }
     let report = outgoing.flush(&from, "192.0.2.1:9".parse().unwrap());
     assert_eq!((report.datagrams, report.bytes, report.unsent), (0, 0, 3));

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 use polypath_core::frame::PathId;
 use polypath_core::machine::{Machine, Wake, step};
-use polypath_core::packet::Dscp;
+use polypath_core::packet::TrafficClass;
 use polypath_core::rng::Seed;
 use polypath_core::time::{Duration, Time};
 
@@ -135,7 +135,7 @@ impl Net {
             Wake::Input(Input::Seal {
                 path,
                 frame,
-                dscp: Dscp::DEFAULT,
+                traffic_class: TrafficClass::DEFAULT,
             }),
         );
     }

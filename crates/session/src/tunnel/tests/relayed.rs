@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use polypath_core::endpoint::Adjustment;
 use polypath_core::liveness::PathState;
+use polypath_core::packet::Dscp;
 use polypath_core::policy::PathSet;
 use polypath_core::tariff::Tariff;
 use polypath_core::units::{self, Rate};
@@ -42,6 +43,7 @@ fn relayed_node(own: &str, peer: &str, seed: u64) -> Node {
         max_datagram: 1500,
         wall_clock: 1 + seed,
         limits: Limits::default(),
+        receives_ecn: true,
         ..SessionConfig::new(key(own), key(peer).public())
     };
     let session = session.with_relay(key("relay").public());
@@ -159,7 +161,7 @@ impl Site {
                         let input = relay::Input {
                             source,
                             datagram,
-                            dscp: Dscp::DEFAULT,
+                            traffic_class: TrafficClass::DEFAULT,
                         };
                         self.wake_relay(next, Wake::Input(input));
                     }
@@ -199,17 +201,17 @@ fn packets(count: u8) -> Vec<Bytes> {
 }
 
 #[test]
-fn datagrams_to_the_relay_have_the_dscp_of_the_packet_in_them() {
+fn datagrams_to_the_relay_have_the_traffic_class_of_the_packet_in_them() {
     let mut site = Site::new();
     site.is_direct_cut = true;
     site.run(at(2_000));
-    site.nodes[0].sent_dscps.clear();
-    let packet = super::dscp::packet_of(Dscp::EF, packet::IpVersion::V4);
+    site.nodes[0].sent_classes.clear();
+    let packet = super::traffic_class::packet_of(Dscp::EF, packet::IpVersion::V4);
     site.wake_node(at(2_000), 0, Wake::Input(Input::Packet(packet.clone())));
     // A heartbeat may be due with the packet.
-    let sent = site.nodes[0].sent_dscps.iter();
-    let classes: Vec<_> = sent.filter(|dscp| !dscp.is_default()).collect();
-    assert_eq!(classes, [&Dscp::EF]);
+    let sent = site.nodes[0].sent_classes.iter();
+    let classes: Vec<_> = sent.filter(|class| !class.is_default()).collect();
+    assert_eq!(classes, [&Payload::traffic_class(&packet)]);
     site.run(at(2_100));
     assert_eq!(site.nodes[1].packets, [packet]);
 }
@@ -372,16 +374,24 @@ fn a_relay_can_neither_read_nor_forge_nor_replay() {
     // A malicious relay forwards forged datagrams and replays.
     let now = at(20_000);
     let (mut sealed, session) = (None, &mut site.nodes[0].tunnel.session);
-    session.seal(now, RELAYED, b"frame", Dscp::DEFAULT, &mut |output| {
-        if let session::Output::Send { datagram, .. } = output {
-            sealed = Some(datagram);
-        }
-    });
+    session.seal(
+        now,
+        RELAYED,
+        b"frame",
+        TrafficClass::DEFAULT,
+        &mut |output| {
+            if let session::Output::Send { datagram, .. } = output {
+                sealed = Some(datagram);
+            }
+        },
+    );
     let sealed = sealed.unwrap();
     let tunnel = &mut site.nodes[1].tunnel;
+    let (source, ecn) = (Source::RELAYED, Ecn::NotEct);
+    let arrival = Arrival { source, ecn };
     let mut hand_over = |datagram: &[u8]| {
         let mut outputs = Vec::new();
-        tunnel.on_sealed(now, RELAYED, Source::RELAYED, datagram, &mut |output| {
+        tunnel.on_sealed(now, RELAYED, arrival, datagram, &mut |output| {
             outputs.push(output);
         });
         let is_new = |output: &Output| matches!(output, Output::Authenticated { .. });

@@ -53,7 +53,7 @@ fn start(who: usize, wall: u64, first_sequence: u64) -> Node {
         tunnel: Tunnel::new(&config(first_sequence), session, entropy).unwrap(),
         packets: Vec::new(),
         events: Vec::new(),
-        sent_dscps: Vec::new(),
+        sent_classes: Vec::new(),
         wire: 0,
     }
 }

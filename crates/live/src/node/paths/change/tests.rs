@@ -1,6 +1,6 @@
 use std::net::{SocketAddr, UdpSocket};
 
-use polypath_core::packet::Dscp;
+use polypath_core::packet::TrafficClass;
 use polypath_session::tunnel::Input;
 
 use super::*;
@@ -9,7 +9,8 @@ use crate::config::PathConfig;
 use crate::node::paths::retired_sockets::IN_A_ROW;
 use crate::node::paths::silence_detector::SilenceDetector;
 use crate::udp::PathSocket;
-use crate::udp::dscp::tests::{pair, received_class};
+use crate::udp::traffic_class::CopiedFields;
+use crate::udp::traffic_class::tests::{pair, received_class};
 use bytes::Bytes;
 
 const FIRST: PathId = PathId(0);
@@ -41,7 +42,7 @@ fn change(remote: Option<Remote>, socket: Option<PathSocket>) -> PathChange {
         interface: None,
         remote,
         socket,
-        copies_dscp: None,
+        copied: None,
         mtu: None,
         interface_status: None,
     }
@@ -80,7 +81,7 @@ fn datagrams_to_the_old_socket_are_received_for_a_while() {
     peer.send_to(&[3], new).unwrap();
     expect(&mut paths, clock, &[1, 2, 3]);
     // Datagrams are sent from the new one.
-    paths.send(FIRST, Bytes::from_static(&[4]), Dscp::DEFAULT);
+    paths.send(FIRST, Bytes::from_static(&[4]), TrafficClass::DEFAULT);
     let (_, from) = peer.recv_from(&mut [0; 8]).unwrap();
     assert_eq!(from, new);
     let stats = &paths.stats(clock.now(), |_| None)[0];
@@ -196,21 +197,21 @@ fn an_address_that_is_no_longer_configured_is_learned() {
     let [here, there] = [1, 2].map(|_| UdpSocket::bind("127.0.0.1:0").unwrap());
     let (mut paths, _) = paths(Some(here.local_addr().unwrap()), clock);
     paths.change(change(Some(Remote::Learned), None), clock.now());
-    paths.send(FIRST, Bytes::from_static(&[1]), Dscp::DEFAULT);
+    paths.send(FIRST, Bytes::from_static(&[1]), TrafficClass::DEFAULT);
     assert_eq!(here.recv(&mut [0; 8]).unwrap(), 1);
     let elsewhere = there.local_addr().unwrap();
     paths.authenticated(FIRST, elsewhere, clock.now());
-    paths.send(FIRST, Bytes::from_static(&[2]), Dscp::DEFAULT);
+    paths.send(FIRST, Bytes::from_static(&[2]), TrafficClass::DEFAULT);
     assert_eq!(there.recv(&mut [0; 8]).unwrap(), 1);
     let back = Some(Remote::At(here.local_addr().unwrap()));
     paths.change(change(back, None), clock.now());
     paths.authenticated(FIRST, elsewhere, clock.now());
-    paths.send(FIRST, Bytes::from_static(&[3]), Dscp::DEFAULT);
+    paths.send(FIRST, Bytes::from_static(&[3]), TrafficClass::DEFAULT);
     assert_eq!(here.recv(&mut [0; 8]).unwrap(), 1, "it is configured");
 }
 
 #[test]
-fn the_dscp_is_copied_until_the_file_forbids_it() {
+fn the_fields_of_the_traffic_class_are_copied_that_the_file_permits() {
     for (local, offload) in [
         ("127.0.0.1:0", false),
         ("127.0.0.1:0", true),
@@ -228,24 +229,27 @@ fn the_dscp_is_copied_until_the_file_forbids_it() {
             SilenceDetector::new(1, PolicyConfig::DuplicateAll {}, LivenessSetting::default());
         let (configs, sockets) = (&[config], vec![socket]);
         let mut paths = Paths::new(configs, sockets, 1500, clock, silence_detector, offload);
-        for (copies_dscp, expected) in [
-            (None, [184, 184, 0, 136, 136, 136, 0]),
-            (Some(false), [0; 7]),
+        let sent = [184, 187, 0, 138, 138, 137, 2];
+        let copied = |dscp, ecn| Some(CopiedFields { dscp, ecn });
+        for (copied, expected) in [
+            (None, sent),
+            (copied(false, false), [0; 7]),
             (None, [0; 7]),
-            (Some(true), [184, 184, 0, 136, 136, 136, 0]),
+            (copied(true, false), sent.map(|class| class & 0xfc)),
+            (copied(false, true), sent.map(|class| class & 3)),
+            (copied(true, true), sent),
         ] {
             let change = PathChange {
-                copies_dscp,
+                copied,
                 ..change(None, None)
             };
             paths.change(change, clock.now());
-            for number in [46, 46, 0, 34, 34, 34, 0] {
-                let dscp = Dscp::new(number).unwrap();
-                paths.send(FIRST, vec![1; 900].into(), dscp);
+            for class in sent.map(TrafficClass::of_byte) {
+                paths.send(FIRST, vec![1; 900].into(), class);
             }
             paths.flush();
             let received = expected.map(|_| received_class(&peer));
-            assert_eq!(received, expected, "{local} {copies_dscp:?}");
+            assert_eq!(received, expected, "{local} {copied:?}");
         }
     }
 }

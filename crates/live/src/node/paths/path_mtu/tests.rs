@@ -22,6 +22,7 @@ fn paths(mtu: u32) -> Paths {
         relay: None,
         interface: None,
         copy_dscp: true,
+        copy_ecn: true,
     };
     let mut socket = PathSocket::open(&config).unwrap();
     socket.set_mtu(mtu);
@@ -50,7 +51,7 @@ fn change() -> PathChange {
         interface: None,
         remote: None,
         socket: None,
-        copies_dscp: None,
+        copied: None,
         mtu: None,
         interface_status: None,
     }
@@ -90,6 +91,7 @@ fn a_changed_route_is_notified_once() {
         relay: None,
         interface: Some("lo".to_owned()),
         copy_dscp: true,
+        copy_ecn: true,
     };
     let socket = Some(PathSocket::open(&config).unwrap());
     let bound = PathChange { socket, ..change() };

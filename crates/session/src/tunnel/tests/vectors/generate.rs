@@ -14,7 +14,7 @@ use super::parties::{NO_PSK, PATHS, Party, Sent, WALL, config, private_key, sour
 use crate::datagram::{self, Datagram, Nonce, OVERHEAD};
 use crate::entropy::Entropy as _;
 use crate::event::Reject;
-use crate::handshake::FEATURES;
+use crate::handshake;
 use crate::key::{KEY_LEN, PublicKey};
 use crate::mac::MAC_LEN;
 use polypath_core::rng::Seed;
@@ -98,7 +98,7 @@ impl SideDraws {
         InfoVector {
             index: u32::from_be_bytes(self.index.as_slice().try_into().unwrap()),
             instance: Hex(self.instance.clone()),
-            features: FEATURES,
+            features: handshake::features(true),
             paths,
         }
     }

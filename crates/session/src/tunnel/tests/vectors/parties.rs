@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use bytes::Bytes;
 use polypath_core::frame::PathId;
 use polypath_core::machine::{Wake, step};
-use polypath_core::packet::Dscp;
+use polypath_core::packet::TrafficClass;
 use polypath_core::time::Time;
 
 use crate::address::Source;
@@ -65,6 +65,7 @@ pub(super) fn config(own: &[u8], peer: PublicKey, psk: &[u8]) -> SessionConfig {
         preshared_key,
         reachable: vec![true; usize::from(PATHS)],
         wall_clock: WALL,
+        receives_ecn: true,
         ..SessionConfig::new(private_key(own), peer)
     }
 }
@@ -122,7 +123,7 @@ impl Party {
         let input = Input::Seal {
             path: PathId(path),
             frame: Bytes::copy_from_slice(frame),
-            dscp: Dscp::DEFAULT,
+            traffic_class: TrafficClass::DEFAULT,
         };
         let sent = self.wake(now, Wake::Input(input)).sent();
         sent[0].datagram.clone()

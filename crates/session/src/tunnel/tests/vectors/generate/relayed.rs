@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use polypath_core::frame::PathId;
 use polypath_core::machine::{Wake, step};
-use polypath_core::packet::Dscp;
+use polypath_core::packet::TrafficClass;
 use polypath_core::time::Time;
 use polypath_core::units::Rate;
 
@@ -40,7 +40,7 @@ impl RelayParty {
         let input = Input {
             source: u32::try_from(from).unwrap(),
             datagram: Bytes::copy_from_slice(datagram),
-            dscp: Dscp::DEFAULT,
+            traffic_class: TrafficClass::DEFAULT,
         };
         let mut sent = Vec::new();
         step(

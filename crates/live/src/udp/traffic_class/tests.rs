@@ -13,6 +13,11 @@ use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
+/// The class of voice, of an ECN-capable transport.
+const EF_ECT0: TrafficClass = TrafficClass {
+    dscp: Dscp::EF,
+    ecn: Ecn::Ect0,
+};
 /// Loopback over both versions of IP.
 const LOOPBACK: [&str; 2] = ["127.0.0.1:0", "[::1]:0"];
 
@@ -88,31 +93,31 @@ pub(crate) fn pair(local: &str) -> Option<(PathSocket, UdpSocket)> {
     }
 }
 
-fn all() -> impl Iterator<Item = Dscp> {
-    (0..=Dscp::MAX.number()).filter_map(Dscp::new)
+fn all() -> impl Iterator<Item = TrafficClass> {
+    (0..=u8::MAX).map(TrafficClass::of_byte)
 }
 
 #[test]
-fn a_datagram_has_the_dscp_and_an_ecn_field_of_zero() {
+fn a_datagram_has_its_traffic_class() {
     for (socket, peer) in LOOPBACK.into_iter().filter_map(pair) {
         let to = peer.local_addr().unwrap();
-        for dscp in all() {
-            socket.send(&[1], dscp, to).unwrap();
-            assert_eq!(received_class(&peer), dscp.number() * 4, "{to}");
-            // The next one is not marked by the one before.
-            socket.send(&[1], Dscp::DEFAULT, to).unwrap();
+        for class in all() {
+            socket.send(&[1], class, to).unwrap();
+            assert_eq!(received_class(&peer), class.byte(), "{to}");
+            // The next one does not have that of the one before.
+            socket.send(&[1], TrafficClass::DEFAULT, to).unwrap();
             assert_eq!(received_class(&peer), 0, "{to}");
         }
         socket.set_dont_fragment(true).unwrap();
-        socket.send_in_fragments(&[1; 3000], Dscp::EF, to).unwrap();
-        assert_eq!(received_class(&peer), 46 * 4, "{to}");
+        socket.send_in_fragments(&[1; 3000], EF_ECT0, to).unwrap();
+        assert_eq!(received_class(&peer), EF_ECT0.byte(), "{to}");
     }
 }
 
 #[test]
-fn batches_do_not_mix_dscps() {
-    // Runs of one DSCP, as applications send them, and single datagrams between them.
-    let numbers = [46, 46, 46, 0, 0, 34, 0, 46, 1, 1, 1, 1, 63, 0, 0];
+fn batches_do_not_mix_traffic_classes() {
+    // Runs of one class, as applications send them, and single datagrams between them.
+    let classes = [186, 186, 186, 0, 0, 2, 0, 186, 187, 187, 187, 187, 3, 0, 0];
     for (socket, peer) in LOOPBACK.into_iter().filter_map(pair) {
         let to = peer.local_addr().unwrap();
         let mut outgoing = Outgoing::default();
@@ -122,58 +127,54 @@ fn batches_do_not_mix_dscps() {
             sent += outgoing.flush(&socket, to).datagrams;
             assert!(!outgoing.gso_refused, "{to}");
         };
-        for dscp in numbers.map(|number| Dscp::new(number).unwrap()) {
+        for class in classes.map(TrafficClass::of_byte) {
             let datagram = Bytes::from_static(&[7; 900]);
-            if !outgoing.accepts(&datagram, dscp) {
+            if !outgoing.accepts(&datagram, class) {
                 flush(&mut outgoing);
             }
-            outgoing.push(datagram, dscp);
+            outgoing.push(datagram, class);
         }
         flush(&mut outgoing);
-        assert_eq!((calls, sent), (8, numbers.len()), "{to}");
-        let received = numbers.map(|_| received_class(&peer));
-        assert_eq!(received, numbers.map(|number| number * 4), "{to}");
+        assert_eq!((calls, sent), (8, classes.len()), "{to}");
+        let received = classes.map(|_| received_class(&peer));
+        assert_eq!(received, classes, "{to}");
     }
 }
 
 #[test]
-fn a_socket_receives_the_dscp_only_if_it_asks_for_it() {
+fn a_socket_receives_the_traffic_class() {
     for (from, peer) in LOOPBACK.into_iter().filter_map(pair) {
         let local = SocketAddr::new(peer.local_addr().unwrap().ip(), 0);
         let mut socket = PathSocket::open(&PathConfig::at(&local.to_string(), None)).unwrap();
         let to = socket.local().unwrap();
         let clock = Clock::starting_now();
-        let receive = |socket: &mut PathSocket, dscp| {
-            from.send(&[1], dscp, to).unwrap();
-            socket.receive(&mut [0; 10], clock).unwrap().unwrap().dscp
-        };
-        assert_eq!(receive(&mut socket, Dscp::EF), Dscp::DEFAULT);
-        socket.receive_dscp().unwrap();
-        for dscp in all() {
-            assert_eq!(receive(&mut socket, dscp), dscp, "{to}");
+        for class in all() {
+            from.send(&[1], class, to).unwrap();
+            let received = socket.receive(&mut [0; 10], clock).unwrap().unwrap();
+            assert_eq!(received.traffic_class, class, "{to}");
         }
         // Also beside the segment size of a merged batch and its time.
         assert!(socket.set_gro(true));
         let mut outgoing = Outgoing::default();
         for _ in 0..3 {
-            outgoing.push(Bytes::from_static(&[7; 900]), Dscp::EF);
+            outgoing.push(Bytes::from_static(&[7; 900]), EF_ECT0);
         }
         assert_eq!(outgoing.flush(&from, to).datagrams, 3);
         let merged = socket.receive(&mut [0; 3000], clock).unwrap().unwrap();
         assert_eq!(
-            (merged.len, merged.segment, merged.dscp),
-            (2700, 900, Dscp::EF)
+            (merged.len, merged.segment, merged.traffic_class),
+            (2700, 900, EF_ECT0)
         );
     }
 }
 
-/// Sends one datagram, and then a batch of three, of `dscp`; returns the classes that arrive.
-fn classes(socket: &PathSocket, peer: &UdpSocket, dscp: Dscp) -> [u8; 4] {
+/// Sends one datagram, and then a batch of three, of `class`; returns the classes that arrive.
+fn classes(socket: &PathSocket, peer: &UdpSocket, class: TrafficClass) -> [u8; 4] {
     let to = peer.local_addr().unwrap();
-    socket.send(&[1], dscp, to).unwrap();
+    socket.send(&[1], class, to).unwrap();
     let mut outgoing = Outgoing::default();
     for _ in 0..3 {
-        outgoing.push(Bytes::from_static(&[7; 900]), dscp);
+        outgoing.push(Bytes::from_static(&[7; 900]), class);
     }
     assert_eq!(outgoing.flush(socket, to).datagrams, 3);
     assert!(!outgoing.gso_refused);
@@ -183,8 +184,8 @@ fn classes(socket: &PathSocket, peer: &UdpSocket, dscp: Dscp) -> [u8; 4] {
 /// The rules of the system may prohibit a class; in a namespace of its own, which ends with the
 /// thread.
 #[test]
-fn a_datagram_whose_dscp_is_refused_is_sent_without() {
-    let prohibited = Dscp::of_traffic_class(0x10);
+fn a_datagram_whose_traffic_class_is_refused_is_sent_without() {
+    let prohibited = TrafficClass::of_byte(0x10);
     let of_namespace = thread::spawn(move || {
         let ip = |arguments: &str| {
             let run = Command::new("ip").args(arguments.split(' ')).output();
@@ -203,7 +204,7 @@ fn a_datagram_whose_dscp_is_refused_is_sent_without() {
             return;
         }
         let (socket, peer) = pair("127.0.0.1:0").unwrap();
-        assert_eq!(classes(&socket, &peer, Dscp::EF), [46 * 4; 4]);
+        assert_eq!(classes(&socket, &peer, EF_ECT0), [EF_ECT0.byte(); 4]);
         assert_eq!(classes(&socket, &peer, prohibited), [0; 4]);
     });
     of_namespace.join().unwrap();
