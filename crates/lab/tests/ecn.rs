@@ -1,0 +1,160 @@
+//! A TCP connection through two nodes, over an emulated link whose queue marks packets of
+//! ECN-capable transports instead of dropping them (`CoDel`, RFC 8289).
+
+use std::fs;
+use std::io::{self, Write};
+use std::net::{TcpListener, TcpStream};
+use std::time::Duration;
+
+use polypath_core::rng::Seed;
+use polypath_lab::emulation::Emulation;
+use polypath_lab::namespace::Namespace;
+use polypath_lab::network::Network;
+use polypath_lab::node_thread::NodeThread;
+use polypath_lab::{Endpoints, can_test};
+use polypath_live::clock::Clock;
+use polypath_live::keys;
+use polypath_live::node::Options;
+use polypath_scenario::Scenario;
+use polypath_sim::Side;
+use tempfile::TempDir;
+
+const SCENARIO: &str = r#"
+schema = 1
+name = "ecn"
+schemes = ["tcp"]
+transfer = { size = "1 kB", count = 1 }
+[[path]]
+name = "one"
+[[path.link]]
+rate = "20 Mbit/s"
+delay = "5 ms"
+queue = { kind = "codel", limit = "1000 packets", ecn = true }
+"#;
+/// About three seconds at the rate of the link.
+const LEN: usize = 6_000_000;
+const ADDRESS: &str = "10.77.0.1:5000";
+const SIDES: [(Side, &str, u8); 2] = [(Side::Server, "server", 1), (Side::Client, "client", 2)];
+
+/// The counts of a transfer.
+#[derive(Debug)]
+struct Outcome {
+    /// The packets that the link marked, and those that its queue dropped.
+    marked: u64,
+    dropped: u64,
+    /// The packets with a mark that the receiver's host received: datagrams, and packets in them.
+    received_marks: u64,
+    /// The segments whose receiver told the sender of congestion, and those sent again.
+    echoed: u64,
+    retransmitted: u64,
+}
+
+/// The nodes of both sides, with these keys in the tables of the TUN device and of the path.
+fn start(endpoints: &Endpoints, directory: &TempDir, tun: &str, path: &str) -> [NodeThread; 2] {
+    let key = |name: &str| directory.path().join(format!("{name}.key"));
+    let public = SIDES.map(|(_, name, _)| keys::generate(&key(name)).unwrap());
+    [(0, 1), (1, 0)].map(|(own, peer)| {
+        let ((side, name, host), (_, _, other)) = (SIDES[own], SIDES[peer]);
+        let text = format!(
+            "control = \"off\"\npolicy = {{ kind = \"single-path\" }}\n\
+             [node]\nkey_file = \"{name}.key\"\n\
+             tun = {{ name = \"pp0\", addresses = [\"10.77.0.{host}/24\"]{tun} }}\n\
+             [peer]\npublic_key = \"{}\"\n\
+             [[path]]\nname = \"one\"\nlocal = \"10.128.0.{host}:7001\"\n\
+             remote = \"10.128.0.{other}:7001\"\n{path}",
+            public[peer]
+        );
+        let file = directory.path().join(format!("{name}.toml"));
+        fs::write(&file, text).unwrap();
+        NodeThread::start(endpoints.at(side), &file, &Options::default()).unwrap()
+    })
+}
+
+/// A counter of a namespace, by its protocol and name in a file below `/proc/net` (RFC 4293 and
+/// Linux's own).
+fn counter(namespace: &Namespace, file: &str, protocol: &str, name: &str) -> u64 {
+    let path = format!("/proc/thread-self/net/{file}");
+    let text = namespace.run(|| fs::read_to_string(&path)).unwrap();
+    let mut lines = text.lines().filter(|line| line.starts_with(protocol));
+    let (names, values) = (lines.next().unwrap(), lines.next().unwrap());
+    let mut both = names.split(' ').zip(values.split(' '));
+    let (_, value) = both.find(|(found, _)| *found == name).unwrap();
+    value.parse().unwrap()
+}
+
+/// Sends [`LEN`] bytes from the server's side to the client's.
+fn transfer(endpoints: &Endpoints) {
+    let listener = endpoints
+        .at(Side::Server)
+        .run(|| TcpListener::bind(ADDRESS));
+    let listener = listener.unwrap();
+    let sender = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept()?;
+        stream.write_all(&vec![7; LEN])
+    });
+    let stream = endpoints
+        .at(Side::Client)
+        .run(|| TcpStream::connect(ADDRESS));
+    let mut stream = stream.unwrap();
+    stream
+        .set_read_timeout(Some(Duration::from_secs(20)))
+        .unwrap();
+    let received = io::copy(&mut stream, &mut io::sink()).unwrap();
+    sender.join().unwrap().unwrap();
+    assert_eq!(received, LEN as u64);
+}
+
+fn outcome(tun: &str, path: &str) -> Outcome {
+    let scenario = Scenario::parse(SCENARIO, "ecn.toml", &[]).unwrap();
+    let (network, endpoints) = Network::open(&scenario, Seed(1)).unwrap();
+    let mut emulation = Emulation::start(vec![network], Clock::starting_now()).unwrap();
+    for (side, ..) in SIDES {
+        endpoints.at(side).set("ipv4/tcp_ecn", "1").unwrap();
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let nodes = start(&endpoints, &directory, tun, path);
+    transfer(&endpoints);
+    let snapshot = &emulation.snapshot().unwrap()[0];
+    let [server, client] = [Side::Server, Side::Client].map(|side| endpoints.at(side));
+    let links = || snapshot.links.iter().map(|link| link.counters);
+    let outcome = Outcome {
+        marked: links().map(|counters| counters.packets_marked).sum(),
+        dropped: links().map(|counters| counters.drops.queue()).sum(),
+        received_marks: counter(client, "netstat", "IpExt:", "InCEPkts"),
+        echoed: counter(server, "netstat", "TcpExt:", "TCPDeliveredCE"),
+        retransmitted: counter(server, "snmp", "Tcp:", "RetransSegs"),
+    };
+    for node in nodes {
+        node.finish().unwrap();
+    }
+    emulation.finish().unwrap();
+    outcome
+}
+
+#[test]
+fn a_link_that_marks_slows_a_connection_down_without_a_loss() {
+    if !can_test() {
+        return;
+    }
+    for offload in [false, true] {
+        let outcome = outcome(&format!(", offload = {offload}"), "");
+        assert!(outcome.marked > 0 && outcome.echoed > 0, "{outcome:?}");
+        // Heartbeats, which are not ECN-capable, may be dropped.
+        assert_eq!(outcome.retransmitted, 0, "{outcome:?}");
+        // Each marked datagram, and the packet in it: the mark spreads to no other.
+        assert_eq!(outcome.received_marks, 2 * outcome.marked, "{outcome:?}");
+    }
+}
+
+#[test]
+fn a_link_that_marks_drops_datagrams_that_are_not_ecn_capable() {
+    if !can_test() {
+        return;
+    }
+    let outcome = outcome("", "copy_ecn = false\n");
+    assert_eq!((outcome.marked, outcome.echoed), (0, 0), "{outcome:?}");
+    assert!(
+        outcome.dropped > 0 && outcome.retransmitted > 0,
+        "{outcome:?}"
+    );
+}
