@@ -35,10 +35,11 @@ start() { # NAME NICENESS TARGET ...
 
 # Runs a part in the foreground; a signal interrupts the wait.
 step() { # TARGET ...
-  local status=0
+  local status=0 began=$SECONDS
   start step 0 "$@"
   wait "${running[step]}" || status=$?
   unset "running[step]"
+  echo "check: $* took $((SECONDS - began)) s, $SECONDS s in all" >&2
   return "$status"
 }
 
@@ -52,6 +53,7 @@ finish() { # TARGET
   echo "check: waiting for $1 ($logs/$1.log)" >&2
   wait "${running[$1]}" || failed+=("$1")
   unset "running[$1]"
+  echo "check: $1 ended, $SECONDS s in all" >&2
   tr '\r' '\n' <"$logs/$1.log" \
     | sed -E 's/^(soak: [0-9]+ of [0-9]+ s, memory [0-9]+ and [0-9]+ kB *|polypath: round .*| +Blocking waiting .*)//; /^$/d'
 }
