@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use polypath_core::frame::PathId;
 use polypath_core::machine::{Machine, Wake, step};
-use polypath_core::packet::Dscp;
+use polypath_core::packet::TrafficClass;
 use polypath_core::rng::Seed;
 use polypath_core::time::Time;
 use polypath_session::address::Source;
@@ -237,7 +237,7 @@ impl World {
         let input = Input::Seal {
             path,
             frame: frame.to_bytes(),
-            dscp: Dscp::DEFAULT,
+            traffic_class: TrafficClass::DEFAULT,
         };
         let outputs = self.wake(id, Wake::Input(input));
         self.process(id, None, outputs);
