@@ -10,10 +10,13 @@ pub mod flow;
 pub mod graph;
 mod preset;
 mod route;
+pub mod senders;
 pub mod traffic;
 
 use polypath_core::time::Duration;
-use polypath_document::{Document, Errors, Notation, Override, check_argument, read_completed};
+use polypath_document::{
+    Document, Errors, Notation, Override, Problems, check_argument, read_completed,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -25,6 +28,7 @@ pub use flow::Flow;
 pub use graph::{Edge, Graph, GraphLink};
 pub use preset::Topology;
 pub use route::{RoundTrip, RouteError, Router, Stop};
+pub use senders::{PathLimits, Senders};
 pub use traffic::Traffic;
 pub use traffic::multihomed::Multihomed;
 pub use traffic::spaced::Spaced;
@@ -106,8 +110,20 @@ impl Network {
         overrides: &[Override],
         files: &mut Files<'_>,
     ) -> Result<Self, Errors> {
+        Self::parse_checked(text, file_name, overrides, files, |_, _| {})
+    }
+
+    /// Reads a network like [`Network::parse_with`]; `check` reports problems of its use.
+    fn parse_checked(
+        text: &str,
+        file_name: &str,
+        overrides: &[Override],
+        files: &mut Files<'_>,
+        check: impl FnOnce(&Self, &mut Problems),
+    ) -> Result<Self, Errors> {
         let complete = |network: &mut Self, problems: &mut _| {
             check::check(network, problems);
+            check(network, problems);
             let mut traces = TraceReader::new(files);
             let topology = network.topology.iter_mut();
             for (kind, link) in topology.flat_map(Topology::link_kinds_mut) {

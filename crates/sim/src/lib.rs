@@ -54,6 +54,7 @@ pub mod round_model;
 mod route;
 mod run;
 mod scheme_run;
+mod senders;
 mod slab;
 pub mod tcp;
 mod timer;
@@ -76,6 +77,7 @@ pub use run::{
     FlowOutcome, LinkOutcome, LinkSummary, NetworkObserver, NetworkOutcome, Outcome, SchemeOutcome,
     StreamSpan, run, run_network,
 };
+pub use senders::{PathChoices, PathLoad, SendersOutcome};
 pub use world::{
     Detail, FlowPacket, LinkId, LinkReport, NetworkEvent, PortId, PortInput, Side, World,
     WorldOutput,

@@ -15,6 +15,8 @@ const DIGITS: u8 = 3;
 pub struct DelayPercentiles {
     /// The median.
     pub p50: Duration,
+    /// The 90th percentile.
+    pub p90: Duration,
     /// The 95th percentile.
     pub p95: Duration,
     /// The 99th percentile.
@@ -54,6 +56,7 @@ impl DelayHistograms {
             };
             (!histogram.is_empty()).then(|| DelayPercentiles {
                 p50: at(0.5),
+                p90: at(0.9),
                 p95: at(0.95),
                 p99: at(0.99),
             })
@@ -78,6 +81,7 @@ mod tests {
         };
         for (percentile, ms) in [
             (of_first.p50, 500.0),
+            (of_first.p90, 900.0),
             (of_first.p95, 950.0),
             (of_first.p99, 990.0),
         ] {

@@ -219,7 +219,12 @@ fn percentiles_are_means_of_those_of_the_replicas() {
         let of = |factor| Duration::from_millis(factor * ms);
         let (p50, p95, p99) = (of(1), of(2), of(3));
         let mut run = run([spans, spans], &LINK);
-        run.delay_percentiles = vec![Some(DelayPercentiles { p50, p95, p99 })];
+        run.delay_percentiles = vec![Some(DelayPercentiles {
+            p50,
+            p90: p95,
+            p95,
+            p99,
+        })];
         run
     };
     let single = figures(vec![with(10)]).groups[0].delay_percentiles.unwrap();

@@ -1,0 +1,155 @@
+//! The settings of the path policy that are compared: that of the file, those of the paper, a grid.
+
+use polypath_core::policy::delay_centric::{Guard, Heartbeats, TrendRule};
+use polypath_core::policy::{DelayCentricConfig, PredictiveConfig, ReactiveConfig};
+use polypath_core::time::Duration;
+
+/// A path policy of all senders, with its name in reports.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Setting {
+    /// The name.
+    pub name: String,
+    /// The policy.
+    pub policy: DelayCentricConfig,
+    /// Its point of the grid; `None` for a policy that is no point of one.
+    pub point: Option<GridPoint>,
+}
+
+/// A point of a grid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GridPoint {
+    /// The hysteresis, or the threshold of the predictive policy.
+    pub hysteresis: Duration,
+    /// The mean guard time; 0 for none.
+    pub guard_time: Duration,
+    /// The mean heartbeat interval.
+    pub heartbeat: Duration,
+}
+
+/// The values of a grid over hysteresis, guard time and heartbeat interval.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PolicyGrid {
+    /// The hystereses, or the thresholds of the predictive policy.
+    pub hysteresis: Vec<Duration>,
+    /// The mean guard times; a guard time is drawn within 60 % of it, as 1 to 4 s are in the paper.
+    pub guard_time: Vec<Duration>,
+    /// The mean heartbeat intervals; an interval is drawn within half of it, as 0.5 to 1.5 s are in
+    /// the paper.
+    pub heartbeat: Vec<Duration>,
+}
+
+impl Setting {
+    /// The setting of a policy that is no point of a grid.
+    #[must_use]
+    pub fn named(name: &str, policy: DelayCentricConfig) -> Self {
+        Self {
+            name: name.to_owned(),
+            policy,
+            point: None,
+        }
+    }
+
+    /// The mechanisms (i) to (iv) of the delay-centric paper (III), and the predictive ones with the
+    /// original trend rule (IV.C), with the heartbeats of `policy`.
+    #[must_use]
+    pub fn baselines(policy: DelayCentricConfig) -> Vec<Self> {
+        let heartbeats = policy.heartbeats();
+        let guard = Guard {
+            least: Duration::from_secs(1),
+            most: Duration::from_secs(4),
+            ..Guard::default()
+        };
+        let reactive = |guard| {
+            DelayCentricConfig::DelayCentric(ReactiveConfig {
+                guard,
+                heartbeats,
+                ..ReactiveConfig::default()
+            })
+        };
+        let predictive = |trend, guard| {
+            DelayCentricConfig::PredictiveDelayCentric(PredictiveConfig {
+                threshold: Duration::from_millis(70),
+                trend,
+                guard,
+                heartbeats,
+            })
+        };
+        let none = Guard::default();
+        let all = [
+            ("pure", reactive(none)),
+            ("guard", reactive(guard)),
+            ("predictive", predictive(TrendRule::Modified, none)),
+            ("predictive-guard", predictive(TrendRule::Modified, guard)),
+            ("original", predictive(TrendRule::Original, none)),
+            ("original-guard", predictive(TrendRule::Original, guard)),
+        ];
+        all.map(|(name, policy)| Self::named(name, policy)).into()
+    }
+}
+
+impl GridPoint {
+    /// `policy` with the values of this point.
+    #[must_use]
+    pub fn applied(self, policy: DelayCentricConfig) -> DelayCentricConfig {
+        let guard = Guard {
+            least: self.guard_time.scale(2, 5),
+            most: self.guard_time.scale(8, 5),
+            ..policy.guard()
+        };
+        let heartbeats = Heartbeats {
+            least: self.heartbeat.scale(1, 2),
+            most: self.heartbeat.scale(3, 2),
+            ..policy.heartbeats()
+        };
+        match policy {
+            DelayCentricConfig::DelayCentric(_) => {
+                DelayCentricConfig::DelayCentric(ReactiveConfig {
+                    hysteresis: self.hysteresis,
+                    guard,
+                    heartbeats,
+                })
+            }
+            DelayCentricConfig::PredictiveDelayCentric(of) => {
+                DelayCentricConfig::PredictiveDelayCentric(PredictiveConfig {
+                    threshold: self.hysteresis,
+                    trend: of.trend,
+                    guard,
+                    heartbeats,
+                })
+            }
+        }
+    }
+}
+
+impl PolicyGrid {
+    /// The points, the last value varying fastest.
+    pub fn points(&self) -> impl Iterator<Item = GridPoint> {
+        self.hysteresis.iter().flat_map(move |&hysteresis| {
+            self.guard_time.iter().flat_map(move |&guard_time| {
+                self.heartbeat.iter().map(move |&heartbeat| GridPoint {
+                    hysteresis,
+                    guard_time,
+                    heartbeat,
+                })
+            })
+        })
+    }
+
+    /// The settings of all points: `policy` with their values.
+    #[must_use]
+    pub fn settings(&self, policy: DelayCentricConfig) -> Vec<Setting> {
+        let setting = |point: GridPoint| {
+            let GridPoint {
+                hysteresis,
+                guard_time,
+                heartbeat,
+            } = point;
+            Setting {
+                name: format!("{hysteresis}, guard time {guard_time}, heartbeats {heartbeat}"),
+                policy: point.applied(policy),
+                point: Some(point),
+            }
+        };
+        self.points().map(setting).collect()
+    }
+}
