@@ -348,19 +348,16 @@ impl PathPolicy for DelayCentric {
 
     fn deadline(&self) -> Option<Deadline> {
         let timeout = self.timeout();
-        let of = |at, why| Some(Deadline { at, why });
-        let heartbeat = self.paths.iter().map(|path| path.next_heartbeat).min();
-        let silence = self
-            .paths
-            .iter()
-            .filter_map(|p| p.silence_deadline(timeout));
-        let heartbeat = heartbeat.filter(|at| *at < Time::MAX);
-        let heartbeat = heartbeat.and_then(|at| of(at, "heartbeat"));
-        let silence = silence.min().and_then(|at| of(at, "silent path"));
-        let guard = self
-            .guard_time
-            .and_then(|guard| of(guard.end, "end of the guard time"));
-        Deadline::earlier(Deadline::earlier(heartbeat, silence), guard)
+        let of = |at: Time, why| (at < Time::MAX).then_some(Deadline { at, why });
+        // Called after every packet: one pass over the paths.
+        let (mut heartbeat, mut silence) = (Time::MAX, Time::MAX);
+        for path in &self.paths {
+            heartbeat = heartbeat.min(path.next_heartbeat);
+            silence = silence.min(path.silence_deadline(timeout).unwrap_or(Time::MAX));
+        }
+        let guard = self.guard_time.map_or(Time::MAX, |guard| guard.end);
+        let others = Deadline::earlier(of(heartbeat, "heartbeat"), of(silence, "silent path"));
+        Deadline::earlier(others, of(guard, "end of the guard time"))
     }
 
     fn handle_timeout(&mut self, now: Time, paths: &Paths, act: &mut dyn FnMut(Action)) {

@@ -74,7 +74,7 @@ impl MultihomedFlow {
     fn wake_source(&mut self, wake: Wake<Feedback>, context: &mut Context<'_>) {
         let (routes, sizes) = (&self.routes, self.sizes);
         let (frames, counters) = (&mut self.frames, &mut self.counters);
-        step(
+        let deadline = step(
             &mut self.source,
             context.now,
             wake,
@@ -94,23 +94,19 @@ impl MultihomedFlow {
                 }
             },
         );
-        self.rearm(context);
+        context.arm(FlowEnd::Sender, &mut self.timer, deadline);
     }
 
     fn answer(&mut self, path: PathId, answer: MultihomedFrame, context: &mut Context<'_>) {
         let frame = self.frames.put(answer);
         context.send(self.routes[path.index()].back, self.sizes.ack, frame);
     }
-
-    fn rearm(&mut self, context: &mut Context<'_>) {
-        let deadline = self.source.deadline();
-        context.arm(FlowEnd::Sender, &mut self.timer, deadline);
-    }
 }
 
 impl Agent for MultihomedFlow {
     fn start(&mut self, context: &mut Context<'_>) {
-        self.rearm(context);
+        let deadline = self.source.deadline();
+        context.arm(FlowEnd::Sender, &mut self.timer, deadline);
     }
 
     fn wake(&mut self, _end: FlowEnd, context: &mut Context<'_>) {

@@ -103,6 +103,15 @@ impl MultihomedSource {
         Self::new(datagrams, packets, policy, paths, stop)
     }
 
+    /// The deadline, given that of the policy, which takes long to compute.
+    fn with_policy(&self, of_policy: Option<Deadline>) -> Option<Deadline> {
+        if self.left == 0 {
+            return None;
+        }
+        let next = Deadline::earlier(of_policy, self.datagrams.deadline());
+        next.filter(|deadline| deadline.at < self.stop)
+    }
+
     fn send(&mut self, now: Time, size: u32, out: &mut impl FnMut(MultihomedOutput)) {
         let meta = PacketMeta {
             version: IpVersion::V4,
@@ -159,10 +168,14 @@ impl Machine for MultihomedSource {
 
     /// The policy first, then the datagram of the same time.
     fn handle_timeout(&mut self, now: Time, out: &mut impl FnMut(MultihomedOutput)) {
-        if self.deadline().is_none_or(|deadline| deadline.at > now) {
+        let of_policy = self.policy.deadline();
+        if self
+            .with_policy(of_policy)
+            .is_none_or(|deadline| deadline.at > now)
+        {
             return;
         }
-        if self.policy.deadline().is_some_and(|d| d.at <= now) {
+        if of_policy.is_some_and(|d| d.at <= now) {
             let out = &mut |action| emit(action, out);
             self.policy.handle_timeout(now, &self.paths, out);
         }
@@ -178,10 +191,6 @@ impl Machine for MultihomedSource {
     }
 
     fn deadline(&self) -> Option<Deadline> {
-        if self.left == 0 {
-            return None;
-        }
-        let next = Deadline::earlier(self.policy.deadline(), self.datagrams.deadline());
-        next.filter(|deadline| deadline.at < self.stop)
+        self.with_policy(self.policy.deadline())
     }
 }
