@@ -20,6 +20,7 @@ pub mod record;
 pub mod recorder;
 pub mod sheets;
 pub mod simulated;
+pub mod stability;
 pub mod statistics;
 pub mod sweep;
 pub mod table;

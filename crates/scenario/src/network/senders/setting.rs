@@ -144,8 +144,18 @@ impl PolicyGrid {
                 guard_time,
                 heartbeat,
             } = point;
+            let guard = if guard_time == Duration::ZERO {
+                "no guard time".to_owned()
+            } else {
+                format!("guard time {guard_time}")
+            };
+            let margin = if hysteresis == Duration::ZERO {
+                "0 s".to_owned()
+            } else {
+                hysteresis.to_string()
+            };
             Setting {
-                name: format!("{hysteresis}, guard time {guard_time}, heartbeats {heartbeat}"),
+                name: format!("{margin}, {guard}, heartbeats {heartbeat}"),
                 policy: point.applied(policy),
                 point: Some(point),
             }

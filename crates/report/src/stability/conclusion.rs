@@ -1,0 +1,49 @@
+//! The results in sentences.
+
+use super::figures::{SettingFigures, StabilityFigures};
+use super::{StabilityRecord, settings};
+use crate::conclusion::numbers::with_interval;
+use crate::statistics::Estimate;
+
+/// A sentence on the first setting, which is the one of the file or of the first point, and one on
+/// the recommended setting.
+pub(super) fn conclusion(record: StabilityRecord<'_>, figures: &StabilityFigures) -> Vec<String> {
+    let first = settings(record, figures)
+        .next()
+        .map(|(setting, of, _)| of_setting(&setting.name, of, figures.unstable_above));
+    let count = record.settings.len();
+    let recommended = figures.recommended.map(|position| {
+        let (name, of) = (&record.settings[position].name, &figures.settings[position]);
+        format!(
+            "Of the {count} settings \"{name}\" is recommended: {}.",
+            values(of)
+        )
+    });
+    first.into_iter().chain(recommended).collect()
+}
+
+fn of_setting(name: &str, of: &SettingFigures, unstable_above: f64) -> String {
+    let verdict = match of.unstable {
+        0 => "no run is".to_owned(),
+        count => format!("{count} of {} runs are", of.runs),
+    };
+    format!(
+        "Setting \"{name}\": {}; {verdict} unstable (mean delay above {:.1} ms).",
+        values(of),
+        unstable_above * 1e3
+    )
+}
+
+/// The switch rate and the delay, each with its 95 % interval.
+fn values(of: &SettingFigures) -> String {
+    let of_estimate = |estimate: Option<Estimate>, factor, unit| {
+        estimate.map_or("none".to_owned(), |estimate| {
+            with_interval(estimate.scaled(factor), unit)
+        })
+    };
+    format!(
+        "a sender switches {}, and 99 % of the datagrams arrive within {}",
+        of_estimate(of.switch_rate, 1.0, "times per second"),
+        of_estimate(of.delay[2], 1e3, "ms")
+    )
+}
