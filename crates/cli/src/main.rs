@@ -25,6 +25,7 @@ mod reproduce;
 mod scenario;
 mod schema;
 mod sim;
+mod stability;
 mod stale_outputs;
 mod status;
 mod sweep;
@@ -55,6 +56,8 @@ struct Cli {
 enum Command {
     /// Simulate a scenario in virtual time, with simulated links and hosts.
     Sim(sim::Args),
+    /// Simulate many senders that choose among the same paths: does their choice oscillate?
+    Stability(stability::Args),
     /// Compare the simulator with theory and ns-2; exit code 1 if a difference exceeds its bound.
     Validate(validate::Args),
     /// Reproduce the papers' claims and polypath's own: make the figures, judge each claim, and write
@@ -107,6 +110,7 @@ fn log_format(command: &Command) -> log::Format {
 fn run(command: Command) -> Result<(), Failure> {
     match command {
         Command::Sim(args) => sim::run(&args),
+        Command::Stability(args) => stability::run(&args),
         Command::Validate(args) => validate::run(&args),
         Command::Reproduce(args) => reproduce::run(&args),
         Command::Lab(args) => lab::run(&args),

@@ -170,6 +170,11 @@ impl Indicator {
         }
     }
 
+    /// The time since the start.
+    pub(crate) fn elapsed(&self) -> Duration {
+        self.bar.elapsed()
+    }
+
     /// Removes the bar.
     pub(crate) fn finish(&self) {
         self.bar.finish_and_clear();

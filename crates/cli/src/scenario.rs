@@ -1,15 +1,17 @@
-//! The scenario arguments of `sim` and `lab`.
+//! The scenario arguments of `sim`, `stability` and `lab`.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use anyhow::Context;
 use clap::ValueEnum;
 use polypath_core::time::Duration;
 use polypath_document::{FileKind, Override, PUBLIC_MODE, WrongKind, create_draft, file, grid};
 use polypath_report::legend;
-use polypath_scenario::{Experiment, MediaScenario, Scenario};
+use polypath_scenario::network::senders::Scale;
+use polypath_scenario::{Experiment, MediaScenario, Network, Scenario};
 
 use crate::failure::Failure;
 use crate::number::whole;
@@ -27,7 +29,8 @@ pub(crate) struct Args {
     /// Override the root seed of the file.
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole(0..=u64::MAX))]
     seed: Option<u64>,
-    /// The folder for the report [default: out/NAME-sim or out/NAME-lab].
+    /// The folder for the report [default: out/NAME-sim, out/NAME-lab or
+    /// out/NAME-stability].
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// The output format; JSON is identical to report.json, or to sweep.json of a sweep.
@@ -209,11 +212,8 @@ impl Args {
     pub(crate) fn read_for_lab(&self) -> Result<LabExperiment, Failure> {
         let read = self.read(None)?;
         if read.is_sweep() {
-            let file = self.scenario.display();
-            let remedy = "remove `[sweep]`, and select one combination with --set";
-            return Err(Failure::input(format!(
-                "{file} has a sweep, but the lab runs a single experiment: {remedy}"
-            )));
+            let file = self.scenario.display().to_string();
+            return Err(sweep_refused(&file, "the lab runs a single experiment"));
         }
         match read.points.into_iter().next().map(|point| point.experiment) {
             Some(Experiment::Transfers(scenario)) => Ok(LabExperiment::Transfers(scenario)),
@@ -223,6 +223,45 @@ impl Args {
                 found: FileKind::Network,
                 wanted: vec![FileKind::Transfers, FileKind::Media],
             })),
+        }
+    }
+
+    /// Reads and validates a file with senders that choose among the same paths, scaled to `scale`.
+    /// Runs end after `seconds`.
+    pub(crate) fn read_senders(
+        &self,
+        seconds: Option<u32>,
+        scale: Scale,
+    ) -> Result<Network, Failure> {
+        let kinds = [FileKind::Network];
+        let text = file::read_text(&self.scenario, &kinds).map_err(Failure::input)?;
+        let name = self.scenario.display().to_string();
+        if !grid(&text, &name, &self.overrides)
+            .map_err(Failure::input)?
+            .iter()
+            .all(Vec::is_empty)
+        {
+            return Err(sweep_refused(
+                &name,
+                "the study compares settings by itself",
+            ));
+        }
+        let mut files = BTreeMap::new();
+        let mut parse = |overrides: &[Override]| {
+            let mut read = |file: &str| self.read_named(file, &mut files);
+            Network::parse_senders(&text, &name, overrides, &mut read).map_err(Failure::input)
+        };
+        let network = parse(&self.overrides)?;
+        let senders = network.senders().context("a checked network has senders")?;
+        let scaled = senders
+            .scaled(scale, &scale_argument(scale))
+            .map_err(|error| Failure::input(format!("{name}: {error}")))?;
+        let network = parse(&[&self.overrides[..], &scaled].concat())?;
+        let mut experiment = Experiment::Network(Box::new(network));
+        self.fix(&mut experiment, seconds)?;
+        match experiment {
+            Experiment::Network(network) => Ok(*network),
+            Experiment::Transfers(_) | Experiment::Media(_) => unreachable!("it is a network"),
         }
     }
 
@@ -251,6 +290,20 @@ fn not_for_paths(seconds: u32, name: &str, points: &[SweptExperiment]) -> Failur
     Failure::input(format!(
         "--seconds {seconds} is for networks; {name} describes {content} over paths: set {key} instead"
     ))
+}
+
+/// The failure of a file with a sweep, with the reason.
+fn sweep_refused(file: &str, reason: &str) -> Failure {
+    let remedy = "remove `[sweep]`, and select one combination with --set";
+    Failure::input(format!("{file} has a sweep, but {reason}: {remedy}"))
+}
+
+/// The options of a scale as given.
+fn scale_argument(scale: Scale) -> String {
+    let senders = scale.senders.map(|n| format!("--senders {n}"));
+    let utilisation = scale.utilisation.map(|u| format!("--utilisation {u}"));
+    let given: Vec<String> = senders.into_iter().chain(utilisation).collect();
+    given.join(" ")
 }
 
 /// The `--seconds` option as given.

@@ -4,15 +4,15 @@ use std::path::Path;
 
 use polypath_batch::POINTS;
 use polypath_report::sweep::Kind;
-use polypath_report::{media, network, write};
+use polypath_report::{media, network, stability, write};
 
 use crate::failure::print_message;
 
-/// The names of all files that reports of transfers, media streams, networks and sweeps consist of,
-/// without duplicates.
+/// The names of all files that reports of transfers, media streams, networks, senders and sweeps
+/// consist of, without duplicates.
 fn known_outputs() -> Vec<&'static str> {
     let reports = write::FILES.into_iter().chain(media::FILES);
-    let reports = reports.chain(network::FILES);
+    let reports = reports.chain(network::FILES).chain(stability::FILES);
     let sweeps = Kind::ALL.into_iter().flat_map(Kind::files);
     let mut known = Vec::new();
     for name in reports.chain(sweeps).chain([POINTS]) {

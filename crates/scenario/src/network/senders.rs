@@ -168,8 +168,8 @@ impl Senders<'_> {
     pub fn paths(&self) -> Vec<PathLimits> {
         let graph = self.network.graph();
         let mut router = Router::new(&graph);
-        let routes = self.flow.routes(0).zip(&self.traffic.ways);
-        let limits = routes.filter_map(|(stops, way)| {
+        let ways = self.flow.routes(0).zip(&self.traffic.ways);
+        let limits = ways.filter_map(|(stops, way)| {
             let stops = stops.iter().map(|stop| graph.stop(stop));
             let stops = stops.collect::<Option<Vec<Stop>>>()?;
             let there = router.round_trip(&stops).ok()?.there;

@@ -1,0 +1,207 @@
+//! The command line of `polypath stability`.
+
+mod common;
+
+use std::fs;
+use std::path::Path;
+use std::process::Output;
+
+use common::{polypath, printed};
+use serde_json::Value;
+
+const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+
+/// Studies a scenario with the report in `out`.
+fn study(scenario: &str, out: &Path, arguments: &[&str]) -> Output {
+    let mut command = polypath();
+    command.arg("stability");
+    command.arg(format!("{ROOT}/scenarios/{scenario}.toml"));
+    command.arg("--out").arg(out).args(arguments);
+    command.output().unwrap()
+}
+
+fn report(arguments: &[&str]) -> Value {
+    let dir = tempfile::tempdir().unwrap();
+    let arguments = [&["--format", "json"], arguments].concat();
+    let output = study("two-uplinks", dir.path(), &arguments);
+    serde_json::from_str(&printed(&output)).unwrap()
+}
+
+/// The message of a refused command line, which must have exit code 2.
+fn refused(scenario: &str, arguments: &[&str]) -> String {
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().join("new/report");
+    let output = study(scenario, &out, arguments);
+    let message = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{message}");
+    assert!(!out.exists() && output.stdout.is_empty(), "{message}");
+    message
+}
+
+/// All callers start on one uplink, which carries 1.8 times its rate until they have spread.
+#[test]
+fn callers_that_see_old_delays_oscillate_at_high_load_and_not_at_low_load() {
+    let run = ["--senders", "40", "--seconds", "40", "--replicas", "4"];
+    let busy = report(&run);
+    let setting = &busy["settings"][0];
+    assert_eq!(busy["senders"], 40);
+    assert!((busy["utilisation"].as_f64().unwrap() - 0.9).abs() < 1e-4);
+    assert_eq!(setting["name"], "file");
+    assert_eq!(
+        (&setting["unstable_runs"], &setting["unstable_share"]),
+        (&4.into(), &1.0.into())
+    );
+    assert!(
+        setting["switch_rate_per_sender_s"]["mean"]
+            .as_f64()
+            .unwrap()
+            > 0.3
+    );
+    assert_eq!(setting["switch_rate_per_sender_s"]["n"], 4);
+    let idle = report(&[&run[..], &["--utilisation", "0.4"]].concat());
+    let setting = &idle["settings"][0];
+    assert_eq!(setting["unstable_runs"], 0);
+    assert_eq!(setting["switch_rate_per_sender_s"]["mean"], 0.0);
+    let p99 = setting["delay_ms"]["p99"]["mean"].as_f64().unwrap();
+    assert!((20.0..25.0).contains(&p99), "{p99}");
+    let share = |n: usize| setting["paths"][n]["share"]["mean"].as_f64().unwrap();
+    assert!((share(0) + share(1) - 1.0).abs() < 1e-5);
+}
+
+#[test]
+fn the_seed_determines_the_bytes_on_any_number_of_threads() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = |name: &str, jobs: &str, seed: &str| {
+        let out = dir.path().join(name);
+        let map = [
+            "--map",
+            "--hysteresis",
+            "5ms,20ms",
+            "--guard-time",
+            "0s",
+            "--heartbeat",
+            "1s",
+        ];
+        let others = [
+            "--baselines",
+            "--senders",
+            "10",
+            "--seconds",
+            "12",
+            "--replicas",
+            "2",
+            "--format",
+            "json",
+        ];
+        let arguments = [&map[..], &others, &["--jobs", jobs, "--seed", seed]].concat();
+        let text = printed(&study("two-uplinks", &out, &arguments));
+        (text, common_files(&out))
+    };
+    let first = run("a", "1", "7");
+    assert_eq!(first, run("b", "3", "7"));
+    assert_ne!(first.0, run("c", "2", "8").0);
+    let report: Value = serde_json::from_str(&first.0).unwrap();
+    assert_eq!(report["settings"].as_array().unwrap().len(), 1 + 6 + 2);
+    assert_eq!(report["seed"], 7);
+    assert!(report["recommended"].is_string());
+    assert!(
+        !first.0.contains("per second of"),
+        "the speed of the machine is not part of the report"
+    );
+}
+
+/// The files of a report folder.
+fn common_files(out: &Path) -> Vec<(String, Vec<u8>)> {
+    let names = [
+        "history.svg",
+        "map.svg",
+        "report.html",
+        "report.json",
+        "runs.csv",
+    ];
+    let read = |name: &str| (name.to_owned(), fs::read(out.join(name)).unwrap());
+    names.map(read).into()
+}
+
+#[test]
+fn the_table_has_units_and_the_speed_goes_to_standard_error() {
+    let dir = tempfile::tempdir().unwrap();
+    let arguments = ["--senders", "10", "--seconds", "11", "--replicas", "2"];
+    let output = study("two-uplinks", dir.path(), &arguments);
+    let table = printed(&output);
+    for part in [
+        "switches", "1/s", "ms", "2 of 2", "+-", "left", "right", "seed 1", "report: ",
+    ] {
+        assert!(table.contains(part), "{part} in {table}");
+    }
+    assert!(
+        table
+            .lines()
+            .all(|line| line.chars().count() <= 80 || line.starts_with("report"))
+    );
+    let errors = String::from_utf8(output.stderr).unwrap();
+    assert!(errors.contains("sender-seconds per second"), "{errors}");
+    assert!(!table.contains("sender-seconds"));
+}
+
+#[test]
+fn bad_input_is_refused_with_place_and_remedy() {
+    for (scenario, arguments, parts) in [
+        (
+            "race",
+            &[][..],
+            &[
+                "race.toml:",
+                "no flow has the kind `multihomed`",
+                "two-uplinks.toml",
+            ][..],
+        ),
+        ("demo", &[], &["demo.toml"]),
+        (
+            "two-uplinks",
+            &["--senders", "0"],
+            &["--senders", "from 1 to 100000"],
+        ),
+        (
+            "two-uplinks",
+            &["--utilisation", "0"],
+            &["--utilisation", "from 0.01 to 2"],
+        ),
+        (
+            "two-uplinks",
+            &["--set", "flow.0.traffic.ways=[[\"left\"]]"],
+            &["--set flow.0.traffic.ways", "1 paths", "list 2 to 8"],
+        ),
+        (
+            "two-uplinks",
+            &["--set", "link.left.queue=unlimited"],
+            &["an unlimited queue", "limit it"],
+        ),
+        (
+            "two-uplinks",
+            &["--seconds", "5"],
+            &["--seconds 5", "warm_up"],
+        ),
+        ("two-uplinks", &["--hysteresis", "5ms"], &["--map"]),
+        (
+            "two-uplinks",
+            &["--map", "--heartbeat", "1us"],
+            &["heartbeats.least", "--heartbeat"],
+        ),
+        (
+            "two-uplinks",
+            &["--map", "--guard-time", "soon"],
+            &["`soon` is not a duration"],
+        ),
+        (
+            "two-uplinks",
+            &["--set", "sweep={ \"flow.0.count\" = [1, 2] }"],
+            &["has a sweep", "remove `[sweep]`"],
+        ),
+    ] {
+        let message = refused(scenario, arguments);
+        for part in parts {
+            assert!(message.contains(part), "{part} in {message}");
+        }
+    }
+}
