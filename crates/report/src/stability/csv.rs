@@ -2,13 +2,14 @@
 
 use std::io;
 
+use polypath_core::time::Duration;
 use polypath_sim::{DelayPercentiles, SendersOutcome};
 use serde::Serialize;
 
 use super::StabilityRecord;
 use crate::sheets::{seconds, write};
 
-/// A run of a setting, and its counts.
+/// A run of a setting.
 #[derive(Serialize)]
 struct RunRow<'a> {
     setting: &'a str,
@@ -16,11 +17,6 @@ struct RunRow<'a> {
     switches: u64,
     sent: u64,
     arrived: u64,
-}
-
-/// The delays of a run.
-#[derive(Serialize)]
-struct DelayColumns {
     delay_mean_s: Option<String>,
     delay_p50_s: Option<String>,
     delay_p90_s: Option<String>,
@@ -31,27 +27,22 @@ pub(super) fn runs(record: StabilityRecord<'_>) -> io::Result<Vec<u8>> {
     let settings = record.settings.iter().zip(record.outcomes);
     let rows = settings.flat_map(|(setting, outcomes)| {
         let runs = record.seeds.iter().zip(outcomes);
-        runs.map(|(seed, run)| {
-            let row = RunRow {
-                setting: &setting.name,
-                seed: *seed,
-                switches: run.switches,
-                sent: run.sent,
-                arrived: run.arrived,
-            };
-            (row, delays(run))
-        })
+        runs.map(|(seed, run)| row(&setting.name, *seed, run))
     });
     write(rows)
 }
 
-fn delays(run: &SendersOutcome) -> DelayColumns {
-    let at = |of: fn(&DelayPercentiles) -> polypath_core::time::Duration| {
-        run.delay
-            .as_ref()
-            .map(|delay| seconds(of(delay).as_secs_f64()))
+fn row<'a>(setting: &'a str, seed: u64, run: &SendersOutcome) -> RunRow<'a> {
+    let at = |of: fn(&DelayPercentiles) -> Duration| {
+        let delay = run.delay.as_ref().map(of);
+        delay.map(|delay| seconds(delay.as_secs_f64()))
     };
-    DelayColumns {
+    RunRow {
+        setting,
+        seed,
+        switches: run.switches,
+        sent: run.sent,
+        arrived: run.arrived,
         delay_mean_s: run.mean_delay.map(seconds),
         delay_p50_s: at(|delay| delay.p50),
         delay_p90_s: at(|delay| delay.p90),

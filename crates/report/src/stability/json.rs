@@ -62,6 +62,10 @@ struct SettingReport<'a> {
 }
 
 #[derive(Serialize)]
+#[expect(
+    clippy::struct_field_names,
+    reason = "each key of the file ends in its unit"
+)]
 struct Point {
     hysteresis_ms: f64,
     guard_time_ms: f64,

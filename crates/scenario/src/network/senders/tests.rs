@@ -1,4 +1,4 @@
-use polypath_core::policy::DelayCentricConfig;
+use polypath_core::policy::{DelayCentricConfig, ReactiveConfig};
 
 use super::*;
 use crate::trace::no_files;
@@ -122,7 +122,7 @@ fn a_grid_has_every_combination_with_the_widths_of_the_paper() {
         guard_time: vec![ms(0), ms(2500)],
         heartbeat: vec![ms(1000)],
     };
-    let policy = DelayCentricConfig::DelayCentric(Default::default());
+    let policy = DelayCentricConfig::DelayCentric(ReactiveConfig::default());
     let settings = grid.settings(policy);
     assert_eq!(settings.len(), 4);
     let last = settings[3].policy;
