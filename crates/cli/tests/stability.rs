@@ -193,15 +193,28 @@ fn bad_input_is_refused_with_place_and_remedy() {
             &["--map", "--guard-time", "soon"],
             &["`soon` is not a duration"],
         ),
-        (
-            "two-uplinks",
-            &["--set", "sweep={ \"flow.0.count\" = [1, 2] }"],
-            &["has a sweep", "remove `[sweep]`"],
-        ),
     ] {
         let message = refused(scenario, arguments);
         for part in parts {
             assert!(message.contains(part), "{part} in {message}");
         }
+    }
+}
+
+#[test]
+fn a_file_with_a_sweep_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("swept.toml");
+    let text = fs::read_to_string(format!("{ROOT}/scenarios/two-uplinks.toml")).unwrap();
+    fs::write(
+        &file,
+        format!("{text}\n[sweep]\n\"flow.0.count\" = [1, 2]\n"),
+    )
+    .unwrap();
+    let output = polypath().arg("stability").arg(&file).output().unwrap();
+    let message = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{message}");
+    for part in ["swept.toml has a sweep", "remove `[sweep]`"] {
+        assert!(message.contains(part), "{part} in {message}");
     }
 }
