@@ -19,7 +19,7 @@ use crate::stale_outputs;
 use crate::watch::Interrupts;
 
 /// The default range of the number of runs of a setting, and the simulated time of single senders, in
-/// seconds, that limits it: within a minute on two cores.
+/// seconds, that limits it: a minute or two on two cores.
 const REPLICAS: std::ops::RangeInclusive<u32> = 2..=8;
 const DEFAULT_WORK: u64 = 1_200_000;
 /// The maximum number of settings of a map.

@@ -19,8 +19,11 @@ pub struct StabilityFigures {
     pub unstable_above: f64,
     /// The figures of each setting.
     pub settings: Vec<SettingFigures>,
-    /// The position of the recommended setting ([`recommended`]); `None` for a single setting, or
-    /// if nothing arrived.
+    /// The position of the recommended setting; `None` for a single setting, or if nothing arrived.
+    ///
+    /// Of the settings with the fewest unstable runs, among those whose 99th percentile of the delay
+    /// cannot be told from the lowest (the 95 % interval of the difference includes zero), it is the
+    /// one with the fewest switches, and of equal ones the one with the lowest percentile.
     pub recommended: Option<usize>,
 }
 
@@ -139,10 +142,7 @@ fn estimate(
     Estimate::of(&values)
 }
 
-/// The recommended setting: of those with the fewest unstable runs, the ones whose 99th percentile of
-/// the delay cannot be told from the lowest (the 95 % interval of the difference includes zero);
-/// among these the one with the fewest switches, and of equal ones the one with the lowest
-/// percentile.
+/// The setting that [`StabilityFigures::recommended`] describes.
 fn recommended(settings: &[SettingFigures]) -> Option<usize> {
     let fewest = settings.iter().map(|of| of.unstable).min()?;
     let p99 = |position: usize| settings[position].delay[2];
