@@ -24,10 +24,13 @@ pub trait Payload: Clone {
         Ecn::NotEct
     }
 
-    /// The traffic class of its IP header; a payload without one has the default.
+    /// The traffic class of its IP header; by default its DSCP is 0.
     #[inline]
     fn traffic_class(&self) -> TrafficClass {
-        TrafficClass::DEFAULT
+        TrafficClass {
+            ecn: self.ecn(),
+            ..TrafficClass::DEFAULT
+        }
     }
 
     /// The flow that it belongs to: each flow is marked, and queued where a link has a queue for

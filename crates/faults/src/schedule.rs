@@ -313,7 +313,7 @@ pub struct Schedule {
     pub incidents: Vec<(Time, Incident)>,
     /// A path with limits, if there is one.
     pub limited: Option<LimitedPath>,
-    /// The share of ECN-capable datagrams that the network marks instead of dropping.
+    /// The share of ECN-capable datagrams that the network marks.
     pub mark_share: f64,
     /// The impairments of the paths.
     pub fault_intervals: Vec<FaultInterval>,

@@ -13,8 +13,6 @@ use testbed::{Overlay, Testbed};
 
 #[path = "nodes/datagrams.rs"]
 mod datagrams;
-#[path = "nodes/dscp.rs"]
-mod dscp;
 #[path = "nodes/middlebox.rs"]
 mod middlebox;
 #[path = "nodes/overhead.rs"]
@@ -23,6 +21,8 @@ mod overhead;
 mod path_mtu;
 #[path = "nodes/testbed.rs"]
 mod testbed;
+#[path = "nodes/traffic_class.rs"]
+mod traffic_class;
 #[path = "nodes/transfer.rs"]
 mod transfer;
 

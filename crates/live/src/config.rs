@@ -166,7 +166,8 @@ pub struct PathConfig {
     pub copy_dscp: bool,
     /// Whether the datagrams on it have the ECN field of the packet in them, if the peer and the
     /// relay pass on marks (RFC 6040), so that a congested queue marks packets of an ECN-capable
-    /// transport instead of dropping them. For a network that drops or rewrites the field, `false`.
+    /// transport instead of dropping them. `false` for what this node sends into a network that
+    /// drops or rewrites the field.
     #[serde(default = "copies")]
     pub copy_ecn: bool,
 }

@@ -254,7 +254,7 @@ impl Session {
         &self.counters
     }
 
-    /// Counts a frame that opened and is malformed.
+    /// Counts a frame that opened and is rejected.
     pub(crate) fn reject(&mut self, path: PathId, reason: Reject, out: &mut impl FnMut(Output)) {
         self.counters.count_rejected(reason);
         out(Output::Event(SessionEvent::Rejected { path, reason }));

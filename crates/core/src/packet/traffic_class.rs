@@ -13,7 +13,7 @@ pub struct TrafficClass {
 }
 
 impl TrafficClass {
-    /// That of packets without a class that are not ECN-capable.
+    /// A DSCP of 0, and not ECN-capable.
     pub const DEFAULT: Self = Self {
         dscp: Dscp::DEFAULT,
         ecn: Ecn::NotEct,
@@ -42,6 +42,7 @@ impl TrafficClass {
 }
 
 /// The traffic class of an IPv4 or IPv6 packet; the default for anything else.
+#[inline]
 #[must_use]
 pub fn traffic_class(packet: &[u8]) -> TrafficClass {
     byte_of(packet).map_or(TrafficClass::DEFAULT, TrafficClass::of_byte)

@@ -138,6 +138,9 @@ const fn remedy(reason: Reject, by_relay: bool) -> &'static str {
             "; it arrived behind more than 2048 newer ones of its path: the network delays datagrams, or they \
              are replayed"
         }
+        Reject::WrongMark => {
+            "; a device on the way marks all datagrams as having met congestion: mend it, or remove the path"
+        }
         _ => "",
     }
 }

@@ -48,8 +48,8 @@ pub(super) fn receive(socket: &impl AsFd, is_v4: bool) -> nix::Result<()> {
 impl PathSocket {
     /// Sends `datagrams` to `to` in one call with this traffic class, and with `segments` by GSO.
     ///
-    /// With the default if the system refuses it: a firewall may forbid a class, and a kernel may
-    /// not know the ancillary data.
+    /// Without the DSCP if the system refuses it, and then without the ECN field: a firewall may
+    /// forbid a class, and a kernel may not know the ancillary data.
     pub(super) fn send_with(
         &self,
         datagrams: &[IoSlice<'_>],
@@ -57,10 +57,10 @@ impl PathSocket {
         traffic_class: TrafficClass,
         to: SocketAddr,
     ) -> io::Result<()> {
-        let to = SockaddrStorage::from(to);
+        let address = SockaddrStorage::from(to);
         let send = |control: &[ControlMessage<'_>]| {
             let fd = self.socket.as_raw_fd();
-            sendmsg(fd, datagrams, control, MsgFlags::empty(), Some(&to)).map(|_| ())
+            sendmsg(fd, datagrams, control, MsgFlags::empty(), Some(&address)).map(|_| ())
         };
         let unmarked = || send(segments.as_slice());
         if traffic_class.is_default() {
@@ -79,11 +79,15 @@ impl PathSocket {
         };
         match outcome {
             Err(Errno::EACCES | Errno::EINVAL | Errno::EOPNOTSUPP | Errno::EPERM) => {
-                tracing::debug!(
-                    tos,
-                    "sent without the traffic class, which the system refuses"
-                );
-                Ok(unmarked()?)
+                tracing::debug!(tos, "sent without the DSCP, which the system refuses");
+                if traffic_class.dscp.is_default() {
+                    return Ok(unmarked()?);
+                }
+                let without = TrafficClass {
+                    dscp: Dscp::DEFAULT,
+                    ..traffic_class
+                };
+                self.send_with(datagrams, segments, without, to)
             }
             outcome => Ok(outcome?),
         }

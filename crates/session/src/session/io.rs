@@ -42,7 +42,7 @@ pub struct SessionConfig {
     /// The limits at which keys are renewed and dropped.
     pub limits: Limits,
     /// Whether the driver passes on the ECN fields of received datagrams, so that the peer may send
-    /// ECN-capable ones (RFC 9599, section 4).
+    /// ECN-capable ones (RFC 9601).
     pub receives_ecn: bool,
 }
 

@@ -24,9 +24,13 @@ impl Tunnel {
         expanded.map_err(|_| Reject::Malformed)?;
         let packet = frame.body.payload();
         let ecn = packet.map(|packet| new_ecn(packet, outer)).transpose()?;
-        let body = frame.body.map_ref(|packet| match ecn.flatten() {
-            Some(ecn) => with_ecn(packet, ecn),
-            None => bytes.slice_ref(packet),
+        let marked = match (packet, ecn.flatten()) {
+            (Some(packet), Some(ecn)) => Some(with_ecn(packet, ecn)?),
+            _ => None,
+        };
+        let body = frame.body.map_ref(|packet| {
+            let unmarked = || bytes.slice_ref(packet);
+            marked.clone().unwrap_or_else(unmarked)
         });
         Ok(frame.carrying(path, body))
     }
@@ -44,8 +48,14 @@ fn new_ecn(packet: &[u8], outer: Ecn) -> Result<Option<Ecn>, Reject> {
 }
 
 /// A copy of the packet with this ECN field: its bytes are shared with the frame.
-fn with_ecn(packet: &[u8], ecn: Ecn) -> Bytes {
+///
+/// # Errors
+/// [`Reject::Malformed`] if its IP header is truncated.
+fn with_ecn(packet: &[u8], ecn: Ecn) -> Result<Bytes, Reject> {
     let mut bytes = BytesMut::from(packet);
-    packet::set_ecn(&mut bytes, ecn);
-    bytes.freeze()
+    if packet::set_ecn(&mut bytes, ecn) {
+        Ok(bytes.freeze())
+    } else {
+        Err(Reject::Malformed)
+    }
 }

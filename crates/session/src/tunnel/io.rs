@@ -78,7 +78,7 @@ pub enum Output {
         /// Its bytes.
         datagram: Bytes,
         /// The traffic class of its outer IP header: that of the packet in it, or else the
-        /// default; not ECN-capable if the peer does not pass on marks.
+        /// default; not ECN-capable if the peer or the relay of the path does not pass on marks.
         traffic_class: TrafficClass,
     },
     /// Reply with this datagram to the datagram just received, whose source is not necessarily the

@@ -184,8 +184,8 @@ fn classes(socket: &PathSocket, peer: &UdpSocket, class: TrafficClass) -> [u8; 4
 /// The rules of the system may prohibit a class; in a namespace of its own, which ends with the
 /// thread.
 #[test]
-fn a_datagram_whose_traffic_class_is_refused_is_sent_without() {
-    let prohibited = TrafficClass::of_byte(0x10);
+fn a_datagram_whose_dscp_is_refused_keeps_its_ecn_field() {
+    let prohibited = TrafficClass::of_byte(0x12);
     let of_namespace = thread::spawn(move || {
         let ip = |arguments: &str| {
             let run = Command::new("ip").args(arguments.split(' ')).output();
@@ -205,7 +205,7 @@ fn a_datagram_whose_traffic_class_is_refused_is_sent_without() {
         }
         let (socket, peer) = pair("127.0.0.1:0").unwrap();
         assert_eq!(classes(&socket, &peer, EF_ECT0), [EF_ECT0.byte(); 4]);
-        assert_eq!(classes(&socket, &peer, prohibited), [0; 4]);
+        assert_eq!(classes(&socket, &peer, prohibited), [2; 4]);
     });
     of_namespace.join().unwrap();
 }
