@@ -76,13 +76,13 @@ impl Paths {
         }
     }
 
-    /// The paths, of which those of `full` are ahead of their ceilings.
+    /// The paths, of which those of `full` are ahead of their ceilings, too.
     #[must_use]
     pub(crate) const fn with_full(self, full: PathSet) -> Self {
         Self {
             usable: self.usable.without(full),
             copies: self.copies.without(full),
-            full: self.copies.and(full),
+            full: self.full.or(self.copies.and(full)),
             ..self
         }
     }

@@ -13,12 +13,13 @@ use super::report::Report;
 use super::statistics::RepairStatistics;
 use crate::frame::{Encapsulation, Epoch, PathId, Payload};
 use crate::packet::PacketMeta;
-use crate::policy::PathSet;
+use crate::policy::{PathSet, Paths};
 use crate::tariff::Tariffs;
 use crate::time::{Duration, Time};
 use crate::units::Bytes;
 
 mod missing;
+mod resend;
 mod timing;
 
 /// A packet that a report does not contain is missing this long after it was due.
@@ -37,7 +38,7 @@ const BURST: u32 = 3;
 const AFTER_BURST: Duration = Duration::from_millis(30);
 /// The number of consecutive missing packets that make a path silent.
 const SILENT: u32 = 3;
-/// The interval at which packets that wait for the budget are tried again.
+/// The interval at which packets that wait for the budget or a ceiling are tried again.
 const RETRY: Duration = Duration::from_millis(2);
 /// The most packets that are kept, whatever the rate.
 const MAX_KEPT: usize = 1 << 16;
@@ -52,7 +53,7 @@ pub struct Repair<P> {
     estimates: Estimates,
     rates: Vec<PathRate>,
     outstanding: Outstanding<P>,
-    /// The number of packets that wait for the budget.
+    /// The number of packets that wait for the budget or a ceiling.
     waiting: u32,
     /// The losses of each path.
     misses: Vec<Misses>,
@@ -293,7 +294,7 @@ impl<P: Payload> Repair<P> {
         (entry.state == State::Queued).then(|| packet.numbered(sequence))
     }
 
-    /// Handles report `number`, which the receiver made at `made` by its clock. `usable` returns
+    /// Handles report `number`, which the receiver made at `made` by its clock. `carriers` returns
     /// the paths that can carry a packet.
     pub fn on_report(
         &mut self,
@@ -301,7 +302,7 @@ impl<P: Payload> Repair<P> {
         number: u64,
         made: Time,
         report: &Report,
-        usable: impl Fn(&PacketMeta) -> PathSet,
+        carriers: impl Fn(&PacketMeta) -> Paths,
         out: &mut impl FnMut(RepairOutput<P>),
     ) {
         self.statistics.reports += 1;
@@ -319,7 +320,7 @@ impl<P: Payload> Repair<P> {
         }
         self.find_missing(now, Some((made, report)));
         self.measure_rates(now, made, report);
-        self.repair(now, usable, out);
+        self.repair(now, carriers, out);
         self.outstanding.expire(now);
     }
 
@@ -343,16 +344,17 @@ impl<P: Payload> Repair<P> {
         }
     }
 
-    /// Sends again what is missing because no report has covered it, or what waited for the budget.
+    /// Sends again what is missing because no report has covered it, or what waited for the budget
+    /// or a ceiling.
     pub fn handle_timeout(
         &mut self,
         now: Time,
-        usable: impl Fn(&PacketMeta) -> PathSet,
+        carriers: impl Fn(&PacketMeta) -> Paths,
         out: &mut impl FnMut(RepairOutput<P>),
     ) {
         if self.check.is_some_and(|check| check <= now) {
             self.find_missing(now, None);
-            self.repair(now, usable, out);
+            self.repair(now, carriers, out);
             self.outstanding.expire(now);
         }
     }
@@ -362,120 +364,6 @@ impl<P: Payload> Repair<P> {
     #[must_use]
     pub fn deadline(&self) -> Option<Time> {
         self.check
-    }
-
-    /// Sends missing packets again, the oldest first, as far as the budget permits it.
-    fn repair(
-        &mut self,
-        now: Time,
-        usable: impl Fn(&PacketMeta) -> PathSet,
-        out: &mut impl FnMut(RepairOutput<P>),
-    ) {
-        if self.waiting == 0 {
-            return;
-        }
-        let mut outstanding = core::mem::take(&mut self.outstanding);
-        for (sequence, entry) in outstanding.iter_mut() {
-            if entry.state != State::Missing {
-                continue;
-            }
-            let Some(packet) = &entry.packet else {
-                continue;
-            };
-            let paths = self.repair_paths(now, entry, usable(&packet.meta));
-            let size = packet.meta.size + self.encapsulation.data;
-            if paths.is_empty() {
-                self.give_up(now, entry, out);
-                continue;
-            }
-            let Some(paths) = self.afford(paths, size) else {
-                break;
-            };
-            let packet = packet.numbered(sequence);
-            self.note_sent(now, paths, packet.meta.size);
-            entry.transmit(now, paths);
-            entry.repairs += 1;
-            entry.state = State::InFlight;
-            self.waiting -= 1;
-            let timeouts = paths.into_iter().map(|path| self.timeout(path));
-            self.schedule(now + timeouts.min().unwrap_or_default());
-            out(RepairOutput::Resend { packet, paths });
-        }
-        self.outstanding = outstanding;
-        if self.waiting > 0 {
-            self.schedule(now + RETRY);
-        }
-    }
-
-    /// The paths of the next repair that would deliver it in time: one, or two if a repair was lost
-    /// or if there is no time for another; first those that have not lost it. As long as there is
-    /// time for another, it goes on one of the cheapest paths.
-    fn repair_paths(&self, now: Time, entry: &Entry<P>, usable: PathSet) -> PathSet {
-        if entry.is_full() || entry.deadline <= now {
-            return PathSet::EMPTY;
-        }
-        let in_time = |path: &PathId| {
-            let one_way = self.estimates.one_way(*path);
-            one_way.is_none_or(|one_way| now + one_way <= entry.deadline)
-        };
-        let usable: PathSet = usable.into_iter().filter(in_time).collect();
-        let failed = entry.missing_on();
-        let again = self.fastest(usable).is_some_and(|path| {
-            let repaired = self.repair_time(path);
-            repaired.is_some_and(|repaired| now + repaired <= entry.deadline)
-        });
-        let wanted = if entry.repairs == 0 && again { 1 } else { 2 };
-        let mut chosen = PathSet::EMPTY;
-        let first = if wanted == 1 {
-            self.cheapest(usable)
-        } else {
-            usable
-        };
-        for candidates in [first.without(failed), first, usable] {
-            while chosen.len() < wanted
-                && let Some(path) = self.fastest(candidates.without(chosen))
-            {
-                chosen = chosen.with(path);
-            }
-        }
-        chosen
-    }
-
-    /// Charges a repair of `size` bytes on the fastest of `paths`, and on each other as far as the
-    /// budget allows. Another one that is silent delivers only if it returns in time, and so gets
-    /// what the budget can spare: an outage must not use up what its later packets need.
-    fn afford(&mut self, paths: PathSet, size: u32) -> Option<PathSet> {
-        let mut affordable = PathSet::only(self.fastest(paths)?);
-        if !self.budget.spend(size) {
-            return None;
-        }
-        for path in paths.without(affordable) {
-            let is_affordable = if self.is_silent(path) {
-                self.budget.spend_spare(size)
-            } else {
-                self.budget.spend(size)
-            };
-            if is_affordable {
-                affordable = affordable.with(path);
-            }
-        }
-        self.statistics.repairs += u64::from(affordable.len());
-        self.statistics.repair_bytes += u64::from(size * affordable.len());
-        Some(affordable)
-    }
-
-    fn give_up(&mut self, now: Time, entry: &mut Entry<P>, out: &mut impl FnMut(RepairOutput<P>)) {
-        self.waiting -= 1;
-        if entry.deadline <= now {
-            self.statistics.unaffordable += 1;
-        } else {
-            self.statistics.given_up += 1;
-        }
-        if let Some(packet) = entry.end() {
-            out(RepairOutput::GivenUp {
-                len: packet.meta.size,
-            });
-        }
     }
 
     /// Those of `paths` that cost least among those that are not silent; none if all are.

@@ -12,6 +12,7 @@ use super::Sender;
 use super::reported::transmit;
 use crate::event::{DropReason, Event};
 use crate::frame::{Attempt, PathId, Payload};
+use crate::metering::BURST;
 use crate::pmtu::TooLong;
 use crate::policy::{PathSet, Paths, Plan};
 use crate::repair::{Kept, PathLimit};
@@ -189,6 +190,16 @@ impl Pacing {
                 path.add(now, path.free.max(now), len);
             }
         }
+    }
+
+    /// Those of `paths` that are ahead of their ceilings ([`crate::metering`]) after what was sent
+    /// in this wake.
+    pub(super) fn full(&self, now: Time, paths: PathSet) -> PathSet {
+        let is_full = |path: &PathId| {
+            let path = self.paths.get(path.index());
+            path.is_some_and(|path| path.ceiling.is_some() && path.free > now + BURST)
+        };
+        paths.into_iter().filter(is_full).collect()
     }
 
     /// Whether a packet has to wait for its turn on `path`.

@@ -1,5 +1,7 @@
 //! The part of a sender whose packets are reported and repaired.
 
+use core::cell::Cell;
+
 use super::super::io::Output;
 use super::super::receiver::FrameHeader;
 use super::Sender;
@@ -9,7 +11,7 @@ use crate::event::{DropReason, Event};
 use crate::frame::{Attempt, Body, Frame, PathId, Payload};
 use crate::packet::PacketMeta;
 use crate::pmtu::Discovery;
-use crate::policy::{Feedback, PathSet, PolicyConfig};
+use crate::policy::{Feedback, PathSet, Paths, PolicyConfig};
 use crate::repair::{
     Kept, NumberedReport, PathEstimate, Repair, RepairOutput, RepairStatistics, Report, ReportPaths,
 };
@@ -100,7 +102,7 @@ impl<P: Payload> Sender<P> {
         let Some(repair) = &mut self.repair else {
             return;
         };
-        let usable = || carriers(&self.sizes, &self.outgoing, &packet.meta);
+        let usable = || carriers(&self.sizes, &self.outgoing, &packet.meta).copies;
         let first = paths.into_iter().next().unwrap_or_default();
         let copies = repair.copy(now, first, usable, &packet.meta);
         repair.on_sent(now, packet.clone(), paths.or(copies));
@@ -130,10 +132,11 @@ impl<P: Payload> Sender<P> {
             return;
         };
         let (sizes, outgoing, pacing) = (&self.sizes, &self.outgoing, &mut self.pacing);
-        let usable = |meta: &PacketMeta| carriers(sizes, outgoing, meta);
+        let full = Cell::new(PathSet::EMPTY);
+        let carriers = |meta: &PacketMeta| carriers(sizes, outgoing, meta).with_full(full.get());
         let (number, made) = (header.sequence, header.sent);
-        repair.on_report(now, number, made, report, usable, &mut |output| {
-            perform(outgoing, pacing, now, output, out);
+        repair.on_report(now, number, made, report, carriers, &mut |output| {
+            full.set(full.get().or(perform(outgoing, pacing, now, output, out)));
         });
         self.measure(now, out);
     }
@@ -147,9 +150,10 @@ impl<P: Payload> Sender<P> {
             return;
         }
         let (sizes, outgoing, pacing) = (&self.sizes, &self.outgoing, &mut self.pacing);
-        let usable = |meta: &PacketMeta| carriers(sizes, outgoing, meta);
-        repair.handle_timeout(now, usable, &mut |output| {
-            perform(outgoing, pacing, now, output, out);
+        let full = Cell::new(PathSet::EMPTY);
+        let carriers = |meta: &PacketMeta| carriers(sizes, outgoing, meta).with_full(full.get());
+        repair.handle_timeout(now, carriers, &mut |output| {
+            full.set(full.get().or(perform(outgoing, pacing, now, output, out)));
         });
         self.measure(now, out);
     }
@@ -198,27 +202,31 @@ impl<P: Payload> Sender<P> {
 }
 
 /// The paths that can carry a packet: those that are live, or answer again.
-fn carriers(sizes: &Discovery, outgoing: &Outgoing, meta: &PacketMeta) -> PathSet {
+fn carriers(sizes: &Discovery, outgoing: &Outgoing, meta: &PacketMeta) -> Paths {
     let carriers = outgoing.carriers(sizes, meta);
-    carriers.map_or(PathSet::EMPTY, |paths| paths.copies)
+    carriers.unwrap_or(Paths::trusted(PathSet::EMPTY))
 }
 
+/// Returns the paths that are ahead of their ceilings after it: a wake may repair more packets than
+/// they carry.
 fn perform<P: Payload>(
     outgoing: &Outgoing,
     pacing: &mut Pacing,
     now: Time,
     output: RepairOutput<P>,
     out: &mut impl FnMut(Output<P>),
-) {
+) -> PathSet {
     match output {
         RepairOutput::Resend { packet, paths } => {
             pacing.on_sent(now, paths, packet.meta.size);
             transmit(outgoing, now, packet, Attempt::Repair, paths, out);
+            pacing.full(now, paths)
         }
-        RepairOutput::GivenUp { len } => out(Output::Event(Event::Dropped {
-            reason: DropReason::PastDeadline,
-            len,
-        })),
+        RepairOutput::GivenUp { len } => {
+            let reason = DropReason::PastDeadline;
+            out(Output::Event(Event::Dropped { reason, len }));
+            PathSet::EMPTY
+        }
     }
 }
 

@@ -308,3 +308,57 @@ fn reports_do_not_wait_for_a_ceiling() {
     let is_report = |output: &Output<Packet>| matches!(output, Output::Transmit(frame) if frame.body.kind() == FrameKind::Report);
     assert!(outputs.iter().any(is_report), "{outputs:?}");
 }
+
+/// A wake that comes late, and finds many packets missing, repairs as many as paths with ceilings
+/// carry, and the others when it is their turn.
+#[test]
+fn repairs_wait_for_a_ceiling() {
+    const PACKETS: u32 = 30;
+    let ceiling = Rate(100_000);
+    let limited = Tariff {
+        ceiling: Some(ceiling),
+        ..Tariff::FREE
+    };
+    let mut endpoint = Endpoint::new(&EndpointConfig {
+        paths: 2,
+        tariffs: [limited, limited].into_iter().collect(),
+        ..config(PolicyConfig::InTime(policy(4000, 100)))
+    })
+    .unwrap();
+    for number in 0..PACKETS {
+        let meta = meta(Kind::Opaque, 200);
+        let payload = Packet(number, 200);
+        let input = Input::Packet { meta, payload };
+        wake(
+            &mut endpoint,
+            at(u64::from(number) * 30),
+            Wake::Input(input),
+        );
+    }
+    let mut repairs: [Vec<(Time, u32)>; 2] = Default::default();
+    let mut now = at(3000);
+    while now < at(4000) {
+        for output in wake(&mut endpoint, now, Wake::Timeout) {
+            if let Output::Transmit(frame) = output
+                && let Body::Reported { payload, attempt } = frame.body
+            {
+                assert_eq!(attempt, Attempt::Repair);
+                repairs[frame.path.index()].push((now, payload.0));
+            }
+        }
+        now = endpoint
+            .deadline()
+            .map_or(at(4000), |due| due.at.max(now + MS));
+    }
+    for path in &repairs {
+        for (sent, (time, _)) in (1..).zip(path) {
+            let ahead = time.since(at(3000)) + MS * 100;
+            let most = ceiling.bytes_in(ahead).0 + 200;
+            assert!(sent * 200 <= most, "{path:?}");
+        }
+        assert!(path.iter().any(|(time, _)| *time > at(3100)), "{path:?}");
+    }
+    let repaired = repairs.iter().flatten().map(|(_, number)| *number);
+    let repaired: std::collections::BTreeSet<u32> = repaired.collect();
+    assert_eq!(repaired, (0..PACKETS).collect(), "{repairs:?}");
+}
