@@ -17,5 +17,7 @@ pub use comparison::Comparison;
 pub(crate) use comparison::MAX_TIMERS;
 pub(crate) use copies::MAX_WINDOWS;
 pub use copies::{Copies, CopiesConfig, CopiesError};
-pub use detector::{Detector, DetectorConfig, DetectorError};
+pub use detector::{
+    Detector, DetectorConfig, DetectorError, DetectorStatistics, Reaction, Treatment,
+};
 pub use switch_request::{FIRST_REPEAT, LAST_REPEAT, REPEATS, SwitchRequest};

@@ -11,7 +11,7 @@
 use alloc::boxed::Box;
 
 use crate::class::ClassStatistics;
-use crate::combine::{MAX_TIMERS, MAX_WINDOWS};
+use crate::combine::{DetectorStatistics, MAX_TIMERS, MAX_WINDOWS};
 use crate::event::{DropReason, Event};
 use crate::frame::{Body, Encapsulation, Frame, PathId, Payload};
 use crate::liveness::PathHealth;
@@ -143,6 +143,12 @@ impl<P: Payload> Endpoint<P> {
     #[must_use]
     pub fn repair_statistics(&self) -> Option<RepairStatistics> {
         self.sender.repair_statistics()
+    }
+
+    /// The counters of the detector of congestion that copies mask; `None` without one.
+    #[must_use]
+    pub fn detector_statistics(&self) -> Option<DetectorStatistics> {
+        self.receiver.detector_statistics()
     }
 
     /// Whether packets are classified.

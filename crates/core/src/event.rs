@@ -34,6 +34,9 @@ pub enum DropReason {
     PastDeadline,
     /// The queues of all paths are full; what is ECN-capable is marked instead.
     QueueFull,
+    /// The losses of copies are those of congestion, and its flow does not understand marks
+    /// ([`crate::combine`]).
+    Congestion,
 }
 
 /// An event of an endpoint.
@@ -73,6 +76,12 @@ pub enum Event {
     Delivered {
         /// The path that it arrived on.
         path: PathId,
+        /// Its length in bytes.
+        len: u32,
+    },
+    /// The packet that was just delivered has a CE mark (RFC 3168), since the losses of copies are
+    /// those of congestion ([`crate::combine`]).
+    CongestionMarked {
         /// Its length in bytes.
         len: u32,
     },

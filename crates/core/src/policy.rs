@@ -9,6 +9,7 @@
 
 mod context;
 pub mod delay_centric;
+mod diversity;
 mod duplicate;
 mod in_time;
 mod path_policy;
@@ -19,6 +20,7 @@ mod single_path;
 
 pub use context::{CopiedPackets, PolicyContext, PolicyProperties};
 pub use delay_centric::{DelayCentric, DelayCentricConfig, PredictiveConfig, ReactiveConfig};
+pub use diversity::{Diversity, DiversityConfig, DiversityError, DiversitySignature};
 pub use duplicate::{DuplicateAcks, DuplicateAll};
 pub use in_time::InTime;
 pub use path_policy::{Action, Feedback, GuardTime, MeasuredRtt, PathPolicy, Paths, Plan};
@@ -31,6 +33,7 @@ use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::String;
 
+use crate::combine::DetectorConfig;
 use crate::frame::PathId;
 use crate::order::Order;
 use crate::packet::Kind;
@@ -69,6 +72,9 @@ pub enum PolicyConfig {
     },
     /// Everything on all paths (PPD-TCP2, PPD paper 3.2).
     DuplicateAll {},
+    /// Everything on all paths; on packets of the peer, which has this policy too, this end signals
+    /// the congestion that its copies mask (diversity-routing paper, VI).
+    Diversity(DiversityConfig),
     /// Pure ACKs and control segments on all paths, data on the active path, probes on the others,
     /// and a switch where a probe wins (PPD-TCP3, PPD paper 3.3).
     ProbeAndSwitch {
@@ -122,6 +128,9 @@ pub enum PolicyError {
     /// A limit of a path is out of range.
     #[error(transparent)]
     Leave(#[from] LeaveError),
+    /// A parameter of congestion signals is out of range.
+    #[error(transparent)]
+    Diversity(#[from] DiversityError),
     /// A parameter of repairs is out of range.
     #[error(transparent)]
     Repair(#[from] RepairError),
@@ -136,6 +145,7 @@ impl PolicyError {
             Self::NoSuchPath { .. } => format!("{table}.path"),
             Self::Weights(_) => format!("{table}.weights"),
             Self::Leave(error) => format!("{table}.{}", error.key()),
+            Self::Diversity(error) => format!("{table}.{}", error.key()),
             Self::Repair(error) => format!("{table}.{}", error.key()),
         }
     }
@@ -150,6 +160,7 @@ impl PolicyError {
             }
             Self::Weights(error) => String::from(error.remedy()),
             Self::Leave(error) => String::from(error.remedy()),
+            Self::Diversity(error) => error.remedy(),
         }
     }
 }
@@ -190,6 +201,7 @@ impl PolicyConfig {
     pub(crate) fn sends_like(self, other: Self) -> bool {
         let sending = |policy| match policy {
             Self::ProbeAndSwitch { path, .. } => Self::probe_and_switch(path),
+            Self::Diversity(_) => Self::DuplicateAll {},
             other => other,
         };
         sending(self) == sending(other)
@@ -202,6 +214,7 @@ impl PolicyConfig {
             Self::SinglePath { path, leave } => Box::new(SinglePath::new(path, leave, &context)),
             Self::DuplicateAcks { path } => Box::new(DuplicateAcks::new(path, &context)),
             Self::DuplicateAll {} => Box::new(DuplicateAll),
+            Self::Diversity(_) => Box::new(Diversity),
             Self::ProbeAndSwitch { path, .. } => Box::new(ProbeAndSwitch::new(path, &context)),
             Self::RoundRobin { weights } => Box::new(RoundRobin::new(weights, &context)),
             Self::DelayCentric(config) => {
@@ -232,6 +245,7 @@ impl PolicyConfig {
                 DelayCentricConfig::PredictiveDelayCentric(config).check()?;
             }
             Self::InTime(config) => config.check()?,
+            Self::Diversity(config) => config.check()?,
             Self::SinglePath { leave, .. } => {
                 leave.as_ref().map_or(Ok(()), LeaveConfig::check)?;
             }
@@ -248,6 +262,7 @@ impl PolicyConfig {
             Self::SinglePath { leave: Some(_), .. } => SinglePath::LEAVING_PROPERTIES,
             Self::DuplicateAcks { .. } => DuplicateAcks::PROPERTIES,
             Self::DuplicateAll {} => DuplicateAll::PROPERTIES,
+            Self::Diversity(_) => Diversity::PROPERTIES,
             Self::ProbeAndSwitch { .. } => ProbeAndSwitch::PROPERTIES,
             Self::RoundRobin { .. } => RoundRobin::PROPERTIES,
             Self::DelayCentric(_) => DelayCentric::PROPERTIES,
@@ -264,6 +279,7 @@ impl PolicyConfig {
             | Self::DuplicateAcks { path }
             | Self::ProbeAndSwitch { path, .. } => Some(PathId(path)),
             Self::DuplicateAll {}
+            | Self::Diversity(_)
             | Self::RoundRobin { .. }
             | Self::DelayCentric(_)
             | Self::PredictiveDelayCentric(_)
@@ -279,10 +295,20 @@ impl PolicyConfig {
             Self::SinglePath { .. }
             | Self::DuplicateAcks { .. }
             | Self::DuplicateAll {}
+            | Self::Diversity(_)
             | Self::ProbeAndSwitch { .. }
             | Self::RoundRobin { .. }
             | Self::DelayCentric(_)
             | Self::PredictiveDelayCentric(_) => None,
+        }
+    }
+
+    /// The detector of congestion that copies mask, if the policy has one.
+    #[must_use]
+    pub fn detector(self) -> Option<DetectorConfig> {
+        match self {
+            Self::Diversity(config) => Some(config.detector()),
+            _ => None,
         }
     }
 

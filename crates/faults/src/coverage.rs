@@ -108,6 +108,10 @@ pub struct PathCoverage {
     pub renewals: u64,
     /// Wakes of a node while a path was ahead of its ceiling.
     pub ahead: u64,
+    /// Packets that a node marked since copies showed congestion.
+    pub congestion_marks: u64,
+    /// Packets that a node dropped for the same reason.
+    pub congestion_drops: u64,
     /// Reloads of a node's configuration.
     pub reloads: u64,
     /// Driver stalls.
@@ -117,19 +121,23 @@ pub struct PathCoverage {
 impl PathCoverage {
     /// Counts an event of an endpoint.
     pub fn count_event(&mut self, event: &Event) {
-        let reason = DropReason::TooLong;
         match event {
             Event::PathSilent { .. } => self.silenced += 1,
             Event::PathClosed { .. } => self.closed += 1,
             Event::PathOpened { .. } => self.opened += 1,
             Event::PathBack { .. } => self.recovered += 1,
-            Event::Dropped { reason: why, .. } if *why == reason => self.refused += 1,
+            Event::CongestionMarked { .. } => self.congestion_marks += 1,
+            Event::Dropped { reason, .. } => match reason {
+                DropReason::TooLong => self.refused += 1,
+                DropReason::Congestion => self.congestion_drops += 1,
+                _ => {}
+            },
             _ => {}
         }
     }
 
     /// All counters.
-    pub fn counts(&mut self) -> [&mut u64; 11] {
+    pub fn counts(&mut self) -> [&mut u64; 13] {
         [
             &mut self.silenced,
             &mut self.recovered,
@@ -140,6 +148,8 @@ impl PathCoverage {
             &mut self.opened,
             &mut self.renewals,
             &mut self.ahead,
+            &mut self.congestion_marks,
+            &mut self.congestion_drops,
             &mut self.reloads,
             &mut self.stalls,
         ]
@@ -299,7 +309,8 @@ impl fmt::Display for Coverage {
         writeln!(
             f,
             "paths: {} became silent ({} recovered), {} datagrams above the MTU, {} packets refused, {} reduced MTUs \
-             discovered; {} closed, {} opened ({} quotas renewed), {} wakes while ahead of a ceiling; {} reloads, {} stalls",
+             discovered; {} closed, {} opened ({} quotas renewed), {} wakes while ahead of a ceiling; \
+             {} packets marked and {} dropped as copies showed congestion; {} reloads, {} stalls",
             paths.silenced,
             paths.recovered,
             paths.above_mtu,
@@ -309,6 +320,8 @@ impl fmt::Display for Coverage {
             paths.opened,
             paths.renewals,
             paths.ahead,
+            paths.congestion_marks,
+            paths.congestion_drops,
             paths.reloads,
             paths.stalls
         )?;

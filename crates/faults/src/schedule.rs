@@ -29,6 +29,8 @@ pub const ROUND_ROBIN_FROM: u64 = 10_000;
 pub const IN_TIME_FROM: u64 = 8_000;
 /// The first seed whose schedule may have a delay-centric policy.
 pub const DELAY_CENTRIC_FROM: u64 = 12_000;
+/// The first seed whose schedule may have the policy `diversity`.
+pub const DIVERSITY_FROM: u64 = 14_000;
 /// The time for which packets are sent after the calm has settled.
 const CALM_TRAFFIC: Duration = Duration::from_secs(8);
 /// The rate limit of a relay that drops nothing: more than applications and heartbeats need.
@@ -355,6 +357,9 @@ impl Schedule {
         }
         if seed.0 >= DELAY_CENTRIC_FROM {
             policies::draw_delay_centric(&mut schedule);
+        }
+        if seed.0 >= DIVERSITY_FROM {
+            policies::draw_diversity(&mut schedule);
         }
         limits::draw(&mut schedule);
         schedule

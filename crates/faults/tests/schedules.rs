@@ -1,9 +1,10 @@
 //! A short run of `make faults`, and tests that each invariant can be violated.
 
+use polypath_faults::coverage::Coverage;
 use polypath_faults::datagram::Host;
 use polypath_faults::mutants::Mutant;
 use polypath_faults::schedule::{
-    AttackKind, DELAY_CENTRIC_FROM, IN_TIME_FROM, ROUND_ROBIN_FROM, ReactionKind,
+    AttackKind, DELAY_CENTRIC_FROM, DIVERSITY_FROM, IN_TIME_FROM, ROUND_ROBIN_FROM, ReactionKind,
 };
 use polypath_faults::violation::Violation;
 use polypath_faults::{Failure, Options, run, run_many};
@@ -78,11 +79,12 @@ fn all_invariants_hold_and_all_faults_are_exercised() {
 }
 
 /// Runs a quarter of the reduced number of schedules from the seed `first` on.
-fn check_from(first: u64) {
+fn check_from(first: u64) -> Coverage {
     let seeds = first..first + REDUCED / 4;
     let coverage = run_many(seeds, Options::default(), &|_| {});
     let coverage = coverage.unwrap_or_else(|failures| panic!("{failures:#?}"));
     assert!(coverage.required > REDUCED, "{coverage}");
+    coverage
 }
 
 #[test]
@@ -98,6 +100,16 @@ fn all_invariants_hold_with_round_robin() {
 #[test]
 fn all_invariants_hold_with_delay_centric() {
     check_from(DELAY_CENTRIC_FROM);
+}
+
+#[test]
+fn all_invariants_hold_with_diversity() {
+    let coverage = check_from(DIVERSITY_FROM);
+    let paths = &coverage.paths;
+    assert!(
+        paths.congestion_marks > 0 && paths.congestion_drops > 0,
+        "{coverage}"
+    );
 }
 
 #[test]

@@ -1,8 +1,9 @@
-//! A TCP connection through two nodes, over an emulated link whose queue marks packets of
-//! ECN-capable transports instead of dropping them (`CoDel`, RFC 8289).
+//! An ECN-capable TCP connection through two nodes, over an emulated link whose queue marks packets
+//! instead of dropping them (`CoDel`, RFC 8289), and over two links that drop copies.
 
 use std::fs;
 use std::io::{self, Write};
+use std::iter::once;
 use std::net::{TcpListener, TcpStream};
 use std::time::Duration;
 
@@ -31,10 +32,50 @@ rate = "20 Mbit/s"
 delay = "5 ms"
 queue = { kind = "codel", limit = "1000 packets", ecn = true }
 "#;
+/// Two links that drop what exceeds their queues, the first earlier than the second.
+const COPIES: &str = r#"
+schema = 1
+name = "copies"
+schemes = ["ppd-tcp2"]
+transfer = { size = "1 kB", count = 1 }
+[[path]]
+name = "one"
+[[path.link]]
+rate = "20 Mbit/s"
+delay = "5 ms"
+queue = "40 packets"
+[[path]]
+name = "two"
+[[path.link]]
+rate = "21 Mbit/s"
+delay = "5 ms"
+queue = "200 packets"
+"#;
 /// About three seconds at the rate of the link.
 const LEN: usize = 6_000_000;
 const ADDRESS: &str = "10.77.0.1:5000";
 const SIDES: [(Side, &str, u8); 2] = [(Side::Server, "server", 1), (Side::Client, "client", 2)];
+
+/// The links between two nodes, and what their files have.
+struct Setup<'a> {
+    scenario: &'a str,
+    policy: &'a str,
+    /// More keys of the table of the TUN device.
+    tun: &'a str,
+    /// More keys of the tables of the paths.
+    path: &'a str,
+}
+
+impl Default for Setup<'_> {
+    fn default() -> Self {
+        Self {
+            scenario: SCENARIO,
+            policy: r#"{ kind = "single-path" }"#,
+            tun: "",
+            path: "",
+        }
+    }
+}
 
 /// The counts of a transfer.
 #[derive(Debug)]
@@ -49,21 +90,35 @@ struct Outcome {
     retransmitted: u64,
 }
 
-/// The nodes of both sides, with these keys in the tables of the TUN device and of the path.
-fn start(endpoints: &Endpoints, directory: &TempDir, tun: &str, path: &str) -> [NodeThread; 2] {
+/// The nodes of both sides, with `paths` paths.
+fn start(
+    endpoints: &Endpoints,
+    directory: &TempDir,
+    paths: usize,
+    setup: &Setup<'_>,
+) -> [NodeThread; 2] {
+    let Setup {
+        policy, tun, path, ..
+    } = setup;
     let key = |name: &str| directory.path().join(format!("{name}.key"));
     let public = SIDES.map(|(_, name, _)| keys::generate(&key(name)).unwrap());
     [(0, 1), (1, 0)].map(|(own, peer)| {
         let ((side, name, host), (_, _, other)) = (SIDES[own], SIDES[peer]);
         let text = format!(
-            "control = \"off\"\npolicy = {{ kind = \"single-path\" }}\n\
+            "control = \"off\"\npolicy = {policy}\n\
              [node]\nkey_file = \"{name}.key\"\n\
              tun = {{ name = \"pp0\", addresses = [\"10.77.0.{host}/24\"]{tun} }}\n\
-             [peer]\npublic_key = \"{}\"\n\
-             [[path]]\nname = \"one\"\nlocal = \"10.128.0.{host}:7001\"\n\
-             remote = \"10.128.0.{other}:7001\"\n{path}",
+             [peer]\npublic_key = \"{}\"\n",
             public[peer]
         );
+        let table = |n: usize| {
+            let network = 128 + n;
+            format!(
+                "[[path]]\nname = \"p{n}\"\nlocal = \"10.{network}.0.{host}:7001\"\n\
+                 remote = \"10.{network}.0.{other}:7001\"\n{path}"
+            )
+        };
+        let text: String = once(text).chain((0..paths).map(table)).collect();
         let file = directory.path().join(format!("{name}.toml"));
         fs::write(&file, text).unwrap();
         NodeThread::start(endpoints.at(side), &file, &Options::default()).unwrap()
@@ -104,15 +159,15 @@ fn transfer(endpoints: &Endpoints) {
     assert_eq!(received, LEN as u64);
 }
 
-fn outcome(tun: &str, path: &str) -> Outcome {
-    let scenario = Scenario::parse(SCENARIO, "ecn.toml", &[]).unwrap();
+fn outcome(setup: &Setup<'_>) -> Outcome {
+    let scenario = Scenario::parse(setup.scenario, "ecn.toml", &[]).unwrap();
     let (network, endpoints) = Network::open(&scenario, Seed(1)).unwrap();
     let mut emulation = Emulation::start(vec![network], Clock::starting_now()).unwrap();
     for (side, ..) in SIDES {
         endpoints.at(side).set("ipv4/tcp_ecn", "1").unwrap();
     }
     let directory = tempfile::tempdir().unwrap();
-    let nodes = start(&endpoints, &directory, tun, path);
+    let nodes = start(&endpoints, &directory, scenario.paths.len(), setup);
     transfer(&endpoints);
     let snapshot = &emulation.snapshot().unwrap()[0];
     let [server, client] = [Side::Server, Side::Client].map(|side| endpoints.at(side));
@@ -137,7 +192,10 @@ fn a_link_that_marks_slows_a_connection_down_without_a_loss() {
         return;
     }
     for offload in [false, true] {
-        let outcome = outcome(&format!(", offload = {offload}"), "");
+        let outcome = outcome(&Setup {
+            tun: &format!(", offload = {offload}"),
+            ..Setup::default()
+        });
         assert!(outcome.marked > 0 && outcome.echoed > 0, "{outcome:?}");
         // Heartbeats, which are not ECN-capable, may be dropped.
         assert_eq!(outcome.retransmitted, 0, "{outcome:?}");
@@ -151,10 +209,32 @@ fn a_link_that_marks_drops_datagrams_that_are_not_ecn_capable() {
     if !can_test() {
         return;
     }
-    let outcome = outcome("", "copy_ecn = false\n");
+    let outcome = outcome(&Setup {
+        path: "copy_ecn = false\n",
+        ..Setup::default()
+    });
     assert_eq!((outcome.marked, outcome.echoed), (0, 0), "{outcome:?}");
     assert!(
         outcome.dropped > 0 && outcome.retransmitted > 0,
         "{outcome:?}"
     );
+}
+
+/// Copies mask some of what a link drops; the receiving node then marks packets in its place.
+#[test]
+fn the_receiver_of_copies_marks_what_they_mask() {
+    if !can_test() {
+        return;
+    }
+    let of = |react: &str| {
+        outcome(&Setup {
+            scenario: COPIES,
+            policy: &format!(r#"{{ kind = "diversity", react = "{react}" }}"#),
+            ..Setup::default()
+        })
+    };
+    let (ecn, off) = (of("ecn"), of("off"));
+    assert!(ecn.received_marks > 0 && ecn.echoed > 0, "{ecn:?}");
+    assert_eq!((off.received_marks, off.echoed), (0, 0), "{off:?}");
+    assert!(ecn.dropped > 0 && off.dropped > 0, "{ecn:?} {off:?}");
 }

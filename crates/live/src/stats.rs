@@ -5,6 +5,7 @@ mod interface_status;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
+use polypath_core::combine::DetectorStatistics;
 use polypath_core::event::DropReason;
 use polypath_core::liveness::{PathHealth, PathState};
 use polypath_core::metering::PathUsage;
@@ -346,6 +347,9 @@ pub struct Stats {
     pub repair: Option<RepairStatistics>,
     /// Packets of the peer that were held for their order; absent under a policy without one.
     pub order: Option<OrderStatistics>,
+    /// What the copies of the peer's packets show of congestion; absent under a policy that does not
+    /// look.
+    pub congestion: Option<DetectorStatistics>,
     /// The classes of packets, in the order of the node's file; none without classes.
     pub classes: Vec<ClassStats>,
     /// Reloads of the configuration.

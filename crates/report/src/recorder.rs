@@ -110,6 +110,7 @@ impl Recorder {
                 });
             }
             Event::DeltaT { .. }
+            | Event::CongestionMarked { .. }
             | Event::SwitchWanted { .. }
             | Event::PathSilent { .. }
             | Event::PathSilentAgain { .. }

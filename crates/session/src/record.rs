@@ -13,10 +13,10 @@ mod difference;
 mod replay;
 
 use bytes::Bytes;
-use polypath_core::endpoint::{Input, Output};
+use polypath_core::endpoint::{Endpoint, Input, Output};
 use polypath_core::frame::{Frame, Payload};
 use polypath_core::machine::Wake;
-use polypath_core::packet::{self, Ecn, PacketFields, PacketMeta};
+use polypath_core::packet::{self, Ecn, FlowId, PacketFields, PacketMeta};
 use polypath_core::time::Time;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -41,6 +41,10 @@ pub struct Shape {
     /// Whether it carries TCP; absent otherwise.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub tcp: bool,
+    /// The number of its flow; absent from decisions, and unless congestion is signalled to each
+    /// flow of the peer. It is not compared.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flow: Option<FlowId>,
     /// The fields by which classes select a packet of the peer; absent from decisions, and without
     /// classes. They are not compared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -89,13 +93,16 @@ impl Shape {
             len: u32::try_from(packet.len()).unwrap_or(u32::MAX),
             ecn: packet::ecn(packet),
             tcp: packet::is_tcp(packet),
+            flow: None,
             fields: None,
         }
     }
 
-    fn with_fields(packet: &Bytes) -> Self {
+    /// With what else the endpoint examines.
+    fn examined(packet: &Bytes, examined: Examined) -> Self {
         Self {
-            fields: packet.fields(),
+            flow: examined.flows.then(|| packet.flow()),
+            fields: packet.fields().filter(|_| examined.classes),
             ..Self::of(packet)
         }
     }
@@ -114,6 +121,10 @@ impl Payload for Shape {
         self.tcp
     }
 
+    fn flow(&self) -> FlowId {
+        self.flow.unwrap_or_default()
+    }
+
     fn fields(&self) -> Option<PacketFields> {
         self.fields
     }
@@ -125,23 +136,41 @@ impl Payload for Shape {
     }
 }
 
-/// The wake of an endpoint, without payloads; `has_classes` states whether it classifies packets.
-pub(crate) fn shape_of_wake(wake: &Wake<Input<Bytes>>, has_classes: bool) -> Wake<Input<Shape>> {
+/// What an endpoint examines of packets besides their lengths, ECN fields and protocols.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Examined {
+    /// The fields by which classes select packets.
+    classes: bool,
+    /// The flows of the peer's packets.
+    flows: bool,
+}
+
+impl Examined {
+    pub(crate) fn by(endpoint: &Endpoint<Bytes>) -> Self {
+        Self {
+            classes: endpoint.has_classes(),
+            flows: endpoint.detector_statistics().is_some(),
+        }
+    }
+}
+
+/// The wake of an endpoint, with no more of payloads than it examines.
+pub(crate) fn shape_of_wake(wake: &Wake<Input<Bytes>>, examined: Examined) -> Wake<Input<Shape>> {
     let Wake::Input(input) = wake else {
         return Wake::Timeout;
     };
     Wake::Input(match input {
         Input::Packet { meta, payload } => Input::Packet {
             meta: PacketMeta {
-                ports: meta.ports.filter(|_| has_classes),
+                ports: meta.ports.filter(|_| examined.classes),
                 ..*meta
             },
             payload: Shape::of(payload),
         },
-        Input::Frame(frame) if has_classes => {
-            Input::Frame(frame.carrying(frame.path, frame.body.map_ref(Shape::with_fields)))
+        Input::Frame(frame) => {
+            let shape = |packet: &Bytes| Shape::examined(packet, examined);
+            Input::Frame(frame.carrying(frame.path, frame.body.map_ref(shape)))
         }
-        Input::Frame(frame) => Input::Frame(shape_of_frame(frame)),
         Input::Reachable => Input::Reachable,
         Input::PeerRestarted => Input::PeerRestarted,
         Input::PeerReports(reports) => Input::PeerReports(*reports),

@@ -41,7 +41,7 @@ use crate::datagram::OVERHEAD;
 use crate::entropy::BoxedEntropy;
 use crate::event::{Counters, SessionEvent};
 use crate::handshake::{CLOSED_PATHS, ECN, REPORTS};
-use crate::record::{Entry, Recorder, shape_of_output, shape_of_wake};
+use crate::record::{Entry, Examined, Recorder, shape_of_output, shape_of_wake};
 use crate::session::{self, Session, SessionConfig};
 use closed::ClosedPaths;
 use io::Arrival;
@@ -300,7 +300,7 @@ impl Tunnel {
         };
         let mut entry = self.recorder.is_some().then(|| Entry {
             at: now,
-            wake: shape_of_wake(&wake, self.endpoint.has_classes()),
+            wake: shape_of_wake(&wake, Examined::by(&self.endpoint)),
             outputs: Vec::new(),
             deadline: None,
         });

@@ -6,7 +6,7 @@ use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table};
 use polypath_report::table::RULED;
 use serde_json::Value;
 
-use super::measured;
+use super::{congestion, measured};
 
 /// The maximum length of a path's name in the table, in characters.
 const MAX_NAME: usize = 12;
@@ -35,6 +35,7 @@ pub(super) fn render(state: &Value) -> String {
     let _ = writeln!(text, "{}", volumes(state));
     text += &classes(state);
     text += &repairs(state);
+    text += &congestion::lines(state);
     text += &measured::paths(state);
     for (title, counts) in [
         ("packets dropped", &state["dropped"]),

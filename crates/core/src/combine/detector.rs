@@ -6,7 +6,9 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
 use super::copies::{Copies, CopiesConfig, CopiesError};
-use super::signature::{LinkWindow, Marks, Reading, Signature, SignatureConfig, SignatureError};
+use super::signature::{
+    LinkWindow, Marks, Reading, Sign, Signature, SignatureConfig, SignatureError,
+};
 use crate::frame::PathId;
 use crate::machine::Deadline;
 use crate::packet::{Ecn, FlowId};
@@ -28,6 +30,54 @@ pub struct DetectorConfig {
     pub signature: SignatureConfig,
     /// Loss detection of copies.
     pub copies: CopiesConfig,
+    /// The reaction to congestion.
+    pub react: Reaction,
+}
+
+/// The reaction of a combiner to congestion that copies mask.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema)
+)]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
+pub enum Reaction {
+    /// ECN-capable packets are marked with CE (RFC 3168); others are delivered as they are.
+    #[default]
+    Ecn,
+    /// ECN-capable packets are marked with CE, and others dropped.
+    Drop,
+    /// None: congestion is only counted.
+    Off,
+}
+
+/// The treatment of a packet that is about to be delivered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Treatment {
+    /// It is delivered as it is.
+    Deliver,
+    /// It is delivered with a CE mark.
+    Mark,
+    /// It is dropped.
+    Drop,
+}
+
+/// The counters of a detector.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+pub struct DetectorStatistics {
+    /// The number of windows that were evaluated.
+    pub windows: u64,
+    /// Those of congestion.
+    pub congested: u64,
+    /// Those of dropouts.
+    pub dropouts: u64,
+    /// The number of packets that were marked.
+    pub marked: u64,
+    /// The number of packets that were dropped instead.
+    pub dropped: u64,
+    /// The number of packets that were due for a mark and could not carry it.
+    pub unmarkable: u64,
 }
 
 /// An invalid [`DetectorConfig`].
@@ -69,8 +119,10 @@ pub struct Detector {
     /// The time at which due marks expire: a round trip after the newest window was read.
     expires: Time,
     round_trip: Duration,
+    react: Reaction,
     last: Option<Reading>,
     window: Vec<LinkWindow>,
+    statistics: DetectorStatistics,
 }
 
 /// A flow and the time of its last mark.
@@ -92,8 +144,10 @@ impl Detector {
             window_start: Time::ZERO,
             expires: Time::ZERO,
             round_trip: config.copies.window,
+            react: config.react,
             last: None,
             window: Vec::new(),
+            statistics: DetectorStatistics::default(),
         }
     }
 
@@ -111,7 +165,31 @@ impl Detector {
             self.window_start = start;
             self.expires = now + self.round_trip;
             self.marks.on_window(&reading, &self.window);
+            self.statistics.windows += 1;
+            match reading.sign {
+                Sign::Nothing => {}
+                Sign::Dropout => self.statistics.dropouts += 1,
+                Sign::Congestion => self.statistics.congested += 1,
+            }
             self.last = Some(reading);
+        }
+    }
+
+    /// The treatment of a packet of `flow` with this ECN field, which is about to be delivered.
+    pub fn treat(&mut self, now: Time, flow: FlowId, ecn: Ecn) -> Treatment {
+        if self.react == Reaction::Off || !self.marks_next(now, flow) {
+            return Treatment::Deliver;
+        }
+        let statistics = &mut self.statistics;
+        if ecn.is_capable() {
+            statistics.marked += 1;
+            Treatment::Mark
+        } else if self.react == Reaction::Drop {
+            statistics.dropped += 1;
+            Treatment::Drop
+        } else {
+            statistics.unmarkable += 1;
+            Treatment::Deliver
         }
     }
 
@@ -125,7 +203,7 @@ impl Detector {
     /// A mark is also used up, without effect, on a flow that was marked less than a round trip
     /// before the window started: its sender reduces its window once for all these losses (RFC
     /// 3168, 6.1.2).
-    pub fn marks_next(&mut self, now: Time, flow: FlowId) -> bool {
+    fn marks_next(&mut self, now: Time, flow: FlowId) -> bool {
         if now >= self.expires {
             self.marks.settle();
         }
@@ -149,6 +227,12 @@ impl Detector {
     #[must_use]
     pub const fn last(&self) -> Option<&Reading> {
         self.last.as_ref()
+    }
+
+    /// The counters.
+    #[must_use]
+    pub const fn statistics(&self) -> DetectorStatistics {
+        self.statistics
     }
 
     /// The number of buffered windows.

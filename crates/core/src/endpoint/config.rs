@@ -33,7 +33,8 @@ pub struct EndpointConfig {
     #[cfg_attr(feature = "serde", serde(default))]
     pub seed: Seed,
     /// The detector that marks packets when copies mask congestion (diversity-routing paper, VI);
-    /// requires that both endpoints send every packet on every path.
+    /// requires that both endpoints send every packet on every path. `None` for that of the
+    /// policy, if it has one.
     pub detector: Option<DetectorConfig>,
     /// The monitoring of paths, which avoids silent ones; `None` always uses every path, as in the
     /// papers.
@@ -129,7 +130,9 @@ pub enum ConfigError {
     #[error("detector: {0}")]
     Detector(#[from] DetectorError),
     /// A packet that is not sent on a path would count as lost there.
-    #[error("a detector needs the policy duplicate-all, which sends every packet on every path")]
+    #[error(
+        "a detector needs a policy that sends every packet on every path, as duplicate-all does"
+    )]
     DetectorWithoutCopies,
     /// The policy needs heartbeats that measure the paths.
     #[error("the policy leaves a path by its losses or delay, which needs liveness detection")]
@@ -146,6 +149,13 @@ pub enum ConfigError {
 }
 
 impl EndpointConfig {
+    /// The detector of congestion, if there is one. With one path, copies mask nothing for that of
+    /// the policy to find.
+    pub(super) fn detector(&self) -> Option<DetectorConfig> {
+        let of_policy = || self.policy.detector().filter(|_| self.paths > 1);
+        self.detector.or_else(of_policy)
+    }
+
     /// Checks the configuration.
     pub(crate) fn check(&self) -> Result<(), ConfigError> {
         if self.paths == 0 || self.paths > PathSet::CAPACITY {

@@ -20,7 +20,7 @@ use alloc::vec::Vec;
 use super::config::{EndpointConfig, ProbingConfig};
 use super::io::Output;
 use crate::combine::hysteresis::{Hysteresis, MARGIN, Outcome};
-use crate::combine::{Comparison, Detector, SwitchRequest};
+use crate::combine::{Comparison, Detector, DetectorStatistics, SwitchRequest, Treatment};
 use crate::estimate::DeltaT;
 use crate::event::{DropReason, Event};
 use crate::frame::{Body, Epoch, Frame, PathId, Payload};
@@ -60,9 +60,7 @@ impl Receiver {
             hysteresis: None,
             request: None,
             delta_t: vec![DeltaT::default(); usize::from(config.paths)],
-            detector: config
-                .detector
-                .map(|detector| Detector::new(&detector, config.paths)),
+            detector: detector(config),
             reporter: None,
         }
     }
@@ -73,8 +71,12 @@ impl Receiver {
             self.hysteresis = None;
             self.comparison = comparison(policy, probing.threshold);
         }
+        let before = self.config.detector();
         self.config.policy = policy;
         self.config.probing = *probing;
+        if self.config.detector() != before {
+            self.detector = detector(&self.config);
+        }
         self.comparison.set_threshold(probing.threshold);
     }
 
@@ -162,28 +164,39 @@ impl Receiver {
             out(Output::Event(Event::Dropped { reason, len }));
             return None;
         }
-        out(Output::Event(Event::Delivered {
-            path: header.path,
-            len,
+        let treatment = self.treat(now, &payload);
+        let path = header.path;
+        out(Output::Event(match treatment {
+            Treatment::Drop => Event::Dropped {
+                reason: DropReason::Congestion,
+                len,
+            },
+            Treatment::Deliver | Treatment::Mark => Event::Delivered { path, len },
         }));
-        self.mark(now, &mut payload);
+        if treatment == Treatment::Mark {
+            payload.mark_ce();
+            out(Output::Event(Event::CongestionMarked { len }));
+        }
         if self.hysteresis.is_some() {
             self.count_data(now, header);
         } else {
             self.comparison.on_data(&self.seen, |_| {});
         }
         self.note_epoch(now, header);
-        Some(payload)
+        (treatment != Treatment::Drop).then_some(payload)
     }
 
-    /// Marks a packet before delivery if a mark is due and the packet is ECN-capable.
-    fn mark(&mut self, now: Time, payload: &mut impl Payload) {
-        if let Some(detector) = &mut self.detector
-            && detector.marks_next(now, payload.flow())
-            && payload.ecn().is_capable()
-        {
-            payload.mark_ce();
-        }
+    /// The treatment of a packet before delivery, by the congestion that its copies mask.
+    fn treat(&mut self, now: Time, payload: &impl Payload) -> Treatment {
+        let detector = self.detector.as_mut();
+        detector.map_or(Treatment::Deliver, |detector| {
+            detector.treat(now, payload.flow(), payload.ecn())
+        })
+    }
+
+    /// The counters of the detector of congestion; `None` without one.
+    pub(super) fn detector_statistics(&self) -> Option<DetectorStatistics> {
+        self.detector.as_ref().map(Detector::statistics)
     }
 
     /// Handles a probe that stands for a data packet of `data_len` bytes.
@@ -346,6 +359,12 @@ impl Receiver {
             }
         }
     }
+}
+
+/// The detector of congestion of a receiver, if it has one.
+fn detector(config: &EndpointConfig) -> Option<Detector> {
+    let detector = config.detector()?;
+    Some(Detector::new(&detector, config.paths))
 }
 
 /// The comparison for a receiver with this policy.

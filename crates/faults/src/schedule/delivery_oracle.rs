@@ -5,6 +5,7 @@
 //! that a node that monitors its paths avoids it. Nothing is known of any other path: it may be
 //! used, and may lose the packet.
 
+use polypath_core::combine::Reaction;
 use polypath_core::frame::{OVER_IPV4, PathId};
 use polypath_core::liveness::{LivenessConfig, MAX_MISSES};
 use polypath_core::packet::Kind;
@@ -115,7 +116,18 @@ impl Schedule {
             until: at + DELIVERY_TIME,
         };
         let all = |d: &Disturbance| d.path.is_none() && d.span.overlaps(&needed);
-        !self.disturbances.iter().any(all) && self.carries(from, at, len)
+        !self.disturbances.iter().any(all)
+            && !self.may_drop(from.other(), at)
+            && self.carries(from, at, len)
+    }
+
+    /// Whether a node may drop a packet that reaches it after `at`, as a sign of congestion.
+    fn may_drop(&self, end: End, at: Time) -> bool {
+        let drops = |at| {
+            let detector = self.settings(end, at).policy.detector();
+            detector.is_some_and(|detector| detector.react == Reaction::Drop)
+        };
+        drops(at) || drops(at + DELIVERY_TIME)
     }
 
     /// Whether short packets of both nodes have to arrive after the calm has settled.

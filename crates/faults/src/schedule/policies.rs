@@ -1,8 +1,11 @@
 //! The policies of the nodes.
 
+use polypath_core::combine::Reaction;
 use polypath_core::order::{MAX_HOLD, Order};
 use polypath_core::policy::delay_centric::{Guard, GuardKind, TrendRule};
-use polypath_core::policy::{PolicyConfig, PredictiveConfig, ReactiveConfig, Weights};
+use polypath_core::policy::{
+    DiversityConfig, DiversitySignature, PolicyConfig, PredictiveConfig, ReactiveConfig, Weights,
+};
 use polypath_core::repair::{RepairConfig, Share};
 use polypath_core::rng::Stream;
 use polypath_core::time::Duration;
@@ -93,6 +96,22 @@ pub(super) fn draw_delay_centric(schedule: &mut Schedule) {
         let policy = pick(stream, &[reactive, predictive]);
         if stream.chance(0.33) {
             settings.policy = policy;
+        }
+    }
+}
+
+/// Replaces a third of the policies by `diversity`.
+pub(super) fn draw_diversity(schedule: &mut Schedule) {
+    let stream = &mut schedule.seed.stream("faults/diversity");
+    let signatures = [DiversitySignature::Likelihood, DiversitySignature::Paper];
+    for settings in all_settings(schedule) {
+        let config = DiversityConfig {
+            signature: pick(stream, &signatures),
+            react: pick(stream, &[Reaction::Ecn, Reaction::Drop, Reaction::Off]),
+            window: Duration::from_millis(pick(stream, &[10, 100, 1000])),
+        };
+        if stream.chance(0.33) {
+            settings.policy = PolicyConfig::Diversity(config);
         }
     }
 }

@@ -61,6 +61,7 @@ impl Statistics {
             policy: policy(now, tunnel, &paths),
             repair: tunnel.endpoint().repair_statistics(),
             order: tunnel.endpoint().order_statistics(),
+            congestion: tunnel.endpoint().detector_statistics(),
             classes: classes(tunnel),
             paths,
             peer_paths: tunnel.peer_paths(),

@@ -53,6 +53,7 @@ fn entry(number: u64) -> Entry {
         },
         outputs: vec![
             Output::Deliver(Shape {
+                flow: None,
                 len,
                 ecn,
                 tcp: false,

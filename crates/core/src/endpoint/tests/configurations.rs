@@ -41,7 +41,11 @@ fn impossible_configurations_are_refused() {
 fn a_detector_needs_copies_of_everything_and_some_time() {
     let with = |policy, paths, copies| {
         let signature = SignatureConfig::default();
-        let detector = Some(DetectorConfig { signature, copies });
+        let detector = Some(DetectorConfig {
+            signature,
+            copies,
+            ..DetectorConfig::default()
+        });
         let config = EndpointConfig {
             paths,
             detector,

@@ -1,6 +1,10 @@
 //! Marks in place of losses that copies mask.
 
+use core::ops::Range;
+
 use super::*;
+use crate::combine::{DetectorStatistics, Reaction};
+use crate::policy::DiversityConfig;
 
 const PATHS: u8 = 4;
 /// The number of flows that take turns.
@@ -45,13 +49,51 @@ fn delivered(
     is_lost: impl Fn(u64, u8) -> bool,
 ) -> Vec<Ecn> {
     let config = EndpointConfig {
-        paths: PATHS,
         detector: Some(DetectorConfig::default()),
         ..config(PolicyConfig::DuplicateAll {})
     };
-    let [mut near, mut far] = [0; 2].map(|_| Endpoint::<Capable>::new(&config).unwrap());
-    let mut delivered = Vec::new();
-    for ms in 0..packets {
+    let mut far = end(&config);
+    transfer(&mut far, 0..packets, ecn, is_lost)
+}
+
+/// An end with four paths.
+fn end(config: &EndpointConfig) -> Endpoint<Capable> {
+    Endpoint::new(&EndpointConfig {
+        paths: PATHS,
+        ..config.clone()
+    })
+    .unwrap()
+}
+
+/// The ECN fields of the packets that `far` delivers ([`outputs`]).
+fn transfer(
+    far: &mut Endpoint<Capable>,
+    times: Range<u64>,
+    ecn: impl Fn(u64) -> Ecn,
+    is_lost: impl Fn(u64, u8) -> bool,
+) -> Vec<Ecn> {
+    let outputs = outputs(far, times, ecn, is_lost).into_iter();
+    let delivered = outputs.filter_map(|output| match output {
+        Output::Deliver(Capable(ecn, _)) => Some(ecn),
+        _ => None,
+    });
+    delivered.collect()
+}
+
+/// Sends a packet in each of these milliseconds from an end with the policy `duplicate-all` to
+/// `far`; returns the outputs of `far`.
+fn outputs(
+    far: &mut Endpoint<Capable>,
+    times: Range<u64>,
+    ecn: impl Fn(u64) -> Ecn,
+    is_lost: impl Fn(u64, u8) -> bool,
+) -> Vec<Output<Capable>> {
+    let mut near = end(&EndpointConfig {
+        first_sequence: times.start,
+        ..config(PolicyConfig::DuplicateAll {})
+    });
+    let mut seen = Vec::new();
+    for ms in times {
         let mut frames = Vec::new();
         let packet = Input::Packet {
             meta: meta(Kind::Data, 1000),
@@ -63,25 +105,21 @@ fn delivered(
             }
         });
         while let Some(deadline) = far.deadline().filter(|d| d.at <= at(ms)) {
-            step(&mut far, deadline.at, Wake::Timeout, &mut |_| {});
+            step(far, deadline.at, Wake::Timeout, &mut |_| {});
         }
         for frame in frames
             .into_iter()
             .filter(|frame| !is_lost(ms, frame.path.0))
         {
             step(
-                &mut far,
+                far,
                 at(ms),
                 Wake::Input(Input::Frame(frame)),
-                &mut |output| {
-                    if let Output::Deliver(Capable(ecn, _)) = output {
-                        delivered.push(ecn);
-                    }
-                },
+                &mut |output| seen.push(output),
             );
         }
     }
-    delivered
+    seen
 }
 
 /// Each link loses one packet in fifty, and no packet is lost on two: two of a window of 100 ms.
@@ -134,4 +172,124 @@ fn no_marks_wait_for_the_end_of_a_silence() {
     let [before, after] = [&delivered[..900], &delivered[delivered.len() - 10..]];
     assert!(marked(before) > 0);
     assert_eq!(marked(after), 0);
+}
+
+fn diversity(react: Reaction) -> PolicyConfig {
+    PolicyConfig::Diversity(DiversityConfig {
+        react,
+        ..DiversityConfig::default()
+    })
+}
+
+/// What the policy `diversity` does with 2000 packets of which each link loses one in fifty.
+fn react(react: Reaction, ecn: Ecn) -> (usize, usize, DetectorStatistics) {
+    let mut far = end(&config(diversity(react)));
+    let delivered = transfer(&mut far, 0..2000, |_| ecn, some);
+    let statistics = far.detector_statistics().unwrap();
+    assert!(statistics.congested >= 17 && statistics.dropouts == 0);
+    assert_eq!(statistics.windows, statistics.congested);
+    (delivered.len(), marked(&delivered), statistics)
+}
+
+#[test]
+fn the_policy_marks_what_is_capable_and_counts_the_rest() {
+    let (delivered, marked, seen) = react(Reaction::Ecn, Ecn::Ect0);
+    assert_eq!(delivered, 2000);
+    assert!((36..=40).contains(&marked), "{marked}");
+    assert_eq!(seen.marked, marked as u64);
+    assert_eq!([seen.dropped, seen.unmarkable], [0, 0]);
+    let (delivered, marked, seen) = react(Reaction::Ecn, Ecn::NotEct);
+    assert_eq!([delivered, marked], [2000, 0]);
+    assert!((36..=40).contains(&seen.unmarkable), "{seen:?}");
+    assert_eq!([seen.dropped, seen.marked], [0, 0]);
+}
+
+#[test]
+fn the_policy_drops_what_is_not_capable_where_that_is_asked_for() {
+    let (delivered, marked, seen) = react(Reaction::Drop, Ecn::Ect0);
+    assert_eq!(delivered, 2000);
+    assert_eq!([seen.marked, seen.dropped], [marked as u64, 0]);
+    let (delivered, marked, seen) = react(Reaction::Drop, Ecn::NotEct);
+    assert_eq!(marked, 0);
+    assert_eq!(delivered as u64, 2000 - seen.dropped);
+    assert!((36..=40).contains(&seen.dropped), "{seen:?}");
+}
+
+#[test]
+fn the_policy_only_counts_congestion_where_reactions_are_off() {
+    for ecn in [Ecn::Ect0, Ecn::NotEct] {
+        let (delivered, marked, seen) = react(Reaction::Off, ecn);
+        assert_eq!([delivered, marked], [2000, 0]);
+        assert_eq!([seen.marked, seen.dropped, seen.unmarkable], [0, 0, 0]);
+    }
+}
+
+/// A reload starts, replaces and ends the detector, and one that changes nothing keeps it.
+#[test]
+fn a_reload_changes_the_reaction() {
+    let mut far = end(&config(PolicyConfig::DuplicateAll {}));
+    let mut start = 0;
+    let mut run = |far: &mut Endpoint<Capable>, policy| {
+        let to = EndpointConfig {
+            paths: PATHS,
+            ..config(policy)
+        };
+        let adjust = Input::Adjust(Adjustment::new(&to).unwrap());
+        step(far, at(start), Wake::Input(adjust), &mut |_| {});
+        let delivered = transfer(far, start..start + 2000, |_| Ecn::Ect0, some);
+        start += 2000;
+        (marked(&delivered), far.detector_statistics())
+    };
+    assert_eq!(run(&mut far, PolicyConfig::DuplicateAll {}), (0, None));
+    let (first, seen) = run(&mut far, diversity(Reaction::Ecn));
+    assert_eq!(seen.unwrap().marked, first as u64);
+    assert!(first > 30, "{first}");
+    let (second, seen) = run(&mut far, diversity(Reaction::Ecn));
+    assert_eq!(seen.unwrap().marked, (first + second) as u64);
+    assert!(second > 30, "{second}");
+    let (marked, seen) = run(&mut far, diversity(Reaction::Off));
+    assert_eq!((marked, seen.unwrap().marked), (0, 0));
+    let last = run(&mut far, PolicyConfig::single_path(0));
+    assert_eq!(last, (0, None));
+}
+
+/// Marks and drops are visible in the event stream.
+#[test]
+fn reactions_are_events() {
+    let marked = Event::CongestionMarked { len: 1000 };
+    let dropped = Event::Dropped {
+        reason: DropReason::Congestion,
+        len: 1000,
+    };
+    for (react, ecn, expected) in [
+        (Reaction::Ecn, Ecn::Ect0, marked),
+        (Reaction::Drop, Ecn::NotEct, dropped),
+    ] {
+        let mut far = end(&config(diversity(react)));
+        let seen = outputs(&mut far, 0..300, |_| ecn, some);
+        let is_expected = |output: &Output<Capable>| *output == Output::Event(expected);
+        let at = seen.iter().position(is_expected).unwrap();
+        let is_delivered = matches!(
+            (&seen[at - 1], &seen[at + 1]),
+            (
+                Output::Event(Event::Delivered { .. }),
+                Output::Deliver(Capable(Ecn::Ce, _))
+            )
+        );
+        assert_eq!(
+            is_delivered,
+            expected == marked,
+            "{:?}",
+            &seen[at - 1..=at + 1]
+        );
+    }
+}
+
+#[test]
+fn one_path_masks_nothing() {
+    let far = Endpoint::<Capable>::new(&EndpointConfig {
+        paths: 1,
+        ..config(diversity(Reaction::Ecn))
+    });
+    assert_eq!(far.unwrap().detector_statistics(), None);
 }

@@ -1,5 +1,6 @@
 //! The metrics page, encoded by prometheus-client.
 
+mod congestion;
 mod measured;
 mod usage;
 
@@ -102,6 +103,7 @@ impl Collector for Snapshot {
         usage::encode(page, &stats.paths)?;
         repairs(page, stats)?;
         order(page, stats)?;
+        congestion::encode(page, stats)?;
         classes(page, &stats.classes)?;
         drops(page, stats)
     }

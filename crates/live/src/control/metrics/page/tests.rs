@@ -1,5 +1,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
+use polypath_core::combine::DetectorStatistics;
 use polypath_core::event::DropReason;
 use polypath_core::order::OrderStatistics;
 use polypath_core::repair::RepairStatistics;
@@ -133,6 +134,14 @@ fn stats() -> Stats {
         order: Some(OrderStatistics {
             held: 9,
             expired: 2,
+        }),
+        congestion: Some(DetectorStatistics {
+            windows: 90,
+            congested: 3,
+            dropouts: 5,
+            marked: 7,
+            dropped: 0,
+            unmarkable: 2,
         }),
         classes: vec![ClassStats {
             name: "voice".to_owned(),
