@@ -80,6 +80,29 @@ impl ClosedPaths {
     }
 }
 
+/// How far a path is ahead of its ceiling (generic cell rate algorithm, ITU-T I.371).
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct CellRate {
+    ceiling: Option<Rate>,
+    /// The time at which what was sent has left at the ceiling.
+    free: Time,
+}
+
+impl CellRate {
+    /// Whether more than [`BURST`] of what was sent has not left at `now`; never without a ceiling.
+    pub(crate) fn is_ahead(self, now: Time) -> bool {
+        self.ceiling.is_some() && self.free > now + BURST
+    }
+
+    /// Counts `len` bytes on the wire that are sent at `now`.
+    pub(crate) fn add(&mut self, now: Time, len: u32) {
+        if let Some(ceiling) = self.ceiling {
+            let time = ceiling.transmission_time(Bytes(len.into()));
+            self.free = self.free.max(now) + time;
+        }
+    }
+}
+
 /// The meters of the paths.
 #[derive(Clone, Debug)]
 pub(crate) struct Meters {
@@ -95,8 +118,7 @@ struct Meter {
     tariff: Tariff,
     used: u64,
     received: Recent,
-    /// The time at which what was sent has left at the ceiling.
-    free: Time,
+    sent: CellRate,
     /// The send time, by the peer's clock, of the newest frame that arrived on the path, or that
     /// closed it.
     newest: Time,
@@ -163,10 +185,6 @@ impl Meter {
     fn is_used_up(&self) -> bool {
         self.left() <= RESERVE.0
     }
-
-    fn is_full(&self, now: Time) -> bool {
-        self.tariff.ceiling.is_some() && self.free > now + BURST
-    }
 }
 
 impl Meters {
@@ -210,8 +228,13 @@ impl Meters {
     /// The paths that are ahead of their ceilings.
     pub(crate) fn full(&self, now: Time) -> PathSet {
         let paths = (0..).map(PathId).zip(&self.paths);
-        let full = paths.filter(|(_, meter)| meter.is_full(now));
+        let full = paths.filter(|(_, meter)| meter.sent.is_ahead(now));
         full.map(|(path, _)| path).collect()
+    }
+
+    /// How far each path is ahead of its ceiling.
+    pub(crate) fn cell_rates(&self) -> impl Iterator<Item = CellRate> {
+        self.paths.iter().map(|meter| meter.sent)
     }
 
     /// The use of `path`; `None` if it is not limited and not closed.
@@ -246,10 +269,7 @@ impl Meters {
         let Some(meter) = self.paths.get_mut(path.index()) else {
             return;
         };
-        if let Some(ceiling) = meter.tariff.ceiling {
-            let time = ceiling.transmission_time(Bytes(len.into()));
-            meter.free = meter.free.max(now) + time;
-        }
+        meter.sent.add(now, len);
         self.count(now, path, len);
     }
 
@@ -318,6 +338,7 @@ impl Meters {
                 self.closed = self.closed.without(PathSet::only(path));
             }
             meter.tariff = tariff;
+            meter.sent.ceiling = tariff.ceiling;
         }
         for path in (0..).map(PathId).take(self.paths.len()) {
             self.close_if_used_up(path);

@@ -43,5 +43,5 @@ pub use rate::{Delivery, PathLimit, PathRateController};
 pub use report::{MAX_BITMAP, PATH_LEN, PathArrival, REPORT_LEN, Report, SendTime};
 pub use reporter::{MAX_TICKS, Reporter};
 pub(crate) use reporter::{NumberedReport, ReportPaths};
-pub use sender::{Kept, MARGIN, RISING_QUEUE, Repair, RepairOutput, SLACK};
+pub use sender::{Kept, MARGIN, MAX_UNREPAIRED, RISING_QUEUE, Repair, RepairOutput, SLACK};
 pub use statistics::RepairStatistics;

@@ -97,10 +97,11 @@ impl<P: Payload> Endpoint<P> {
 
     /// Keeps packets off the paths that have reached their limits.
     fn block(&mut self, now: Time, meters: &Meters) {
-        self.sender.block(BlockedPaths {
+        let blocked = BlockedPaths {
             closed: meters.closed(),
             full: meters.full(now),
-        });
+        };
+        self.sender.block(blocked, meters.cell_rates());
     }
 }
 

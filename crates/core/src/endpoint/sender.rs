@@ -178,7 +178,13 @@ impl<P: Payload> Sender<P> {
     fn refusal(&self, plan: &Plan, paths: &Paths) -> Option<DropReason> {
         let is_full = plan.may_wait && self.pacing.waiting() >= MAX_WAITING;
         let is_congested = plan.is_congested || is_full || !paths.full.is_empty();
-        match (plan.copies.is_empty(), is_congested) {
+        // A packet waits for a path that is ahead of its ceiling only if it is reported.
+        let carriers = if self.peer_reports {
+            plan.copies
+        } else {
+            plan.copies.without(paths.full)
+        };
+        match (carriers.is_empty(), is_congested) {
             (true, false) => Some(DropReason::NoPath),
             (true, true) => Some(DropReason::QueueFull),
             (false, _) => is_full.then_some(DropReason::QueueFull),

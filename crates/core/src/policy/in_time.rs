@@ -24,7 +24,8 @@
 //! signal congestion to TCP.
 //!
 //! **Costs.** A path suffices if it delivers within the deadline, without congestion, and loses
-//! less than half of what the budget can repair. Data is on a path of the lowest cost among those
+//! less than half of what the budget can repair, or less than
+//! [`MAX_UNREPAIRED`](crate::repair::MAX_UNREPAIRED) where a repair would be late. Data is on a path of the lowest cost among those
 //! that suffice, and returns to a cheaper one after its hold, whatever that lost before. Media that
 //! the paths of this cost cannot carry goes on those of higher costs; TCP, which takes what it
 //! gets, does not.
@@ -45,7 +46,7 @@ use crate::frame::{Epoch, PathId};
 use crate::hold::next_hold;
 use crate::machine::Deadline;
 use crate::packet::PacketMeta;
-use crate::repair::{PathEstimate, RepairConfig};
+use crate::repair::{MAX_UNREPAIRED, PathEstimate, RepairConfig};
 use crate::tariff::Tariffs;
 use crate::time::{Duration, Time};
 use signals::{CongestionSignals, Signal};
@@ -221,7 +222,7 @@ impl InTime {
         }
     }
 
-    /// Those of `paths` that cost no more than the cheapest one that suffices; all if none does.
+    /// Those of `paths` that suffice and cost the least; all if none suffices.
     fn affordable(&self, now: Time, paths: PathSet) -> PathSet {
         if self.tariffs.cheapest(paths) == paths {
             return paths;
@@ -230,17 +231,24 @@ impl InTime {
             .into_iter()
             .filter(|path| now >= self.view(*path).held_until && self.suffices(now, *path))
             .collect();
-        let least = self.tariffs.cheapest(suffice).into_iter().next();
-        least.map_or(paths, |path| {
-            self.tariffs.up_to(self.tariffs.cost(path), paths)
-        })
+        if suffice.is_empty() {
+            paths
+        } else {
+            self.tariffs.cheapest(suffice)
+        }
     }
 
     /// Whether `path` delivers packets in time, or nothing is known of it, and what it loses can be
     /// repaired.
     fn suffices(&self, now: Time, path: PathId) -> bool {
         let view = self.view(path);
-        let max_loss = self.max_loss.max(view.tolerated);
+        let is_late = |time: Duration| time > self.deadline;
+        let max_loss = if view.repair_time.is_some_and(is_late) {
+            MAX_UNREPAIRED
+        } else {
+            self.max_loss
+        };
+        let max_loss = max_loss.max(view.tolerated);
         let is_good =
             |estimate: PathEstimate| estimate.one_way <= self.deadline && estimate.loss <= max_loss;
         !view.is_silent && !view.is_congested(now) && view.estimate.is_none_or(is_good)
@@ -433,12 +441,14 @@ impl PathPolicy for InTime {
             estimate,
             limit,
             is_silent,
+            repair_time,
         } = feedback
         else {
             return;
         };
         if let Some(view) = self.paths.get_mut(path.index()) {
             view.update(now, estimate, is_silent);
+            view.repair_time = repair_time;
             if let Some(estimate) = estimate.filter(|_| path == self.active) {
                 view.tolerated = view.tolerated.min(estimate.loss);
             }

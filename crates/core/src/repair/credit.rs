@@ -51,6 +51,11 @@ impl Credit {
         self.share = self.share.saturating_add(share).min(most);
     }
 
+    /// The most that can be available.
+    pub(super) fn most(self) -> u64 {
+        self.most.cast_unsigned()
+    }
+
     /// The bytes that may be sent now.
     pub(super) fn available(self) -> u64 {
         self.floor.max(self.share).max(0).cast_unsigned()

@@ -41,6 +41,8 @@ pub(super) struct Entry<P> {
     missing: u8,
     /// The times that it was sent again.
     pub(super) repairs: u8,
+    /// Whether the budget did not suffice for a repair.
+    pub(super) lacks_budget: bool,
 }
 
 /// The content of a packet.
@@ -109,6 +111,7 @@ impl<P> Entry<P> {
             count: 0,
             missing: 0,
             repairs: 0,
+            lacks_budget: false,
         }
     }
 

@@ -8,7 +8,8 @@
 //! Reports are limited to 2 % of the bytes of the packets, or to 6000 bytes per second where that is
 //! more ([`Credit`]). Each goes on the next of the cheapest paths in turn. One that shows a gap goes
 //! on all of these if the limit permits it; one that shows that a packet is overdue by the interval of
-//! those before it, at most [`OVERDUE`], on all paths: the cheapest may have failed.
+//! those before it, at most [`OVERDUE`], on all paths: the cheapest may have failed. While packets
+//! arrive on others alone, reports go there, too.
 
 use alloc::collections::VecDeque;
 use alloc::vec;
@@ -30,6 +31,9 @@ const GAP_INTERVAL: Duration = Duration::from_millis(2);
 const OVERDUE: Duration = Duration::from_millis(5);
 /// The time after a packet in which another is expected.
 const BUSY: Duration = Duration::from_millis(100);
+/// The cheapest paths may have failed when nothing has arrived on them for this long, or for three
+/// intervals of packets, and something has on another.
+const FAILED: Duration = Duration::from_millis(30);
 /// The interval of reports when no packet is expected.
 const IDLE_INTERVAL: Duration = Duration::from_millis(25);
 /// The time after the last packet at which reports end.
@@ -186,13 +190,15 @@ impl Reporter {
         let overdue = interval + interval.min(OVERDUE);
         let is_overdue = pause < BUSY && pause > overdue;
         self.has_gap |= is_overdue;
-        let wanted = if is_overdue { paths.all } else { paths.usual };
+        let usual = self.usual(now, paths);
+        let wanted = if is_overdue { paths.all } else { usual };
         let report = self.report(now, seen);
         let len = report.len() as u64 + u64::from(overhead);
         let on_wanted = len * u64::from(wanted.len());
-        // A report without a gap leaves what one on all paths needs.
+        // A report without a gap leaves what one on all paths needs, as far as the limit reaches.
         let on_all = len * u64::from(paths.all.len());
-        let needed = if self.has_gap { len } else { len + on_all };
+        let with_rest = (len + on_all).min(self.credit.most()).max(len);
+        let needed = if self.has_gap { len } else { with_rest };
         let available = self.credit.available();
         if available < needed {
             self.due = Some(now + self.credit.wait(needed).max(GAP_INTERVAL));
@@ -201,7 +207,7 @@ impl Reporter {
         let paths = if self.has_gap && available >= on_wanted {
             wanted
         } else {
-            self.next_path(paths.usual)
+            self.next_path(usual)
         };
         self.credit.spend(len * u64::from(paths.len()));
         let number = self.number;
@@ -218,6 +224,25 @@ impl Reporter {
             report,
             paths,
         })
+    }
+
+    /// The paths of reports that show no gap: the cheapest, or those on which something arrives
+    /// while nothing does on these. The peer has moved its packets, since the cheapest have failed.
+    fn usual(&self, now: Time, paths: ReportPaths) -> PathSet {
+        let since = |path: PathId| Some(now.since(self.paths.get(path.index())?.as_ref()?.arrived));
+        let within =
+            |span: Duration| move |path: &PathId| since(*path).is_some_and(|since| since < span);
+        let silent = FAILED.max(self.packet_interval.value() * 3);
+        if paths.usual.into_iter().any(|path| within(silent)(&path)) {
+            return paths.usual;
+        }
+        let others = paths.all.without(paths.usual).into_iter();
+        let others: PathSet = others.filter(within(BUSY)).collect();
+        if others.is_empty() {
+            paths.usual
+        } else {
+            others
+        }
     }
 
     /// Adds what the limit permits since the last report.

@@ -30,6 +30,8 @@ pub const SLACK: Duration = Duration::from_millis(12);
 /// The share of the deadline after which a packet that no report covers is missing, as long as no
 /// report has arrived.
 const UNKNOWN: u64 = 2;
+/// The most losses of a path, in millionths, that are borne if there is no time to repair them.
+pub const MAX_UNREPAIRED: u32 = 5_000;
 /// A queueing delay above this that rises is the beginning of congestion.
 pub const RISING_QUEUE: Duration = Duration::from_millis(15);
 /// The minimum number of losses in one report that is a burst.
@@ -40,6 +42,8 @@ const AFTER_BURST: Duration = Duration::from_millis(30);
 const SILENT: u32 = 3;
 /// The interval at which packets that wait for the budget or a ceiling are tried again.
 const RETRY: Duration = Duration::from_millis(2);
+/// With more packets than this, those that may be missing are looked for once in [`RETRY`].
+const MANY_KEPT: usize = 1024;
 /// The most packets that are kept, whatever the rate.
 const MAX_KEPT: usize = 1 << 16;
 
@@ -318,7 +322,7 @@ impl<P: Payload> Repair<P> {
                 misses.count = 0;
             }
         }
-        self.find_missing(now, Some((made, report)));
+        self.find_missing(now, Some((made, report)), out);
         self.measure_rates(now, made, report);
         self.repair(now, carriers, out);
         self.outstanding.expire(now);
@@ -353,7 +357,7 @@ impl<P: Payload> Repair<P> {
         out: &mut impl FnMut(RepairOutput<P>),
     ) {
         if self.check.is_some_and(|check| check <= now) {
-            self.find_missing(now, None);
+            self.find_missing(now, None, out);
             self.repair(now, carriers, out);
             self.outstanding.expire(now);
         }
@@ -381,7 +385,20 @@ impl<P: Payload> Repair<P> {
         paths.into_iter().min_by_key(order)
     }
 
+    /// The fastest of the cheapest of `paths` that are not silent; of all if these are.
+    pub(crate) fn cheapest_fastest(&self, paths: PathSet) -> Option<PathId> {
+        self.fastest(self.cheapest(paths))
+            .or_else(|| self.fastest(paths))
+    }
+
+    /// Notes that a packet may be missing at `at`. While many are kept, that is checked in steps:
+    /// each check looks at all of them.
     fn schedule(&mut self, at: Time) {
+        let at = if self.outstanding.len() > MANY_KEPT {
+            Time(at.0.next_multiple_of(RETRY.0))
+        } else {
+            at
+        };
         self.check = Some(self.check.map_or(at, |before| before.min(at)));
     }
 }

@@ -18,7 +18,7 @@ pub struct RepairStatistics {
     pub repair_bytes: u64,
     /// Missing packets that no path would have delivered in time.
     pub given_up: u64,
-    /// Missing packets whose deadline passed while they waited for the budget.
+    /// Missing packets that were not repaired in time because they waited for the budget.
     pub unaffordable: u64,
     /// Reports received.
     pub reports: u64,

@@ -14,8 +14,6 @@ use crate::violation::Violation;
 
 /// The most that a path may be ahead of its ceiling when it gets a packet, as documented.
 const BURST: Duration = Duration::from_millis(100);
-/// The most packets, copies and repairs of a wake on a path with a ceiling.
-const MAX_PACKETS: u32 = 32;
 
 /// The paths of `before` a wake of a node on which it must not have sent: of those that the peer
 /// has closed, the ones that are closed still, and on which it sends to the peer and not to a
@@ -95,16 +93,13 @@ impl Ceiling {
         outputs: &[Output],
     ) -> Result<bool, Violation> {
         let is_ahead = self.free > now + BURST;
-        let mut packets = 0;
         for output in outputs {
             if let Output::Event(Event::FrameOut { path, kind, len }) = *output
                 && path == self.path
             {
                 let is_packet =
                     matches!(kind, FrameKind::Data | FrameKind::Copy | FrameKind::Repair);
-                packets += u32::from(is_packet);
-                let is_excess = is_packet && (is_ahead || packets > MAX_PACKETS);
-                if is_excess && !change {
+                if is_packet && self.free > now + BURST && !change {
                     let end = self.end;
                     return Err(Violation::ExceededCeiling { end, path });
                 }

@@ -3,13 +3,19 @@
 use super::super::io::Output;
 use super::{BlockedPaths, Sender};
 use crate::frame::{Body, Frame, Payload};
-use crate::metering::Notice;
+use crate::metering::{CellRate, Notice};
 use crate::time::Time;
 
 impl<P: Payload> Sender<P> {
-    /// Keeps packets off the paths that have reached their limits.
-    pub(in super::super) fn block(&mut self, blocked: BlockedPaths) {
+    /// Keeps packets off the paths that have reached their limits, or reach their ceilings in this
+    /// wake; `sent` states how far each is ahead of its ceiling.
+    pub(in super::super) fn block(
+        &mut self,
+        blocked: BlockedPaths,
+        sent: impl Iterator<Item = CellRate>,
+    ) {
         self.outgoing.block(blocked);
+        self.pacing.set_sent(sent);
     }
 
     /// Sends a notice that a path carries nothing.

@@ -76,11 +76,6 @@ impl Outgoing {
         Ok(paths.with_full(self.blocked.full))
     }
 
-    /// The paths that are ahead of their ceilings.
-    pub(super) const fn full(&self) -> PathSet {
-        self.blocked.full
-    }
-
     /// The paths that carry the notice that `path` is closed: those that work, or else all of which
     /// one may, and `path` itself, since the peer has to receive it.
     pub(super) const fn notice_paths(&self, path: PathId) -> PathSet {

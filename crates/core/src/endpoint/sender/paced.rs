@@ -12,7 +12,7 @@ use super::Sender;
 use super::reported::transmit;
 use crate::event::{DropReason, Event};
 use crate::frame::{Attempt, PathId, Payload};
-use crate::metering::BURST;
+use crate::metering::CellRate;
 use crate::pmtu::TooLong;
 use crate::policy::{PathSet, Paths, Plan};
 use crate::repair::{Kept, PathLimit};
@@ -67,6 +67,8 @@ struct Schedule {
     mean_len: u32,
     /// The time at which what was sent has left.
     free: Time,
+    /// How far the path is ahead of its ceiling, as of this wake: its meter counts what leaves.
+    sent: CellRate,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -74,6 +76,15 @@ struct Waiting {
     sequence: u64,
     since: Time,
     len: u32,
+}
+
+/// A packet whose turn it is.
+#[derive(Clone, Copy, Debug)]
+struct Departure {
+    path: PathId,
+    packet: Waiting,
+    /// Whether its path is ahead of its ceiling: it has waited for the longest time.
+    is_full: bool,
 }
 
 impl Default for Schedule {
@@ -85,6 +96,7 @@ impl Default for Schedule {
             ceiling: None,
             mean_len: USUAL_LEN,
             free: Time::ZERO,
+            sent: CellRate::default(),
         }
     }
 }
@@ -106,8 +118,10 @@ impl Schedule {
         Some(self.free.min(first.since + MAX_SOJOURN))
     }
 
-    /// Adds a packet of `len` bytes that leaves; `start` is its scheduled time.
-    fn add(&mut self, now: Time, start: Time, len: u32) {
+    /// Adds a packet of `len` bytes with `overhead` bytes of headers that leaves; `start` is its
+    /// scheduled time.
+    fn add(&mut self, now: Time, start: Time, len: u32, overhead: u32) {
+        self.sent.add(now, len.saturating_add(overhead));
         if self.ceiling.is_some() {
             let sum = self.mean_len * (LEN_WEIGHT - 1) + len.min(MAX_LEN);
             self.mean_len = sum / LEN_WEIGHT;
@@ -135,6 +149,13 @@ impl Pacing {
         for (id, path) in (0..).map(PathId).zip(&mut self.paths) {
             path.ceiling = tariffs.of(id).ceiling;
             path.rate = lower(path.rate, path.packet_ceiling(self.overhead));
+        }
+    }
+
+    /// Notes how far each path is ahead of its ceiling at the beginning of a wake.
+    pub(super) fn set_sent(&mut self, sent: impl Iterator<Item = CellRate>) {
+        for (path, sent) in self.paths.iter_mut().zip(sent) {
+            path.sent = sent;
         }
     }
 
@@ -187,31 +208,34 @@ impl Pacing {
     pub(super) fn on_sent(&mut self, now: Time, paths: PathSet, len: u32) {
         for path in paths {
             if let Some(path) = self.paths.get_mut(path.index()) {
-                path.add(now, path.free.max(now), len);
+                path.add(now, path.free.max(now), len, self.overhead);
             }
         }
     }
 
-    /// Those of `paths` that are ahead of their ceilings ([`crate::metering`]) after what was sent
-    /// in this wake.
+    /// Those of `paths` that are ahead of their ceilings after what was sent in this wake.
     pub(super) fn full(&self, now: Time, paths: PathSet) -> PathSet {
-        let is_full = |path: &PathId| {
-            let path = self.paths.get(path.index());
-            path.is_some_and(|path| path.ceiling.is_some() && path.free > now + BURST)
-        };
+        let is_full = |path: &PathId| self.is_full(now, *path);
         paths.into_iter().filter(is_full).collect()
+    }
+
+    fn is_full(&self, now: Time, path: PathId) -> bool {
+        let path = self.paths.get(path.index());
+        path.is_some_and(|path| path.sent.is_ahead(now))
     }
 
     /// Whether a packet has to wait for its turn on `path`.
     fn must_wait(&self, now: Time, path: PathId) -> bool {
         let path = self.paths.get(path.index());
-        path.is_some_and(|path| !path.waiting.is_empty() || path.free > now + GRAIN)
+        path.is_some_and(|path| {
+            !path.waiting.is_empty() || path.free > now + GRAIN || path.sent.is_ahead(now)
+        })
     }
 
     /// Lets packets on the paths that are ahead of their ceilings wait.
-    fn hold_back(&mut self, now: Time, full: PathSet) {
-        for path in full {
-            if let Some(path) = self.paths.get_mut(path.index()) {
+    fn hold_back(&mut self, now: Time) {
+        for path in &mut self.paths {
+            if path.sent.is_ahead(now) {
                 path.free = path.free.max(now + RETRY);
             }
         }
@@ -226,8 +250,8 @@ impl Pacing {
         }
     }
 
-    /// Takes the next packet that leaves by `until`, with its path.
-    fn next(&mut self, now: Time, until: Time) -> Option<(PathId, Waiting)> {
+    /// Takes the next packet that leaves by `until`.
+    fn next(&mut self, now: Time, until: Time) -> Option<Departure> {
         if self.waiting == 0 {
             return None;
         }
@@ -239,8 +263,13 @@ impl Pacing {
         path.bytes -= u64::from(next.len);
         // From its scheduled time, or late wakes would lower the rate.
         let start = path.free.max(Time(now.0.saturating_sub(CATCH_UP.0)));
-        path.add(now, start, next.len);
-        Some((id, next))
+        let is_full = path.sent.is_ahead(now);
+        path.add(now, start, next.len, self.overhead);
+        Some(Departure {
+            path: id,
+            packet: next,
+            is_full,
+        })
     }
 
     /// Moves the packets that wait for `from` to those for `to`.
@@ -324,17 +353,22 @@ impl<P: Payload> Sender<P> {
     /// Sends the packets whose turn it is.
     pub(super) fn send_paced(&mut self, now: Time, out: &mut impl FnMut(Output<P>)) {
         self.leave_failed_paths();
-        self.pacing.hold_back(now, self.outgoing.full());
-        while let Some((path, next)) = self.pacing.next(now, now + GRAIN) {
-            self.send_waiting(now, path, next, out);
+        self.pacing.hold_back(now);
+        while let Some(next) = self.pacing.next(now, now + GRAIN) {
+            if next.is_full {
+                self.drop_waiting(next.packet, DropReason::QueueFull, out);
+            } else {
+                self.send_waiting(now, next.path, next.packet, out);
+            }
+            self.pacing.hold_back(now);
         }
     }
 
     /// Sends all packets that wait, since nothing is paced any more.
     #[cold]
     pub(super) fn send_all_waiting(&mut self, now: Time, out: &mut impl FnMut(Output<P>)) {
-        while let Some((path, next)) = self.pacing.next(now, Time::MAX) {
-            self.send_waiting(now, path, next, out);
+        while let Some(next) = self.pacing.next(now, Time::MAX) {
+            self.send_waiting(now, next.path, next.packet, out);
         }
         let paths = u8::try_from(self.pacing.paths.len()).unwrap_or(u8::MAX);
         let overhead = self.outgoing.encapsulation.data;
@@ -354,11 +388,27 @@ impl<P: Payload> Sender<P> {
             let delivers = |path| usable.contains(path) && !repair.is_silent(path);
             if is_busy
                 && !delivers(path)
-                && let Some(other) = repair.fastest(usable).filter(|other| delivers(*other))
+                && let Some(other) = repair
+                    .cheapest_fastest(usable)
+                    .filter(|other| delivers(*other))
             {
                 self.pacing.divert(path, other);
             }
         }
+    }
+
+    /// Drops a packet that waited.
+    fn drop_waiting(
+        &mut self,
+        packet: Waiting,
+        reason: DropReason,
+        out: &mut impl FnMut(Output<P>),
+    ) {
+        if let Some(repair) = &mut self.repair {
+            repair.cancel(packet.sequence);
+        }
+        let len = packet.len;
+        out(Output::Event(Event::Dropped { reason, len }));
     }
 
     fn send_waiting(
@@ -372,23 +422,14 @@ impl<P: Payload> Sender<P> {
             return;
         };
         let Some(packet) = repair.queued(next.sequence) else {
-            let (reason, len) = (DropReason::PastDeadline, next.len);
-            return out(Output::Event(Event::Dropped { reason, len }));
+            return self.drop_waiting(next, DropReason::PastDeadline, out);
         };
         match self.outgoing.carriers(&self.sizes, &packet.meta) {
-            // It has waited for the longest time, and the path is ahead of its ceiling.
-            Ok(paths) if paths.full.contains(path) => {
-                repair.cancel(next.sequence);
-                let (reason, len) = (DropReason::QueueFull, next.len);
-                out(Output::Event(Event::Dropped { reason, len }));
-            }
-            Ok(paths) => {
-                let paths = paths.copies.preferred_or_lowest(path);
-                let paths = if paths.is_empty() {
-                    PathSet::only(path)
-                } else {
-                    paths
-                };
+            Ok(Paths { copies, .. }) => {
+                let other = || repair.cheapest_fastest(copies);
+                let is_usable = copies.contains(path);
+                let to = Some(path).filter(|_| is_usable).or_else(other);
+                let paths = PathSet::only(to.unwrap_or(path));
                 repair.depart(now, next.sequence, paths);
                 transmit(&self.outgoing, now, packet, Attempt::First, paths, out);
             }

@@ -53,6 +53,7 @@ impl<P: Payload> Sender<P> {
                 estimate: None,
                 limit: self.pacing.set_limit(now, path, None),
                 is_silent: false,
+                repair_time: None,
             };
             self.on_feedback(now, feedback, out);
         }
@@ -132,7 +133,7 @@ impl<P: Payload> Sender<P> {
             return;
         };
         let (sizes, outgoing, pacing) = (&self.sizes, &self.outgoing, &mut self.pacing);
-        let full = Cell::new(PathSet::EMPTY);
+        let full = Cell::new(pacing.full(now, self.all));
         let carriers = |meta: &PacketMeta| carriers(sizes, outgoing, meta).with_full(full.get());
         let (number, made) = (header.sequence, header.sent);
         repair.on_report(now, number, made, report, carriers, &mut |output| {
@@ -150,7 +151,7 @@ impl<P: Payload> Sender<P> {
             return;
         }
         let (sizes, outgoing, pacing) = (&self.sizes, &self.outgoing, &mut self.pacing);
-        let full = Cell::new(PathSet::EMPTY);
+        let full = Cell::new(pacing.full(now, self.all));
         let carriers = |meta: &PacketMeta| carriers(sizes, outgoing, meta).with_full(full.get());
         repair.handle_timeout(now, carriers, &mut |output| {
             full.set(full.get().or(perform(outgoing, pacing, now, output, out)));
@@ -195,6 +196,7 @@ impl<P: Payload> Sender<P> {
                 estimate: repair.estimate(path),
                 limit,
                 is_silent: repair.is_silent(path),
+                repair_time: repair.repair_time(path),
             };
             self.on_feedback(now, feedback, out);
         }

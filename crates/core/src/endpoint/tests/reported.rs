@@ -7,6 +7,7 @@ use super::*;
 use crate::repair::Share;
 use crate::rng::Stream;
 
+mod ceilings;
 mod classes;
 mod costs;
 mod limits;

@@ -57,6 +57,7 @@ fn measured(path: u8, delay_ms: u64, is_silent: bool, is_limited: bool) -> Feedb
         }),
         limit: is_limited.then_some(limit),
         is_silent,
+        repair_time: None,
     }
 }
 

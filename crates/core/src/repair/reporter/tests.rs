@@ -11,30 +11,36 @@ fn at(ms: u64) -> Time {
     Time::ZERO + MS * ms
 }
 
-/// A receiver of two paths.
+/// A receiver, of two paths if nothing else is said.
 struct Receiver {
     reporter: Reporter,
     seen: SlidingWindow,
     /// The time and length of each report with its paths.
     reports: Vec<(Time, NumberedReport)>,
+    all: PathSet,
     usual: PathSet,
 }
 
 impl Receiver {
     fn new() -> Self {
+        Self::of(2)
+    }
+
+    /// A receiver of `paths` paths.
+    fn of(paths: u8) -> Self {
         Self {
-            reporter: Reporter::new(Time::ZERO, 2, 0),
+            reporter: Reporter::new(Time::ZERO, paths, 0),
             seen: SlidingWindow::new(4096),
             reports: Vec::new(),
-            usual: PathSet::first(2),
+            all: PathSet::first(paths),
+            usual: PathSet::first(paths),
         }
     }
 
     /// Makes all reports that are due until `until`.
     fn run(&mut self, until: Time) {
         while let Some(due) = self.reporter.deadline().filter(|due| *due <= until) {
-            let all = PathSet::first(2);
-            let usual = self.usual;
+            let (all, usual) = (self.all, self.usual);
             let paths = ReportPaths { all, usual };
             let made = self
                 .reporter
@@ -45,10 +51,14 @@ impl Receiver {
     }
 
     fn receive(&mut self, now: Time, sequence: u64) {
+        self.receive_on(PathId(0), now, sequence);
+    }
+
+    fn receive_on(&mut self, path: PathId, now: Time, sequence: u64) {
         self.run(now);
         let leaves_gap = sequence > self.seen.end();
         self.seen.accept(sequence);
-        self.reporter.on_frame(now, PathId(0), now - MS * 20);
+        self.reporter.on_frame(now, path, now - MS * 20);
         self.reporter.on_packet(now, LEN, leaves_gap);
     }
 
@@ -194,4 +204,43 @@ fn reordering_is_measured_and_decays() {
     }
     let decayed = reporter.report(at(103), &seen).paths[0].reordering;
     assert!(decayed < MS, "{decayed:?}");
+}
+
+/// A packet that stays lost makes reports longer for two seconds; they go on all the same, however
+/// many paths there are.
+#[test]
+fn a_packet_that_stays_lost_does_not_stop_reports() {
+    for (paths, per_second) in [(2, 475), (3, 2000), (4, 1500), (8, 475), (64, 475)] {
+        let mut receiver = Receiver::of(paths);
+        for n in (0..per_second * 4).filter(|n| *n != per_second) {
+            receiver.receive(Time(n * 1_000_000_000 / per_second), n);
+        }
+        let times = receiver.reports.iter().map(|(at, _)| *at);
+        let pauses = times
+            .clone()
+            .zip(times.skip(1))
+            .map(|(one, next)| next.since(one));
+        let longest = pauses.max().unwrap();
+        assert!(longest < MS * 30, "{paths} paths: {longest}");
+    }
+}
+
+/// While packets arrive on a costly path alone, the cheapest has failed: reports go there, too.
+#[test]
+fn reports_go_where_packets_arrive() {
+    let mut receiver = Receiver::new();
+    receiver.usual = PathSet::only(PathId(0));
+    for n in 0..600 {
+        let path = PathId(u8::from((200..400).contains(&n)));
+        receiver.receive_on(path, at(n * 2), n);
+    }
+    let on = |path, from, until| {
+        let reports = receiver.reports.iter();
+        let within = reports.filter(|(time, _)| (at(from)..at(until)).contains(time));
+        within.filter(|(_, made)| made.paths.contains(path)).count()
+    };
+    let (first, second) = (PathId(0), PathId(1));
+    assert_eq!([on(second, 0, 400), on(first, 440, 800)], [0, 0]);
+    assert!(on(second, 440, 800) > 30 && on(first, 810, 1200) > 30);
+    assert_eq!(on(second, 810, 1200), 0);
 }

@@ -1,6 +1,6 @@
 //! The detection of missing packets ([`crate::repair`]).
 
-use super::{AFTER_BURST, BURST, MARGIN, Repair};
+use super::{AFTER_BURST, BURST, MARGIN, Repair, RepairOutput};
 use crate::frame::{PathId, Payload};
 use crate::repair::outstanding::{Entry, State, Transmission};
 use crate::repair::report::Report;
@@ -8,7 +8,12 @@ use crate::time::Time;
 
 impl<P: Payload> Repair<P> {
     /// Ends what has arrived by the report, and finds what is missing.
-    pub(super) fn find_missing(&mut self, now: Time, report: Option<(Time, &Report)>) {
+    pub(super) fn find_missing(
+        &mut self,
+        now: Time,
+        report: Option<(Time, &Report)>,
+        out: &mut impl FnMut(RepairOutput<P>),
+    ) {
         self.check = None;
         let mut outstanding = core::mem::take(&mut self.outstanding);
         for (sequence, entry) in outstanding.iter_mut() {
@@ -17,6 +22,11 @@ impl<P: Payload> Repair<P> {
                 continue;
             }
             if report.is_some_and(|(_, report)| report.has(sequence)) {
+                if entry.state == State::Missing && report.is_some_and(|(_, r)| sequence < r.base) {
+                    // The receiver no longer waits for it.
+                    self.give_up(entry, out);
+                    continue;
+                }
                 self.waiting -= u32::from(entry.state == State::Missing);
                 self.count_arrival(entry);
                 entry.end();
@@ -84,14 +94,11 @@ impl<P: Payload> Repair<P> {
         if in_flight {
             return;
         }
-        if !entry.is_repaired() {
-            entry.end();
-        } else if entry.deadline <= now {
-            entry.end();
-            self.statistics.given_up += 1;
-        } else {
+        if entry.is_repaired() {
             entry.state = State::Missing;
             self.waiting += 1;
+        } else {
+            entry.end();
         }
     }
 

@@ -1,6 +1,8 @@
 //! Missing packets are sent again: which, when, and on which paths.
 
-use super::super::outstanding::{Entry, State};
+use alloc::vec::Vec;
+
+use super::super::outstanding::{Entry, Outstanding, State};
 use super::{RETRY, Repair, RepairOutput};
 use crate::frame::{PathId, Payload};
 use crate::packet::PacketMeta;
@@ -8,8 +10,9 @@ use crate::policy::{PathSet, Paths};
 use crate::time::Time;
 
 impl<P: Payload> Repair<P> {
-    /// Sends missing packets again, the oldest first, as far as the budget permits it. A packet
-    /// that only paths ahead of their ceilings would deliver in time waits for these.
+    /// Sends missing packets again, that with the earliest deadline first, as far as the budget
+    /// permits it. A packet that only paths ahead of their ceilings would deliver in time waits for
+    /// these.
     pub(super) fn repair(
         &mut self,
         now: Time,
@@ -20,10 +23,11 @@ impl<P: Payload> Repair<P> {
             return;
         }
         let mut outstanding = core::mem::take(&mut self.outstanding);
-        for (sequence, entry) in outstanding.iter_mut() {
-            if entry.state != State::Missing {
+        let mut is_spent = false;
+        for (_, sequence) in missing(&mut outstanding) {
+            let Some(entry) = outstanding.get_mut(sequence) else {
                 continue;
-            }
+            };
             let Some(packet) = &entry.packet else {
                 continue;
             };
@@ -34,11 +38,18 @@ impl<P: Payload> Repair<P> {
                 continue;
             }
             if paths.is_empty() {
-                self.give_up(now, entry, out);
+                self.give_up(entry, out);
                 continue;
             }
-            let Some(paths) = self.afford(paths, size) else {
-                break;
+            let affordable = if is_spent {
+                None
+            } else {
+                self.afford(paths, size)
+            };
+            let Some(paths) = affordable else {
+                // What is earned is kept for it.
+                (is_spent, entry.lacks_budget) = (true, true);
+                continue;
             };
             let packet = packet.numbered(sequence);
             self.note_sent(now, paths, packet.meta.size);
@@ -70,7 +81,7 @@ impl<P: Payload> Repair<P> {
         let usable: PathSet = usable.into_iter().filter(in_time).collect();
         let failed = entry.missing_on();
         let again = self.fastest(usable).is_some_and(|path| {
-            let repaired = self.repair_time(path);
+            let repaired = self.repaired_after(path);
             repaired.is_some_and(|repaired| now + repaired <= entry.deadline)
         });
         let wanted = if entry.repairs == 0 && again { 1 } else { 2 };
@@ -113,9 +124,10 @@ impl<P: Payload> Repair<P> {
         Some(affordable)
     }
 
-    fn give_up(&mut self, now: Time, entry: &mut Entry<P>, out: &mut impl FnMut(RepairOutput<P>)) {
+    /// Gives up a missing packet.
+    pub(super) fn give_up(&mut self, entry: &mut Entry<P>, out: &mut impl FnMut(RepairOutput<P>)) {
         self.waiting -= 1;
-        if entry.deadline <= now {
+        if entry.lacks_budget {
             self.statistics.unaffordable += 1;
         } else {
             self.statistics.given_up += 1;
@@ -126,4 +138,15 @@ impl<P: Payload> Repair<P> {
             });
         }
     }
+}
+
+/// The missing packets, with their deadlines, the earliest first.
+fn missing<P>(outstanding: &mut Outstanding<P>) -> Vec<(Time, u64)> {
+    let entries = outstanding.iter_mut();
+    let missing = entries.filter(|(_, entry)| entry.state == State::Missing);
+    let mut missing: Vec<_> = missing
+        .map(|(sequence, entry)| (entry.deadline, sequence))
+        .collect();
+    missing.sort_unstable();
+    missing
 }

@@ -1,7 +1,7 @@
 //! The values that follow from the estimates of the paths: when a packet is missing, and which need
 //! a copy.
 
-use super::{RISING_QUEUE, Repair, SLACK, UNKNOWN};
+use super::{MAX_UNREPAIRED, RISING_QUEUE, Repair, SLACK, UNKNOWN};
 use crate::frame::{PathId, Payload};
 use crate::packet::PacketMeta;
 use crate::policy::PathSet;
@@ -18,6 +18,8 @@ pub(super) struct Derived {
     /// The time after which a packet that is lost arrives by its repair; `None` before the first
     /// report.
     repaired: Option<Duration>,
+    /// Whether it loses so much that what cannot be repaired needs a copy, whatever that costs.
+    is_lossy: bool,
 }
 
 impl<P: Payload> Repair<P> {
@@ -36,13 +38,15 @@ impl<P: Payload> Repair<P> {
         Derived {
             timeout: feedback.map_or(unknown, |time| time + SLACK),
             is_congested: estimate.is_some_and(is_congested),
-            repaired: estimate.and_then(|_| self.repair_time(path)),
+            repaired: estimate.and_then(|_| self.repaired_after(path)),
+            is_lossy: estimate.is_some_and(|estimate| estimate.loss > MAX_UNREPAIRED),
         }
     }
 
     /// The path of a copy of the next packet, whose only transmission would be on `path`: where a
-    /// repair would be late, where congestion begins and shortly after a burst of losses. Only in
-    /// the last two cases it may cost more than `path`. The copy is charged to the budget.
+    /// repair would be late, where congestion begins and shortly after a burst of losses. In the
+    /// first case it may cost more than `path` only if that loses more than [`MAX_UNREPAIRED`]. The
+    /// copy is charged to the budget.
     #[inline]
     pub fn copy(
         &mut self,
@@ -68,11 +72,13 @@ impl<P: Payload> Repair<P> {
     ) -> PathSet {
         let deadline = meta.deadline_or(self.config.deadline);
         let others = usable.without(PathSet::only(path));
-        let others = if self.is_at_risk(now, path) {
-            others
-        } else {
-            self.tariffs.up_to(self.tariffs.cost(path), others)
-        };
+        let is_lossy = |derived: &Derived| derived.is_lossy;
+        let others =
+            if self.is_at_risk(now, path) || self.derived.get(path.index()).is_some_and(is_lossy) {
+                others
+            } else {
+                self.tariffs.up_to(self.tariffs.cost(path), others)
+            };
         let Some(other) = self.fastest(others) else {
             return PathSet::EMPTY;
         };
@@ -103,8 +109,15 @@ impl<P: Payload> Repair<P> {
             || derived.is_some_and(|derived| derived.is_congested)
     }
 
-    /// The time after which a packet that is lost on `path` arrives by its repair.
-    pub(super) fn repair_time(&self, path: PathId) -> Option<Duration> {
+    /// The time after which a packet that is lost on `path` arrives by its repair, as of the newest
+    /// report.
+    #[must_use]
+    pub fn repair_time(&self, path: PathId) -> Option<Duration> {
+        self.derived.get(path.index())?.repaired
+    }
+
+    /// Computes the [`repair_time`](Self::repair_time).
+    pub(super) fn repaired_after(&self, path: PathId) -> Option<Duration> {
         let paths = (0..).map(PathId).take(self.misses.len());
         let again = paths
             .filter_map(|path| self.estimates.one_way(path))

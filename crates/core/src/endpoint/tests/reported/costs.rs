@@ -1,5 +1,7 @@
 //! Paths of different costs: a costly one carries what the free ones do not.
 
+use alloc::vec;
+
 use super::network::{Network, TestPath};
 use super::*;
 use crate::units::Rate;
@@ -72,7 +74,63 @@ fn a_costly_path_takes_over_and_returns_the_data() {
         assert!(meanwhile > 0.95, "{meanwhile}");
         assert!(network.moves[0] < at(10_100), "{:?}", network.moves);
         assert_eq!(network.moves.len(), 2, "{:?}", network.moves);
+        // Reports go where packets arrive: what has arrived is not taken for lost.
+        let spent = network.statistics();
+        let repairs = spent.repairs;
+        std::println!("{repairs} repairs, {} given up", spent.given_up);
+        assert!(repairs < 100, "{repairs}");
+        assert_eq!(spent.given_up + spent.unaffordable, 0, "{spent:?}");
     }
+}
+
+/// A costly path that loses much itself repairs its losses while it replaces a free one.
+#[test]
+fn a_costly_path_repairs_its_own_losses() {
+    let dead = |_: &mut Stream, now: Time| is_dead(now, 2);
+    for seed in 1..=3 {
+        let lossy = |stream: &mut Stream, _: Time| stream.chance(0.03);
+        let paths = [TestPath::new(20, dead), TestPath::new(30, lossy)];
+        let mut network = network(paths, &COSTS, seed);
+        network.stream(40);
+        let late = network.late(MS * 200);
+        std::println!("{:.3} % late", late * 100.0);
+        assert!(late <= 0.000_4, "{late}");
+    }
+}
+
+/// A free path that loses packets which no repair would deliver in time does not suffice; where
+/// none does, packets get copies on the costly one.
+#[test]
+fn losses_that_cannot_be_repaired_cost_more() {
+    let tight = |paths: [TestPath; 2]| {
+        let mut network = Network::with_tariffs(policy(50, 100), paths.into(), 1, [&COSTS; 2]);
+        network.stream(30);
+        (network.late(MS * 50), network.share(SECOND, 5..31))
+    };
+    let (late, share) = tight([TestPath::new(20, random), TestPath::new(30, never)]);
+    std::println!("{:.3} % late, {share:.2} on the costly path", late * 100.0);
+    assert!(late < 0.002 && share > 0.45, "{late}, {share}");
+    let (late, share) = tight(randomly_lossy());
+    std::println!("{:.3} % late, {share:.2} on the costly path", late * 100.0);
+    assert!(
+        late < 0.002 && (0.4..0.6).contains(&share),
+        "{late}, {share}"
+    );
+    let (_, share) = tight([TestPath::new(20, never), TestPath::new(30, never)]);
+    assert!(share < 0.005, "{share}");
+}
+
+/// Of two free paths that do not suffice, one may be much worse: data is on the costly one.
+#[test]
+fn a_costly_path_is_tried_beside_several_free_ones() {
+    let lossy = |delay| TestPath::new(delay, |stream, _| stream.chance(0.08));
+    let paths = vec![lossy(20), lossy(22), TestPath::new(60, never)];
+    let tariffs = [cost(0), cost(0), cost(1)];
+    let mut network = Network::with_tariffs(policy(200, 10), paths, 1, [&tariffs; 2]);
+    network.stream(30);
+    let (late, share) = (network.late(MS * 200), network.share(PathId(2), 5..31));
+    std::println!("{:.3} % late, {share:.2} on the costly path", late * 100.0);
+    assert!(late < 0.002 && share > 0.5, "{late}, {share}");
 }
 
 /// The free path carries two thirds: the costly one gets the rest, and not the whole stream.

@@ -1,0 +1,152 @@
+//! Packets, repairs and reports on a path with a ceiling, wake by wake.
+
+use alloc::vec::Vec;
+
+use super::*;
+use crate::class::{Class, Classes, Protocol, Treatment};
+use crate::frame::{Attempt, OVER_IPV4};
+use crate::units::{Bytes, Rate};
+
+const CEILING: Rate = Rate(500_000);
+
+/// An endpoint whose paths have the ceiling, and the time at which each has carried what was sent.
+struct Limited {
+    endpoint: Endpoint<Packet>,
+    free: [Time; 2],
+    dropped: usize,
+}
+
+impl Limited {
+    fn new(paths: u8, repair: RepairConfig, classes: Classes) -> Self {
+        let limited = Tariff {
+            ceiling: Some(CEILING),
+            ..Tariff::FREE
+        };
+        let endpoint = Endpoint::new(&EndpointConfig {
+            paths,
+            tariffs: [limited, limited].into_iter().collect(),
+            classes,
+            encapsulation: Encapsulation::deployed(OVER_IPV4),
+            ..config(PolicyConfig::InTime(repair))
+        });
+        Self {
+            endpoint: endpoint.unwrap(),
+            free: [Time::ZERO; 2],
+            dropped: 0,
+        }
+    }
+
+    /// Handles a wake, and checks that no packet is sent on a path that is ahead of its ceiling.
+    /// Returns the repairs.
+    fn wake(&mut self, now: Time, what: Wake<Input<Packet>>) -> Vec<u32> {
+        let mut repairs = Vec::new();
+        for output in wake(&mut self.endpoint, now, what) {
+            match output {
+                Output::Event(Event::FrameOut { path, kind, len }) => {
+                    let free = &mut self.free[path.index()];
+                    let is_packet = !matches!(kind, FrameKind::Report | FrameKind::Heartbeat);
+                    assert!(!is_packet || *free <= now + MS * 100, "{kind:?} at {now}");
+                    *free = (*free).max(now) + CEILING.transmission_time(Bytes(len.into()));
+                }
+                Output::Event(Event::Dropped { .. }) => self.dropped += 1,
+                Output::Transmit(Frame {
+                    body:
+                        Body::Reported {
+                            payload,
+                            attempt: Attempt::Repair,
+                        },
+                    ..
+                }) => repairs.push(payload.0),
+                _ => {}
+            }
+        }
+        repairs
+    }
+
+    /// Handles the deadlines up to `until`.
+    fn run(&mut self, until: Time) {
+        while let Some(due) = self.endpoint.deadline().filter(|due| due.at <= until) {
+            self.wake(due.at, Wake::Timeout);
+        }
+    }
+
+    fn send(&mut self, now: Time, number: u32, meta: PacketMeta) -> Vec<u32> {
+        self.run(now);
+        let payload = Packet(number, meta.size as usize);
+        self.wake(now, Wake::Input(Input::Packet { meta, payload }))
+    }
+}
+
+/// Segments beyond the ceiling wait or are dropped, whether the peer reports or not, and the reports
+/// that this end sends count.
+#[test]
+fn bulk_stays_within_a_ceiling_beside_reports() {
+    for (reports, len) in [(true, 100), (false, 100), (true, 1400), (false, 1400)] {
+        let mut limited = Limited::new(1, policy(200, 10), Classes::default());
+        limited.wake(at(0), Wake::Input(Input::PeerReports(reports)));
+        // 1.2 times the ceiling, with 60 B of headers.
+        let interval = CEILING.transmission_time(Bytes(len + 60)).scale(5, 6);
+        let mut next = at(10);
+        for ms in 1..5000_u64 {
+            let frame = Frame {
+                path: FIRST,
+                epoch: Epoch(0),
+                sequence: ms,
+                sent: at(ms),
+                body: Body::Reported {
+                    payload: Packet(0, 1400),
+                    attempt: Attempt::First,
+                },
+            };
+            limited.run(at(ms));
+            limited.wake(at(ms), Wake::Input(Input::Frame(frame)));
+            while next < at(ms + 1) {
+                let size = u32::try_from(len).unwrap();
+                limited.send(next, 0, meta(Kind::Data, size));
+                next += interval;
+            }
+        }
+        assert!(limited.dropped > 0);
+    }
+}
+
+/// The earliest deadline is repaired first when the budget does not suffice for all.
+#[test]
+fn the_earliest_deadline_is_repaired_first() {
+    let urgent = Class {
+        name: "urgent".into(),
+        dscp: Vec::new(),
+        protocol: Some(Protocol::new(17)),
+        ports: Vec::new(),
+        treatment: Treatment::Media,
+        deadline: Some(MS * 4500),
+    };
+    // A head start of 10 kB.
+    let mut limited = Limited::new(2, policy(8000, 1), [urgent].into_iter().collect());
+    for number in 0..30 {
+        limited.send(at(u64::from(number) * 60), number, meta(Kind::Opaque, 1000));
+    }
+    let urgent = PacketMeta {
+        protocol: 17,
+        ..meta(Kind::Opaque, 1000)
+    };
+    limited.send(at(1800), 30, urgent);
+    let repairs = limited.wake(at(6000), Wake::Timeout);
+    assert_eq!(repairs.first(), Some(&30), "{repairs:?}");
+    assert!((5..=12).contains(&repairs.len()), "{repairs:?}");
+    // The others wait for the budget until it is too late for them.
+    limited.run(at(12_000));
+    let spent = limited.endpoint.repair_statistics().unwrap();
+    let unrepaired = 31 - repairs.len() as u64;
+    assert!(spent.unaffordable >= unrepaired, "{spent:?}");
+}
+
+/// What is lost without a budget is counted as that.
+#[test]
+fn losses_without_a_budget_are_unaffordable() {
+    let mut network = Network::new(policy(200, 0), randomly_lossy().into(), 1);
+    network.stream(20);
+    let spent = network.statistics();
+    assert_eq!(spent.given_up, 0, "{spent:?}");
+    assert!(spent.unaffordable > 100, "{spent:?}");
+}
