@@ -242,8 +242,8 @@ impl InTime {
     /// repaired.
     fn suffices(&self, now: Time, path: PathId) -> bool {
         let view = self.view(path);
-        let is_late = |time: Duration| time > self.deadline;
-        let max_loss = if view.repair_time.is_some_and(is_late) {
+        let repair_time = view.estimate.and_then(|estimate| estimate.repair_time);
+        let max_loss = if repair_time.is_some_and(|time| time > self.deadline) {
             MAX_UNREPAIRED
         } else {
             self.max_loss
@@ -441,14 +441,12 @@ impl PathPolicy for InTime {
             estimate,
             limit,
             is_silent,
-            repair_time,
         } = feedback
         else {
             return;
         };
         if let Some(view) = self.paths.get_mut(path.index()) {
             view.update(now, estimate, is_silent);
-            view.repair_time = repair_time;
             if let Some(estimate) = estimate.filter(|_| path == self.active) {
                 view.tolerated = view.tolerated.min(estimate.loss);
             }

@@ -115,9 +115,6 @@ pub enum Feedback {
         limit: Option<PathLimit>,
         /// Whether packets on it are missing, and nothing has arrived since.
         is_silent: bool,
-        /// The time after which a packet that it loses arrives by its repair; `None` before the
-        /// first report.
-        repair_time: Option<Duration>,
     },
     /// The peer answered a heartbeat of liveness detection.
     Health {

@@ -76,6 +76,9 @@ pub struct PathEstimate {
     /// The rate of packets that the path carries, without the headers of the overlay; `None` before
     /// it was used beyond that.
     pub capacity: Option<Rate>,
+    /// The time after which a packet that the path loses arrives by its repair; `None` before two
+    /// reports.
+    pub repair_time: Option<Duration>,
 }
 
 impl Estimates {
@@ -198,6 +201,7 @@ impl Estimates {
             is_rising: trend > 0,
             loss,
             capacity: None,
+            repair_time: None,
         })
     }
 

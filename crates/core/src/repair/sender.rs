@@ -185,13 +185,14 @@ impl<P: Payload> Repair<P> {
         MAX_KEPT
     }
 
-    /// The measured delay, losses and capacity of `path`.
+    /// The measured delay, losses and capacity of `path`, and the time that a repair takes.
     #[must_use]
     pub fn estimate(&self, path: PathId) -> Option<PathEstimate> {
         let capacity = self.rates.get(path.index())?.capacity();
         let estimate = self.estimates.path(path)?;
         Some(PathEstimate {
             capacity,
+            repair_time: self.repair_time(path),
             ..estimate
         })
     }

@@ -53,7 +53,6 @@ impl<P: Payload> Sender<P> {
                 estimate: None,
                 limit: self.pacing.set_limit(now, path, None),
                 is_silent: false,
-                repair_time: None,
             };
             self.on_feedback(now, feedback, out);
         }
@@ -196,7 +195,6 @@ impl<P: Payload> Sender<P> {
                 estimate: repair.estimate(path),
                 limit,
                 is_silent: repair.is_silent(path),
-                repair_time: repair.repair_time(path),
             };
             self.on_feedback(now, feedback, out);
         }

@@ -54,10 +54,10 @@ fn measured(path: u8, delay_ms: u64, is_silent: bool, is_limited: bool) -> Feedb
             is_rising: false,
             loss: 0,
             capacity: None,
+            repair_time: None,
         }),
         limit: is_limited.then_some(limit),
         is_silent,
-        repair_time: None,
     }
 }
 

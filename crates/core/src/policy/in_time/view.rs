@@ -22,8 +22,6 @@ pub(super) struct View {
     /// kept, since each packet compares the paths.
     expected: Duration,
     pub(super) is_silent: bool,
-    /// The time after which a packet that it loses arrives by its repair.
-    pub(super) repair_time: Option<Duration>,
     /// The time since which its queue has not emptied.
     pub(super) queued_since: Option<Time>,
     pub(super) hold: Duration,
@@ -43,7 +41,6 @@ impl View {
         loss_cost: Duration::ZERO,
         expected: UNKNOWN,
         is_silent: false,
-        repair_time: None,
         queued_since: None,
         hold: Duration::ZERO,
         held_until: Time::ZERO,

@@ -111,8 +111,7 @@ impl<P: Payload> Repair<P> {
 
     /// The time after which a packet that is lost on `path` arrives by its repair, as of the newest
     /// report.
-    #[must_use]
-    pub fn repair_time(&self, path: PathId) -> Option<Duration> {
+    pub(super) fn repair_time(&self, path: PathId) -> Option<Duration> {
         self.derived.get(path.index())?.repaired
     }
 
