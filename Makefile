@@ -72,7 +72,7 @@ media-race: setup ## media over emulated links by polypath, SRT, RIST, MPTCP, TC
 	@srt=$$(scripts/srt.sh) && PATH="$$(dirname "$$srt"):$$PATH" "$(BUILT)/release/examples/media_race" \
 		--seeds $(RUNS) --duration "$(DURATION)" $(if $(FORMAT),--format $(FORMAT)) $(MEDIA)
 
-bulk-race: setup ## goodput of one TCP flow over two paths: nodes against kernel MPTCP and the simulator, RUNS transfers each (20 min)
+bulk-race: setup ## goodput of one TCP flow over two paths: nodes against kernel MPTCP and the simulator, RUNS transfers each (30 min)
 	@$(RELEASE) build --release --quiet -p polypath-lab --example bulk_race
 	@"$(BUILT)/release/examples/bulk_race" $(if $(filter command%,$(origin RUNS)),--runs $(RUNS)) --seed $(or $(SEED),1) $(if $(FORMAT),--format $(FORMAT))
 
