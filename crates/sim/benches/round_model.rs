@@ -1,6 +1,7 @@
 //! Cost of a round of a flow in the round model of diversity routing.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use polypath_core::combine::signature::{MarkRule, SignatureConfig};
 use polypath_core::rng::Seed;
 use polypath_sim::round_model::{Fading, RoundModel, RoundModelConfig, SignatureResponse};
 
@@ -30,7 +31,8 @@ fn rounds(c: &mut Criterion) {
     group.bench_function("100 flows, 4 links", |b| b.iter(|| run(&naive, ROUNDS)));
     let cured = RoundModelConfig {
         detection: Some(SignatureResponse {
-            signature: polypath_core::combine::signature::SignatureConfig::default(),
+            signature: SignatureConfig::default(),
+            marks: MarkRule::default(),
             acts: true,
         }),
         ..paper()

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 
 use super::copies::{Copies, CopiesConfig, CopiesError};
 use super::signature::{
-    LinkWindow, Marks, Reading, Sign, Signature, SignatureConfig, SignatureError,
+    LinkWindow, MarkRule, Marks, Reading, Sign, Signature, SignatureConfig, SignatureError,
 };
 use crate::frame::PathId;
 use crate::machine::Deadline;
@@ -30,6 +30,8 @@ pub struct DetectorConfig {
     pub signature: SignatureConfig,
     /// Loss detection of copies.
     pub copies: CopiesConfig,
+    /// The windows of congestion to which it reacts.
+    pub marks: MarkRule,
     /// The reaction to congestion.
     pub react: Reaction,
 }
@@ -139,7 +141,7 @@ impl Detector {
         Self {
             copies: Copies::new(config.copies, links),
             signature: config.signature.build(),
-            marks: Marks::default(),
+            marks: Marks::new(config.marks),
             marked: VecDeque::new(),
             window_start: Time::ZERO,
             expires: Time::ZERO,

@@ -18,7 +18,7 @@ mod same_links;
 
 pub use config::SignatureConfig;
 pub use likelihood::LikelihoodRatio;
-pub use marks::Marks;
+pub use marks::{MarkRule, Marks};
 pub use parameters::{LikelihoodConfig, SameLinksConfig, SignatureError};
 pub use same_links::SameLinks;
 

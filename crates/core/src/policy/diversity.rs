@@ -105,6 +105,7 @@ impl DiversityConfig {
                 ..CopiesConfig::default()
             },
             react: self.react,
+            ..DetectorConfig::default()
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The configuration of flows and links.
 
-use polypath_core::combine::signature::{SignatureConfig, SignatureError};
+use polypath_core::combine::signature::{MarkRule, SignatureConfig, SignatureError};
 use serde::Serialize;
 
 /// Flows and links of a model in rounds.
@@ -88,6 +88,8 @@ pub enum Coding {
 pub struct SignatureResponse {
     /// The signature that distinguishes them.
     pub signature: SignatureConfig,
+    /// The windows of congestion to which a flow reacts.
+    pub marks: MarkRule,
     /// Whether a flow halves its window on a sign of congestion (RFC 3168, 6.1.2); or the signature
     /// only observes.
     pub acts: bool,

@@ -45,7 +45,7 @@ impl Detectors {
         Self {
             signatures: flows
                 .clone()
-                .map(|_| (response.signature.build(), Marks::default()))
+                .map(|_| (response.signature.build(), Marks::new(response.marks)))
                 .collect(),
             sets: flows.map(|flow| config.set(flow)).collect(),
             links: config.links,

@@ -1,5 +1,5 @@
 use super::*;
-use polypath_core::combine::signature::SignatureConfig;
+use polypath_core::combine::signature::{MarkRule, SignatureConfig};
 use proptest::prelude::*;
 
 const SEED: Seed = Seed(5);
@@ -96,6 +96,7 @@ fn losses_in_numbers_and_packet_by_packet_are_the_same() {
             let looked = RoundModelConfig {
                 detection: Some(SignatureResponse {
                     signature: SignatureConfig::default(),
+                    marks: MarkRule::default(),
                     acts: false,
                 }),
                 ..config.clone()
@@ -149,6 +150,7 @@ fn a_mark_halves_the_window_and_detecting_flows_stay_at_the_capacity() {
     let detecting = RoundModelConfig {
         detection: Some(SignatureResponse {
             signature: SignatureConfig::default(),
+            marks: MarkRule::default(),
             acts: true,
         }),
         ..naive.clone()
@@ -211,7 +213,7 @@ proptest! {
         seed: u64,
     ) {
         let [outage, dropping, halve, slow_start, looked] = readings;
-        let response = SignatureResponse { signature: SignatureConfig::default(), acts: true };
+        let response = SignatureResponse { signature: SignatureConfig::default(), marks: MarkRule::default(), acts: true };
         let config = RoundModelConfig {
             fading: Some(fading(up, down)),
             outage: if outage { Outage::Window } else { Outage::Share },

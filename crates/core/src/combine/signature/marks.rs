@@ -2,21 +2,46 @@
 
 use super::{LinkWindow, Reading, Sign};
 
+/// The windows of congestion that cause marks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema)
+)]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
+pub enum MarkRule {
+    /// Those in which every link lost or marked a copy: none of the links would have carried the
+    /// flow alone without a loss.
+    #[default]
+    AllLinks,
+    /// All windows.
+    AnyLink,
+}
+
 /// The CE marks that replace congestion losses masked by copies.
 ///
-/// A window classified as congestion adds the mean number of losses and marks per link, over the
+/// A window classified as congestion adds, by the [rule](MarkRule), the mean number of losses and marks per link, over the
 /// links that did not drop out: flows together get as many congestion signals as over one such
 /// link. Fractions carry over to the next windows; [`Marks::settle`] discards whole marks that were
 /// not taken.
 #[derive(Clone, Debug, Default)]
 pub struct Marks {
+    rule: MarkRule,
     due: f64,
 }
 
 impl Marks {
+    /// No marks yet, by this rule.
+    #[must_use]
+    pub const fn new(rule: MarkRule) -> Self {
+        Self { rule, due: 0.0 }
+    }
+
     /// Adds the marks of a window with this reading.
     pub fn on_window(&mut self, reading: &Reading, links: &[LinkWindow]) {
-        if reading.sign != Sign::Congestion {
+        let is_hit = |link: &LinkWindow| link.lost > 0 || link.marked > 0;
+        let is_spared = self.rule == MarkRule::AllLinks && !links.iter().all(is_hit);
+        if reading.sign != Sign::Congestion || is_spared {
             return;
         }
         let is_up = |link: &&LinkWindow| link.lost < link.sent;

@@ -169,7 +169,7 @@ proptest! {
 
 #[test]
 fn the_number_of_marks_is_the_mean_loss_of_a_link() {
-    let mut marks = Marks::default();
+    let mut marks = Marks::new(MarkRule::AnyLink);
     let mut mark = |sign: Sign, lost: [u32; LINKS]| {
         let reading = Reading { sign, score: 0.0 };
         marks.on_window(&reading, &window(10, lost));
@@ -181,4 +181,18 @@ fn the_number_of_marks_is_the_mean_loss_of_a_link() {
     assert_eq!(mark(Sign::Congestion, [10, 1, 1, 0]), 0);
     assert_eq!(mark(Sign::Congestion, [10, 0, 0, 1]), 1);
     assert_eq!(mark(Sign::Congestion, [10, 10, 10, 10]), 0);
+}
+
+#[test]
+fn by_the_rule_of_all_links_a_link_without_losses_prevents_marks() {
+    let mut marks = Marks::new(MarkRule::AllLinks);
+    let mut mark = |lost: [u32; LINKS]| {
+        let sign = Sign::Congestion;
+        marks.on_window(&Reading { sign, score: 0.0 }, &window(10, lost));
+        core::iter::from_fn(|| marks.take().then_some(())).count()
+    };
+    assert_eq!(mark([0, 3, 3, 6]), 0);
+    assert_eq!(mark([1, 2, 3, 2]), 2);
+    // One that dropped out carried nothing.
+    assert_eq!(mark([10, 1, 1, 1]), 1);
 }

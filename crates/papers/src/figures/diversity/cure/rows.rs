@@ -1,7 +1,7 @@
 //! The schemes that are compared with ECN.
 
 use polypath_claims::{Pending, Study};
-use polypath_core::combine::signature::{SameLinksConfig, SignatureConfig};
+use polypath_core::combine::signature::{MarkRule, SameLinksConfig, SignatureConfig};
 use polypath_sim::round_model::{RoundModelConfig, SignatureResponse};
 
 use crate::jobs::diversity::latecomer::{Latecomer, LatecomerRuns};
@@ -26,15 +26,18 @@ pub(super) enum Member {
     Cured,
     /// The same with ECN on the paper's rule.
     Plain,
+    /// The same with ECN on the default signature, also if not all links of a window lost.
+    AnyLink,
 }
 
 impl Member {
-    pub(super) const ALL: [Self; 5] = [
+    pub(super) const ALL: [Self; 6] = [
         Self::Unfaded,
         Self::Single,
         Self::Naive,
         Self::Cured,
         Self::Plain,
+        Self::AnyLink,
     ];
 
     pub(super) const fn name(self) -> &'static str {
@@ -44,14 +47,16 @@ impl Member {
             Self::Naive => "naive",
             Self::Cured => "cured",
             Self::Plain => "ECN by the paper's rule",
+            Self::AnyLink => "ECN where any link lost",
         }
     }
 
     fn config(self, flows: u32, share: u32, nu: f64) -> RoundModelConfig {
         let several = paper(flows, LINKS, share, nu);
-        let with = |signature| RoundModelConfig {
+        let with = |signature, marks| RoundModelConfig {
             detection: Some(SignatureResponse {
                 signature,
+                marks,
                 acts: true,
             }),
             ..several.clone()
@@ -60,8 +65,12 @@ impl Member {
             Self::Unfaded => RoundModelConfig::paper(flows, 1, share * flows),
             Self::Single => paper(flows, 1, share, nu),
             Self::Naive => several,
-            Self::Cured => with(SignatureConfig::default()),
-            Self::Plain => with(SignatureConfig::SameLinks(SameLinksConfig::default())),
+            Self::Cured => with(SignatureConfig::default(), MarkRule::default()),
+            Self::Plain => with(
+                SignatureConfig::SameLinks(SameLinksConfig::default()),
+                MarkRule::default(),
+            ),
+            Self::AnyLink => with(SignatureConfig::default(), MarkRule::AnyLink),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The settings in which signatures are evaluated.
 
-use polypath_core::combine::signature::SignatureConfig;
+use polypath_core::combine::signature::{MarkRule, SignatureConfig};
 use polypath_sim::round_model::{RoundModelConfig, SignatureResponse};
 
 use crate::jobs::diversity::setting::{LINKS, LONG, SHARE, SHORT, paper};
@@ -64,7 +64,11 @@ impl Setting {
     pub(super) fn with(&self, signature: SignatureConfig) -> RoundModelConfig {
         let acts = self.acts;
         RoundModelConfig {
-            detection: Some(SignatureResponse { signature, acts }),
+            detection: Some(SignatureResponse {
+                signature,
+                marks: MarkRule::default(),
+                acts,
+            }),
             ..self.config.clone()
         }
     }
