@@ -1,7 +1,7 @@
 //! Rates and sizes as types, with the notation of scenario and node files.
 //!
 //! Decimal prefixes are powers of ten (`100 kB` is 100 000 bytes, `10 Mbit/s` is 10^7 bits per
-//! second), as usual in networking; `KiB` and `MiB` are powers of two.
+//! second), as usual in networking; `KiB`, `MiB`, `GiB` and `TiB` are powers of two.
 
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -139,12 +139,14 @@ impl FromStr for Bytes {
             ("TB", 1e12),
             ("KiB", 1024.0),
             ("MiB", 1_048_576.0),
+            ("GiB", 1_073_741_824.0),
+            ("TiB", 1_099_511_627_776.0),
         ];
         parse(
             text,
             &units,
             "size",
-            "for example \"100 kB\" (B, kB, MB, GB, TB, KiB, MiB)",
+            "for example \"100 kB\" (B, kB, MB, GB, TB, KiB, MiB, GiB, TiB)",
         )
         .map(Bytes)
     }
@@ -265,7 +267,7 @@ mod serialised {
     as_text!(
         Bytes,
         "Bytes",
-        "a number and B, kB, MB, GB, TB, KiB or MiB: \"100 kB\""
+        "a number and B, kB, MB, GB, TB, KiB, MiB, GiB or TiB: \"100 kB\""
     );
     as_text!(
         Duration,
@@ -285,6 +287,8 @@ mod tests {
         assert_eq!("1.5Mb/s".parse(), Ok(Rate(1_500_000)));
         assert_eq!("100 kB".parse(), Ok(Bytes(100_000)));
         assert_eq!("1 KiB".parse(), Ok(Bytes(1024)));
+        assert_eq!("20 GiB".parse(), Ok(Bytes(20 << 30)));
+        assert_eq!("1.5TiB".parse(), Ok(Bytes(3 << 39)));
         assert_eq!("2 TB".parse(), Ok(Bytes(2_000_000_000_000)));
         assert_eq!(Bytes(2_000_000_000_000).to_string(), "2 TB");
         assert_eq!("20 ms".parse(), Ok(Duration::from_millis(20)));
