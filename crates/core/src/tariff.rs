@@ -14,6 +14,10 @@ use crate::units::{Bytes, Rate};
 pub const MIN_CEILING: Rate = Rate(100_000);
 /// The smallest quota: the path closes when less is left than may be in transit.
 pub const MIN_QUOTA: Bytes = Bytes(100_000);
+/// The highest ceiling: no path carries more.
+pub const MAX_CEILING: Rate = Rate(1_000_000_000_000);
+/// The largest quota: a path of 10 Gbit/s carries it in nine days.
+pub const MAX_QUOTA: Bytes = Bytes(1_000_000_000_000_000);
 /// The last day of a month on which a period may begin: every month has it.
 pub const MAX_DAY: u8 = 28;
 
@@ -31,10 +35,12 @@ pub struct Tariff {
     pub cost: u8,
     /// The most that this end sends on the path, in bytes on the wire per time.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
+    #[cfg_attr(feature = "serde", schemars(extend("x-maximum" = MAX_CEILING)))]
     pub ceiling: Option<Rate>,
     /// The most bytes on the wire that the path carries in both directions, from one renewal to the
     /// next.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
+    #[cfg_attr(feature = "serde", schemars(extend("x-maximum" = MAX_QUOTA)))]
     pub quota: Option<Bytes>,
     /// The beginning of each period of the quota; a simulation has one period.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Renewal::is_never"))]
@@ -75,11 +81,17 @@ pub enum TariffError {
     /// Less than heartbeats and reports need.
     #[error("a ceiling of {0} is too low: heartbeats and reports would take most of it")]
     Ceiling(Rate),
+    /// More than any path carries.
+    #[error("`ceiling` is {0}, but must be at most {MAX_CEILING}")]
+    HighCeiling(Rate),
     /// Less than may be in transit.
     #[error(
         "a quota of {0} is too small: the path closes when as much is left as may be in transit"
     )]
     Quota(Bytes),
+    /// More than any path carries in a period.
+    #[error("`quota` is {0}, but must be at most {MAX_QUOTA}")]
+    LargeQuota(Bytes),
     /// A period without a quota.
     #[error("`renews` needs a `quota` that is renewed")]
     RenewalWithoutQuota,
@@ -96,8 +108,8 @@ impl TariffError {
     #[must_use]
     pub const fn key(self) -> &'static str {
         match self {
-            Self::Ceiling(_) => "ceiling",
-            Self::Quota(_) => "quota",
+            Self::Ceiling(_) | Self::HighCeiling(_) => "ceiling",
+            Self::Quota(_) | Self::LargeQuota(_) => "quota",
             Self::RenewalWithoutQuota => "renews",
             Self::DayWithoutMonth | Self::Day(_) => "day",
         }
@@ -109,6 +121,7 @@ impl TariffError {
         match self {
             Self::Ceiling(_) => "use 100 kbit/s or more",
             Self::Quota(_) => "use 100 kB or more",
+            Self::HighCeiling(_) | Self::LargeQuota(_) => "omit it if the path is not limited",
             Self::RenewalWithoutQuota => "give it one, as quota = \"20 GB\", or omit `renews`",
             Self::DayWithoutMonth => "omit it, or add renews = \"monthly\"",
             Self::Day(_) => "use 1 to 28",
@@ -149,11 +162,15 @@ impl Tariff {
     /// # Errors
     /// The first value that is out of range, or lacks the one that it belongs to.
     pub fn check(&self) -> Result<(), TariffError> {
-        if let Some(ceiling) = self.ceiling.filter(|ceiling| *ceiling < MIN_CEILING) {
-            return Err(TariffError::Ceiling(ceiling));
+        match self.ceiling {
+            Some(low) if low < MIN_CEILING => return Err(TariffError::Ceiling(low)),
+            Some(high) if high > MAX_CEILING => return Err(TariffError::HighCeiling(high)),
+            _ => {}
         }
-        if let Some(quota) = self.quota.filter(|quota| *quota < MIN_QUOTA) {
-            return Err(TariffError::Quota(quota));
+        match self.quota {
+            Some(small) if small < MIN_QUOTA => return Err(TariffError::Quota(small)),
+            Some(large) if large > MAX_QUOTA => return Err(TariffError::LargeQuota(large)),
+            _ => {}
         }
         if self.quota.is_none() && self.renews != Renewal::Never {
             return Err(TariffError::RenewalWithoutQuota);
@@ -278,14 +295,27 @@ mod tests {
             day: Some(28),
             ..Tariff::default()
         };
-        assert_eq!(monthly.check(), Ok(()));
+        let most = Tariff {
+            ceiling: Some(MAX_CEILING),
+            quota: Some(MAX_QUOTA),
+            ..monthly
+        };
+        assert_eq!([monthly.check(), most.check()], [Ok(()); 2]);
         let invalid = [
             Tariff {
                 ceiling: Some(Rate(99_999)),
                 ..monthly
             },
             Tariff {
+                ceiling: Some(Rate(MAX_CEILING.0 + 1)),
+                ..monthly
+            },
+            Tariff {
                 quota: Some(Bytes(99_999)),
+                ..monthly
+            },
+            Tariff {
+                quota: Some(Bytes(MAX_QUOTA.0 + 1)),
                 ..monthly
             },
             Tariff {
@@ -306,6 +336,9 @@ mod tests {
             },
         ];
         let keys = invalid.map(|tariff| tariff.check().unwrap_err().key());
-        assert_eq!(keys, ["ceiling", "quota", "renews", "day", "day", "day"]);
+        let wanted = [
+            "ceiling", "ceiling", "quota", "quota", "renews", "day", "day", "day",
+        ];
+        assert_eq!(keys, wanted);
     }
 }

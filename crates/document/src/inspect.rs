@@ -6,8 +6,9 @@
 use serde_json::Value as Json;
 
 use crate::locator::Source;
+use crate::notation::Notation;
 use crate::problem::{Found, Problem, mistyped, nearest, one_of, suggestion};
-use crate::schema::{Schemas, Tag, greatest, text_of, toml_type};
+use crate::schema::{Schemas, Tag, greatest, maximum_text, text_of, toml_type};
 use crate::tree::{Entry, Node, Origin, Value};
 
 /// Reports what the schema does not admit, and returns the tree with stand-ins for it.
@@ -42,6 +43,22 @@ struct Refusal {
     origin: Option<Origin>,
 }
 
+/// A key with its name in messages.
+#[derive(Clone, Copy)]
+struct Key<'a> {
+    name: &'a str,
+    /// The schema of its value, not yet resolved to one of several alternatives.
+    property: &'a Json,
+}
+
+impl Key<'_> {
+    /// Checks a text that has a notation.
+    fn check_text(self, notation: &Notation, text: &str) -> Result<(), Refusal> {
+        let checked = (notation.check)(text, maximum_text(self.property));
+        checked.map_err(|error| Refusal::new(format!("`{}`: {error}", self.name), String::new()))
+    }
+}
+
 impl Refusal {
     fn new(message: String, remedy: String) -> Self {
         let origin = None;
@@ -57,7 +74,9 @@ impl<'a> Inspector<'a> {
     /// Returns the node, with stand-ins for what the schema does not admit; `name` is its name in
     /// messages.
     fn visit(&mut self, name: &str, schema: &'a Json, node: &Node) -> Node {
-        self.examine(name, schema, node).unwrap_or_else(|refusal| {
+        let property = schema;
+        let key = Key { name, property };
+        self.examine(key, schema, node).unwrap_or_else(|refusal| {
             let origin = refusal.origin.unwrap_or(node.origin);
             self.problems.push(|| {
                 let location = self.source.location(origin);
@@ -67,14 +86,13 @@ impl<'a> Inspector<'a> {
         })
     }
 
-    fn examine(&mut self, name: &str, schema: &'a Json, node: &Node) -> Result<Node, Refusal> {
+    fn examine(&mut self, key: Key<'_>, schema: &'a Json, node: &Node) -> Result<Node, Refusal> {
+        let name = key.name;
         if let Some(notation) = self.schemas.notation(schema) {
-            let Value::Text(text) = &node.value else {
-                return Err(self.wrong_type(name, schema, node));
+            return match &node.value {
+                Value::Text(text) => key.check_text(notation, text).map(|()| node.clone()),
+                _ => Err(self.wrong_type(name, schema, node)),
             };
-            let refuse = |message| Refusal::new(format!("`{name}`: {message}"), String::new());
-            let checked = (notation.check)(text).map_err(refuse);
-            return checked.map(|()| node.clone());
         }
         let schema = self.schemas.resolve(schema);
         if let Some(words) = self.schemas.words(schema) {
@@ -85,7 +103,7 @@ impl<'a> Inspector<'a> {
                 return check_word(name, &words, node);
             }
             let chosen = self.choose(name, schema, &alternatives, node)?;
-            return self.examine(name, chosen, node);
+            return self.examine(key, chosen, node);
         }
         if !self.schemas.admits(schema, &node.value) {
             return Err(self.wrong_type(name, schema, node));

@@ -12,8 +12,9 @@ use crate::limits::{MAX_DURATION, MAX_RATE, MAX_SIZE};
 pub struct Notation {
     /// The name of the type's definition in a JSON schema.
     pub definition: &'static str,
-    /// Checks a text; the error is a message for users.
-    pub check: fn(&str) -> Result<(), String>,
+    /// Checks a text; the error is a message for users. It names the maximum of the key, where the
+    /// schema has one, instead of that of all keys.
+    pub check: fn(text: &str, maximum: Option<&str>) -> Result<(), String>,
     /// A valid text.
     pub example: &'static str,
 }
@@ -22,22 +23,22 @@ pub struct Notation {
 static COMMON: [Notation; 4] = [
     Notation {
         definition: "Rate",
-        check: |text| check_notation(text, &MAX_RATE),
+        check: |text, maximum| check_notation(text, maximum, &MAX_RATE),
         example: "1 Mbit/s",
     },
     Notation {
         definition: "Bytes",
-        check: |text| check_notation(text, &MAX_SIZE),
+        check: |text, maximum| check_notation(text, maximum, &MAX_SIZE),
         example: "1 kB",
     },
     Notation {
         definition: "Duration",
-        check: |text| check_notation(text, &MAX_DURATION),
+        check: |text, maximum| check_notation(text, maximum, &MAX_DURATION),
         example: "1 s",
     },
     Notation {
         definition: "Order",
-        check: |text| {
+        check: |text, _| {
             let order = text.parse::<Order>().map(drop);
             order.map_err(|error| format!("`{text}` is {error}"))
         },
@@ -55,17 +56,19 @@ pub(crate) fn find(own: &'static [Notation], definition: &str) -> Option<&'stati
 /// Checks that a text parses as a `T`.
 ///
 /// # Errors
-/// The error of parsing; for a number that is too large, a message with `max`, the maximum value
-/// that any key admits.
+/// The error of parsing; for a number that is too large, a message with the `maximum` of the key,
+/// or `usual`, that of the keys without their own.
 pub fn check_notation<T: FromStr<Err: ToString> + Display>(
     text: &str,
-    max: &T,
+    maximum: Option<&str>,
+    usual: &T,
 ) -> Result<(), String> {
     text.parse::<T>().map(drop).map_err(|error| {
-        if is_too_large::<T>(text) {
-            return format!("`{text}` is too large; the maximum is {max}");
+        if !is_too_large::<T>(text) {
+            return error.to_string();
         }
-        error.to_string()
+        let maximum = maximum.map_or_else(|| usual.to_string(), str::to_owned);
+        format!("`{text}` is too large; the maximum is {maximum}")
     })
 }
 
@@ -87,7 +90,8 @@ mod tests {
 
     #[test]
     fn a_large_number_is_reported_as_too_large_and_not_as_malformed() {
-        let error = |name: &str, text: &str| (find(&[], name).unwrap().check)(text).unwrap_err();
+        let check = |name: &str| find(&[], name).unwrap().check;
+        let error = |name: &str, text: &str| check(name)(text, None).unwrap_err();
         for (name, text, most) in [
             ("Duration", "99999999999999 h", "86400 s"),
             ("Bytes", "99_999_999_999_999 GB", "10 GB"),
@@ -96,6 +100,11 @@ mod tests {
             let wanted = format!("`{text}` is too large; the maximum is {most}");
             assert_eq!(error(name, text), wanted);
         }
+        let error_of_key = check("Bytes")("20000000 TB", Some("1000 TB")).unwrap_err();
+        assert!(
+            error_of_key.ends_with("the maximum is 1000 TB"),
+            "{error_of_key}"
+        );
         for text in ["1e3 s", "1.2.3 s", "5", "5 parsecs", "-3 ms", ""] {
             assert!(
                 error("Duration", text).contains("is not a duration"),

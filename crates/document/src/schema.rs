@@ -37,6 +37,11 @@ fn definition_name(schema: &Json) -> Option<&str> {
     text_of(schema, "$ref").strip_prefix("#/$defs/")
 }
 
+/// The maximum of a text with a notation, as a text, where a key has its own.
+pub(crate) fn maximum_text(schema: &Json) -> Option<&str> {
+    schema.get("x-maximum").and_then(Json::as_str)
+}
+
 /// The TOML name of a JSON schema type, with its article.
 pub(crate) fn toml_type(type_name: &str) -> &'static str {
     match type_name {

@@ -9,7 +9,7 @@ pub(crate) const MAX_PACKETS: u32 = 1_000_000;
 /// The notations.
 pub(crate) const NOTATIONS: &[Notation] = &[Notation {
     definition: "QueueLimit",
-    check: |text| check_notation(text, &max_limit(text)),
+    check: |text, maximum| check_notation(text, maximum, &max_limit(text)),
     example: "50 packets",
 }];
 

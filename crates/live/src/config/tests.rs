@@ -479,6 +479,13 @@ fn invalid_tariffs_are_refused_with_their_line() {
         ("coast = 1", "`cost`"),
         ("ceiling = \"1 kbit/s\"", "use 100 kbit/s or more"),
         ("quota = \"1 B\"", "use 100 kB or more"),
+        ("quota = \"1001 TB\"", "must be at most 1000 TB"),
+        ("quota = \"20000000 TB\"", "the maximum is 1000 TB"),
+        ("ceiling = \"1001 Gbit/s\"", "must be at most 1000 Gbit/s"),
+        (
+            "ceiling = \"999999999999 Gbit/s\"",
+            "the maximum is 1000 Gbit/s",
+        ),
         ("renews = \"daily\"", "`renews` needs a `quota`"),
         ("quota = \"1 GB\", day = 3", "`day` needs"),
         (

@@ -120,7 +120,7 @@ fn a_large_limit_is_reported_as_too_large_and_not_as_malformed() {
         ("99999999999999 packet", "1000000 packets"),
         ("99999999999999 GB", "10 GB"),
     ] {
-        let error = (NOTATIONS[0].check)(text).unwrap_err();
+        let error = (NOTATIONS[0].check)(text, None).unwrap_err();
         assert_eq!(
             error,
             format!("`{text}` is too large; the maximum is {max}")
