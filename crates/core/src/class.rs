@@ -1,8 +1,8 @@
 //! Classes of packets: rules that select packets by their headers, and how these are treated.
 //!
 //! The first class that matches a packet determines its [`Treatment`]; a packet that no class
-//! matches is treated by its kind. The policy [`in-time`](crate::policy::InTime) follows this; the sender of a packet
-//! and its receiver, which puts bulk in order, each by its own classes.
+//! matches is treated by its kind. The policy [`in-time`](crate::policy::InTime) follows this; the
+//! sender of a packet and its receiver, which puts bulk in order, each by its own classes.
 
 use alloc::format;
 use alloc::string::String;
