@@ -158,7 +158,7 @@ impl Node {
         let former = state_file.as_ref().map(StateFile::kept).cloned();
         let former: SavedState = former.unwrap_or_default();
         let path_name = |path: PathId| &*config.paths[path.index()].name;
-        let quotas = Quotas::new(&endpoint.tariffs, path_name, former.quotas, wall_clock);
+        let mut quotas = Quotas::new(&endpoint.tariffs, path_name, former.quotas, wall_clock);
         quotas.log_unused();
         let session = SessionConfig {
             preshared_key,

@@ -170,8 +170,8 @@ impl NodeEventHandler {
         let traffic = self.io.paths.flushed_traffic();
         let moment = Moment { now, wall_clock };
         let endpoint = self.driver.machine().endpoint();
-        let counted = |path| endpoint.path_usage(path).map(|usage| usage.used.0);
-        let inputs = self.quotas.update(moment, traffic, counted, limit);
+        let usage = |path| endpoint.path_usage(path);
+        let inputs = self.quotas.update(moment, traffic, usage, limit);
         let quotas = &self.quotas;
         self.io
             .paths

@@ -8,9 +8,10 @@
 //! used: it is written ahead of the traffic ([`quota`]). After a crash the rest of that counts as
 //! used; a node that ends in order writes the exact count.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use polypath_core::frame::PathId;
+use polypath_core::metering::PathUsage;
 use polypath_core::tariff::{Renewal, Tariff, Tariffs};
 use polypath_core::time::{Duration, Time};
 use polypath_session::tunnel::Input;
@@ -54,6 +55,8 @@ pub(super) struct Quotas {
     unused: SavedQuotas,
     /// The time of the next correction.
     next: Time,
+    /// The names of `unused` that are logged.
+    logged_unused: BTreeSet<String>,
     /// Whether the node carries packets: then more than the use is saved.
     is_running: bool,
 }
@@ -97,12 +100,13 @@ impl Quotas {
     }
 
     /// Counts the `traffic` of all paths since the start, with outer headers; returns the inputs of
-    /// the endpoint, which has `counted` its frames. With a `limit` the paths carry no more than it has.
+    /// the endpoint, which has counted its frames as `usage`. With a `limit` the paths carry no more
+    /// than it has.
     pub(super) fn update(
         &mut self,
         moment: Moment,
         traffic: impl Iterator<Item = Traffic>,
-        counted: impl Fn(PathId) -> Option<u64>,
+        usage: impl Fn(PathId) -> Option<PathUsage>,
         limit: Option<Limit<'_>>,
     ) -> Vec<Input> {
         self.next = moment.now + INTERVAL;
@@ -110,8 +114,8 @@ impl Quotas {
         for (path, traffic) in (0..).map(PathId).zip(traffic) {
             if let Some(quota) = self.paths.get_mut(&path) {
                 let bytes = bytes_of(traffic);
-                let (counted, is_running) = (counted(path), self.is_running);
-                inputs.extend(quota.update(path, moment, bytes, counted, is_running, limit));
+                let (usage, is_running) = (usage(path), self.is_running);
+                inputs.extend(quota.update(path, moment, bytes, usage, is_running, limit));
             }
         }
         inputs
@@ -176,17 +180,26 @@ impl Quotas {
         self.paths.values().for_each(Quota::log_start);
     }
 
-    /// Logs the names whose counts no path uses.
-    pub(super) fn log_unused(&self) {
-        if self.unused.is_empty() {
-            return;
+    /// Logs the names whose counts no path uses, if they are others than those that are logged.
+    pub(super) fn log_unused(&mut self) {
+        if let Some(names) = self.changed_unused() {
+            tracing::warn!(
+                names,
+                "the state file has counts of quotas under these names, and no path with a quota has them: the \
+                 counts are kept, and continue when a path of that name has a quota"
+            );
         }
-        let names: Vec<&str> = self.unused.keys().map(String::as_str).collect();
-        tracing::warn!(
-            names = names.join(", "),
-            "the state file has counts of quotas under these names, and no path with a quota has them: the counts \
-             are kept, and continue when a path of that name has a quota"
-        );
+    }
+
+    /// The names whose counts no path uses, if there are any, and others than at the last call.
+    fn changed_unused(&mut self) -> Option<String> {
+        let names: BTreeSet<String> = self.unused.keys().cloned().collect();
+        if names == self.logged_unused {
+            return None;
+        }
+        self.logged_unused = names;
+        let names: Vec<&str> = self.logged_unused.iter().map(String::as_str).collect();
+        (!names.is_empty()).then(|| names.join(", "))
     }
 }
 

@@ -1,6 +1,7 @@
 //! The quota of one path: its count, its renewals and what is saved ahead of the traffic.
 
 use polypath_core::frame::PathId;
+use polypath_core::metering::PathUsage;
 use polypath_core::tariff::{Renewal, Tariff};
 use polypath_core::time::{Duration, Time};
 use polypath_core::units::Bytes;
@@ -179,9 +180,10 @@ impl Quota {
         );
     }
 
-    /// Logs once in each period that most of the quota is used.
-    fn log_use(&mut self) {
-        if self.is_mostly_used() && !self.is_logged {
+    /// Logs once in each period that most of the quota is used; not of a path that is closed, of
+    /// which it is logged that all is used.
+    fn log_use(&mut self, is_closed: bool) {
+        if self.is_mostly_used() && !self.is_logged && !is_closed {
             self.is_logged = true;
             tracing::warn!(
                 path = self.name,
@@ -194,14 +196,14 @@ impl Quota {
     }
 
     /// Counts `traffic`, all bytes of the path since the start; returns the input for the endpoint,
-    /// which has `counted`, if something is new. With `is_running` more than the use is saved from now on; with a `limit` the
-    /// path carries no more than it has.
+    /// which has counted `usage`, if something is new. With `is_running` more than the use is saved
+    /// from now on; with a `limit` the path carries no more than it has.
     pub(super) fn update(
         &mut self,
         path: PathId,
         moment: Moment,
         traffic: u64,
-        counted: Option<u64>,
+        usage: Option<PathUsage>,
         is_running: bool,
         limit: Option<Limit<'_>>,
     ) -> Option<Input> {
@@ -221,11 +223,12 @@ impl Quota {
         if is_running {
             self.grant(growth);
         }
-        self.log_use();
+        self.log_use(usage.is_some_and(|usage| usage.is_closed));
         self.limit(limit);
         let reported = self.reported();
         // The endpoint also counts frames that no socket has sent.
-        let is_corrected = counted.unwrap_or(reported_before) != reported;
+        let counted = usage.map_or(reported_before, |usage| usage.used.0);
+        let is_corrected = counted != reported;
         let is_changed = is_corrected || self.is_renewed || self.is_new;
         self.is_new = false;
         is_changed.then(|| Input::PathUsed {

@@ -48,6 +48,15 @@ fn used(bytes: u64, is_renewed: bool) -> Vec<Input> {
     }]
 }
 
+/// The use of the path as the endpoint counts it.
+fn usage(bytes: u64, is_closed: bool) -> PathUsage {
+    PathUsage {
+        used: Bytes(bytes),
+        is_closed,
+        ..PathUsage::default()
+    }
+}
+
 /// The names of the paths.
 fn name(path: PathId) -> &'static str {
     ["dsl", "lte"][path.index()]
@@ -258,7 +267,12 @@ fn an_endpoint_that_has_counted_more_is_corrected_although_nothing_was_carried()
             now: Time::ZERO,
             wall_clock: NOON,
         };
-        quotas.update(moment, traffic(1000, 0), |_| Some(bytes), None)
+        quotas.update(
+            moment,
+            traffic(1000, 0),
+            |_| Some(usage(bytes, false)),
+            None,
+        )
     };
     assert_eq!(with_counted(1000), []);
     assert_eq!(with_counted(50_000_000), used(1000, false));
@@ -369,4 +383,42 @@ fn the_use_of_most_of_a_quota_is_logged_once_in_each_period() {
     assert!(is_logged(NOON, 40_000_000));
     assert!(!is_logged(NOON + DAY, 40_000_000), "renewed");
     assert!(is_logged(NOON + DAY, 90_000_000));
+}
+
+/// A quota that is reduced below its use closes the path, which is logged by itself.
+#[test]
+fn the_use_of_most_of_a_quota_is_not_logged_of_a_closed_path() {
+    let mut quotas = quotas(&tariffs(Renewal::Never), None, NOON);
+    let mut is_logged = |is_closed| {
+        let moment = Moment {
+            now: Time::ZERO,
+            wall_clock: NOON,
+        };
+        let usage = |_| Some(usage(40_000_000, is_closed));
+        quotas.update(moment, traffic(40_000_000, 0), usage, None);
+        quotas.paths[&PATH].is_logged()
+    };
+    assert!(!is_logged(true));
+    assert!(is_logged(false), "the quota was raised");
+}
+
+#[test]
+fn counts_without_a_path_are_logged_once_for_each_set_of_names() {
+    let metered = tariffs(Renewal::Never);
+    let saved = SavedQuota {
+        since_day: 20_783,
+        used: 1,
+    };
+    let former = [("lte".to_owned(), saved), ("old".to_owned(), saved)].into();
+    let mut quotas = Quotas::new(&metered, name, former, NOON);
+    assert_eq!(quotas.changed_unused().as_deref(), Some("old"));
+    let mut reload = |tariffs: &Tariffs| {
+        quotas.adjust(tariffs, name, NOON, traffic(0, 0));
+        quotas.changed_unused()
+    };
+    assert_eq!(reload(&metered), None, "an unrelated change");
+    let both = reload(&Tariffs::default());
+    assert_eq!(both.as_deref(), Some("lte, old"));
+    assert_eq!(reload(&Tariffs::default()), None);
+    assert_eq!(reload(&metered).as_deref(), Some("old"));
 }
