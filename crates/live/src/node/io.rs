@@ -153,7 +153,12 @@ impl MachineIo for NodeIo {
                     source,
                 });
             }
-            Output::Session(event) => self.log.peer(event),
+            Output::Session(event) => {
+                if event == SessionEvent::PeerRestarted {
+                    self.paths.peer_restarted();
+                }
+                self.log.peer(event);
+            }
             Output::RelayAuthenticated { path } => self.paths.relay_authenticated(path),
             Output::Relay {
                 path,

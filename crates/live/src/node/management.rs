@@ -104,8 +104,7 @@ impl Management {
         }
         if let Some(settings) = change.settings {
             let adjustment = Input::Adjust(settings.adjustment);
-            io.paths
-                .adjust_silence_detector(settings.policy, settings.liveness);
+            io.paths.adjust(settings.policy, settings.liveness);
             driver.handle_input(at, adjustment, io)?;
             self.reloads.applied += 1;
             self.reloads.last_error = None;

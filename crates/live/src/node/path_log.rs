@@ -193,12 +193,24 @@ pub(super) fn log_no_gro() {
     );
 }
 
-/// Logs that losses cannot be repaired.
-pub(super) fn log_repair_unavailable() {
-    tracing::warn!(
-        "the peer does not report which packets arrive, so that `in-time` repairs nothing; update polypath at \
-         the peer"
-    );
+/// The log of whether losses can be repaired, which each handshake states again.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct RepairLog {
+    /// Whether it is logged that they cannot.
+    pub(super) is_unavailable: bool,
+}
+
+impl RepairLog {
+    /// Logs once that losses cannot be repaired.
+    pub(super) fn unavailable(&mut self) {
+        if std::mem::replace(&mut self.is_unavailable, true) {
+            return;
+        }
+        tracing::warn!(
+            "the peer does not report which packets arrive, so that `in-time` repairs nothing; update polypath \
+             at the peer"
+        );
+    }
 }
 
 /// The cause for which a path closes.

@@ -22,7 +22,7 @@ use polypath_core::time::Time;
 use polypath_session::datagram::{INITIATION, RESPONSE};
 use polypath_session::tunnel::Input;
 
-use super::path_log::{self, ClosingCause};
+use super::path_log::{self, ClosingCause, RepairLog};
 use crate::buffer::PacketBuffer;
 use crate::clock::Clock;
 use crate::config::PathConfig;
@@ -48,6 +48,7 @@ pub(super) struct Paths {
     /// Whether the sockets use GRO, and datagrams are sent in batches with GSO.
     gro_enabled: bool,
     tun: TunMtu,
+    repair_log: RepairLog,
 }
 
 impl Paths {
@@ -79,6 +80,7 @@ impl Paths {
             clock,
             gro_enabled,
             tun: TunMtu::default(),
+            repair_log: RepairLog::default(),
         }
     }
 
@@ -224,7 +226,7 @@ impl Paths {
                     limit,
                 },
             ),
-            Event::RepairUnavailable => path_log::log_repair_unavailable(),
+            Event::RepairUnavailable => self.repair_log.unavailable(),
             Event::PathClosed { path, by_peer } => {
                 self.silence_detector.set_closed(path, true, at);
                 let cause = match self.all.get(path.index()) {
@@ -241,6 +243,11 @@ impl Paths {
             Event::QuotaUnenforceable => path_log::log_quota_unenforceable(),
             _ => {}
         }
+    }
+
+    /// Notes that the peer has restarted, maybe as another version.
+    pub(super) fn peer_restarted(&mut self) {
+        self.repair_log = RepairLog::default();
     }
 
     /// Receives and sends each datagram in a call of its own from now on, so that it has its own

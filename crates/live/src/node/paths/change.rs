@@ -14,7 +14,7 @@ use super::path::Path;
 use super::retired_sockets::GRACE;
 use crate::config::{LivenessSetting, PathConfig};
 use crate::control::change::{PathChange, Rebinding, Remote};
-use crate::node::path_log;
+use crate::node::path_log::{self, RepairLog};
 use crate::stats::{InterfaceStatus, Missing, Traffic};
 use crate::udp::UdpError;
 use crate::udp::batch::Outgoing;
@@ -60,13 +60,12 @@ impl Paths {
         }
     }
 
-    /// Adjusts the detection of silence to a new policy and new liveness settings.
-    pub(in crate::node) fn adjust_silence_detector(
-        &mut self,
-        policy: PolicyConfig,
-        liveness: LivenessSetting,
-    ) {
+    /// Adjusts what is detected and logged to a new policy and new liveness settings.
+    pub(in crate::node) fn adjust(&mut self, policy: PolicyConfig, liveness: LivenessSetting) {
         self.silence_detector.adjust(policy, liveness);
+        if policy.repair().is_none() {
+            self.repair_log = RepairLog::default();
+        }
     }
 
     /// Sets the interface status of a path.

@@ -1,6 +1,8 @@
 use std::net::{SocketAddr, UdpSocket};
 
+use polypath_core::event::Event;
 use polypath_core::packet::TrafficClass;
+use polypath_core::repair::RepairConfig;
 use polypath_session::tunnel::Input;
 
 use super::*;
@@ -277,4 +279,24 @@ fn a_socket_keeps_its_address_on_another_interface() {
     assert!(error.to_string().contains("no-such-if"), "{error}");
     peer.send_to(&[2], local).unwrap();
     expect(&mut paths, clock, &[2]);
+}
+
+/// Each handshake states again that the peer does not report.
+#[test]
+fn losses_that_cannot_be_repaired_are_logged_once_for_each_peer_and_policy() {
+    let (mut paths, _) = paths(None, Clock::starting_now());
+    let in_time = PolicyConfig::InTime(RepairConfig::default());
+    let mut is_logged = |change: &dyn Fn(&mut Paths)| {
+        change(&mut paths);
+        let is_logged = paths.repair_log.is_unavailable;
+        paths.handle_event(Time::ZERO, Event::RepairUnavailable);
+        assert!(paths.repair_log.is_unavailable);
+        is_logged
+    };
+    let adjust = |policy| move |paths: &mut Paths| paths.adjust(policy, LivenessSetting::default());
+    assert!(!is_logged(&|_| {}));
+    assert!(is_logged(&|_| {}));
+    assert!(is_logged(&adjust(in_time)), "an unrelated reload");
+    assert!(!is_logged(&adjust(PolicyConfig::DuplicateAll {})));
+    assert!(!is_logged(&Paths::peer_restarted));
 }
