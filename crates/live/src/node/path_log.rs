@@ -161,7 +161,7 @@ pub(super) fn log_path_silent(path: Option<&str>, silence: Duration, rtt: Durati
     tracing::warn!(
         path,
         silence_ms = milliseconds(silence),
-        rtt_ms = milliseconds(rtt),
+        rtt_ms = fine_milliseconds(rtt),
         "heartbeats are no longer answered here; packets take other paths, if any is live"
     );
 }
@@ -171,7 +171,7 @@ pub(super) fn log_path_silent_again(path: Option<&str>, silence: Duration, rtt: 
     tracing::info!(
         path,
         silence_ms = milliseconds(silence),
-        rtt_ms = milliseconds(rtt),
+        rtt_ms = fine_milliseconds(rtt),
         "heartbeats were answered here again and no longer are; the path was not used meanwhile"
     );
 }
@@ -181,7 +181,7 @@ pub(super) fn log_path_back(path: Option<&str>, outage: Duration, rtt: Duration)
     tracing::info!(
         path,
         outage_ms = milliseconds(outage),
-        rtt_ms = milliseconds(rtt),
+        rtt_ms = fine_milliseconds(rtt),
         "heartbeats are answered here again; the path is used"
     );
 }
@@ -319,4 +319,30 @@ pub(super) fn log_dont_fragment_failed(path: &str, error: &io::Error) {
 
 fn milliseconds(span: Duration) -> u64 {
     span.as_nanos() / 1_000_000
+}
+
+/// In milliseconds with one decimal, or two below 1 ms: paths within a building take less.
+fn fine_milliseconds(span: Duration) -> f64 {
+    let ms = span.as_secs_f64() * 1e3;
+    let parts = if ms < 1.0 { 100.0 } else { 10.0 };
+    (ms * parts).round() / parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_round_trip_is_logged_with_fractions_of_milliseconds() {
+        for (us, ms) in [
+            (0, 0.0),
+            (104, 0.1),
+            (987, 0.99),
+            (41_260, 41.3),
+            (250_000, 250.0),
+        ] {
+            let logged = fine_milliseconds(Duration::from_micros(us));
+            assert!((logged - ms).abs() < 1e-9, "{us} us as {logged}");
+        }
+    }
 }
