@@ -11,7 +11,7 @@ use polypath_core::liveness::{PathHealth, PathState};
 use polypath_core::metering::PathUsage;
 use polypath_core::order::OrderStatistics;
 use polypath_core::pmtu::MtuState;
-use polypath_core::policy::MeasuredRtt;
+use polypath_core::policy::{MeasuredRtt, PolicyConfig};
 use polypath_core::repair::{PathEstimate, RepairStatistics};
 use polypath_core::tariff::Renewal;
 use polypath_core::time::{Duration, Time};
@@ -259,6 +259,8 @@ pub struct RateStats {
 pub struct PolicyStats {
     /// The name of the policy, as in the node's file.
     pub kind: String,
+    /// The parameters in force, with defaults, by their keys in the node's file.
+    pub parameters: Map<String, Value>,
     /// The path that carries data now; absent where several do.
     pub active: Option<String>,
     /// The number of times the policy has switched data to another path.
@@ -266,6 +268,19 @@ pub struct PolicyStats {
     /// The guard time that runs now; absent if none does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub guard: Option<GuardStats>,
+}
+
+/// The parameters of a policy by their keys in files.
+#[must_use]
+pub fn parameters(policy: PolicyConfig) -> Map<String, Value> {
+    // A policy is a table of its kind and its parameters.
+    match serde_json::to_value(policy) {
+        Ok(Value::Object(mut table)) => {
+            table.remove("kind");
+            table
+        }
+        _ => Map::new(),
+    }
 }
 
 /// A guard time, at the end of which the policy decides again.

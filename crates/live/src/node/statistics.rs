@@ -125,6 +125,7 @@ fn policy(now: Time, tunnel: &Tunnel, paths: &[PathStats]) -> PolicyStats {
     });
     PolicyStats {
         kind: endpoint.policy().name().to_owned(),
+        parameters: stats::parameters(endpoint.policy()),
         active: endpoint.active().and_then(name),
         switches: endpoint.switches(),
         guard,

@@ -220,3 +220,22 @@ fn the_documented_reasons_of_rejection_are_those_that_exist() {
     all.sort_unstable();
     assert_eq!(sorted, all);
 }
+
+#[test]
+fn the_parameters_of_a_policy_have_the_keys_of_files() {
+    let of = |policy: Value| {
+        let policy = serde_json::from_value(policy).unwrap();
+        Value::Object(parameters(policy))
+    };
+    let in_time = json!({ "deadline": "150 ms", "redundancy": 0.1, "order": "tcp" });
+    assert_eq!(
+        of(json!({ "kind": "in-time", "deadline": "150 ms" })),
+        in_time
+    );
+    assert_eq!(of(json!({ "kind": "duplicate-all" })), json!({}));
+    let diversity = json!({ "signature": "likelihood", "react": "off", "window": "100 ms" });
+    assert_eq!(
+        of(json!({ "kind": "diversity", "react": "off" })),
+        diversity
+    );
+}
