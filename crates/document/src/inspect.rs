@@ -5,6 +5,7 @@
 
 use serde_json::Value as Json;
 
+use crate::example::example_line;
 use crate::locator::Source;
 use crate::notation::Notation;
 use crate::problem::{Found, Problem, mistyped, nearest, one_of, suggestion};
@@ -23,7 +24,11 @@ pub(crate) fn inspect(
         source,
         problems,
     };
-    inspector.visit(DOCUMENT, schemas.root(), root)
+    let key = Key {
+        name: DOCUMENT,
+        property: schemas.root(),
+    };
+    inspector.visit(key, schemas.root(), root)
 }
 
 /// The name of the root in messages.
@@ -71,11 +76,9 @@ impl Refusal {
 }
 
 impl<'a> Inspector<'a> {
-    /// Returns the node, with stand-ins for what the schema does not admit; `name` is its name in
-    /// messages.
-    fn visit(&mut self, name: &str, schema: &'a Json, node: &Node) -> Node {
-        let property = schema;
-        let key = Key { name, property };
+    /// Returns the node, a value of `key` or of its list, with stand-ins for what the schema does
+    /// not admit.
+    fn visit(&mut self, key: Key<'_>, schema: &'a Json, node: &Node) -> Node {
         self.examine(key, schema, node).unwrap_or_else(|refusal| {
             let origin = refusal.origin.unwrap_or(node.origin);
             self.problems.push(|| {
@@ -91,7 +94,7 @@ impl<'a> Inspector<'a> {
         if let Some(notation) = self.schemas.notation(schema) {
             return match &node.value {
                 Value::Text(text) => key.check_text(notation, text).map(|()| node.clone()),
-                _ => Err(self.wrong_type(name, schema, node)),
+                _ => Err(self.wrong_type(key, schema, node)),
             };
         }
         let schema = self.schemas.resolve(schema);
@@ -102,28 +105,37 @@ impl<'a> Inspector<'a> {
             if let Some(words) = self.words_among(&alternatives, node) {
                 return check_word(name, &words, node);
             }
-            let chosen = self.choose(name, schema, &alternatives, node)?;
+            let chosen = self.choose(key, schema, &alternatives, node)?;
             return self.examine(key, chosen, node);
         }
         if !self.schemas.admits(schema, &node.value) {
-            return Err(self.wrong_type(name, schema, node));
+            return Err(self.wrong_type(key, schema, node));
         }
         match &node.value {
             Value::Integer(number) => check_range(name, schema, *number as f64, node),
             Value::Float(number) => check_range(name, schema, *number, node),
-            Value::Array(items) => Ok(self.visit_items(name, schema, items, node)),
+            Value::Array(items) => Ok(self.visit_items(key, schema, items, node)),
             Value::Table(entries) => Ok(self.visit_entries(name, schema, entries, node)),
             _ => Ok(node.clone()),
         }
     }
 
-    fn wrong_type(&self, name: &str, schema: &'a Json, node: &Node) -> Refusal {
+    fn wrong_type(&self, key: Key<'_>, schema: &'a Json, node: &Node) -> Refusal {
+        let Key { name, property } = key;
         let inner = self.schemas.resolve(schema);
         let wanted = self.schemas.wanted(inner);
         let found = toml_type(node.value.type_name());
+        let mut remedy = description(inner);
+        if name != DOCUMENT
+            && let Some(line) = example_line(self.schemas, name, property, &node.value)
+        {
+            let separator = if remedy.is_empty() { "" } else { "; " };
+            let start = remedy.trim_end_matches('.');
+            remedy = format!("{start}{separator}for example `{line}`");
+        }
         Refusal::new(
             format!("`{name}` is {found}, where {wanted} is wanted"),
-            description(inner),
+            remedy,
         )
     }
 
@@ -140,7 +152,7 @@ impl<'a> Inspector<'a> {
     /// Selects the intended alternative by the node's type, then its tag, then its required keys.
     fn choose(
         &self,
-        name: &str,
+        key: Key<'_>,
         schema: &'a Json,
         alternatives: &[&'a Json],
         node: &Node,
@@ -150,7 +162,7 @@ impl<'a> Inspector<'a> {
         if let Some(Tag { key: tag, schemas }) = self.schemas.tag(&fitting) {
             let known = schemas.iter().map(|tagged| tagged.word);
             let Some(given) = node.entry(tag) else {
-                let message = missing(tag, name);
+                let message = missing(tag, key.name);
                 return Err(Refusal::new(message, one_of(known)));
             };
             let refuse = |message, remedy| Refusal {
@@ -175,14 +187,14 @@ impl<'a> Inspector<'a> {
         let chosen = fitting.iter().find(whole).or(fitting.first());
         chosen
             .copied()
-            .ok_or_else(|| self.wrong_type(name, schema, node))
+            .ok_or_else(|| self.wrong_type(key, schema, node))
     }
 
-    fn visit_items(&mut self, name: &str, schema: &'a Json, items: &[Node], node: &Node) -> Node {
+    fn visit_items(&mut self, key: Key<'_>, schema: &'a Json, items: &[Node], node: &Node) -> Node {
         let Some(inner) = schema.get("items") else {
             return node.clone();
         };
-        let visited = items.iter().map(|item| self.visit(name, inner, item));
+        let visited = items.iter().map(|item| self.visit(key, inner, item));
         Node {
             origin: node.origin,
             value: Value::Array(visited.collect()),
@@ -202,9 +214,10 @@ impl<'a> Inspector<'a> {
         let mut in_order: Vec<&Entry> = entries.iter().collect();
         in_order.sort_by_key(|entry| entry.origin);
         for entry in in_order {
-            if let Some((key, inner)) = self.property(schema, entry, entries) {
-                let visited = self.visit(key, inner, &entry.node);
-                kept.push(Entry::new(key, entry.origin, visited));
+            if let Some((name, inner)) = self.property(schema, entry, entries) {
+                let property = inner;
+                let visited = self.visit(Key { name, property }, inner, &entry.node);
+                kept.push(Entry::new(name, entry.origin, visited));
             } else if schema.get("additionalProperties") != Some(&Json::Bool(false)) {
                 kept.push(entry.clone());
             } else {

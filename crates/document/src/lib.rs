@@ -13,6 +13,7 @@
 
 mod deserialize;
 mod draft;
+mod example;
 #[cfg(unix)]
 pub mod file;
 mod grid;

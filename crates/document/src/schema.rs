@@ -103,7 +103,7 @@ impl<'a> Schemas<'a> {
     }
 
     /// The types of a schema without references; empty if it admits all.
-    fn types(schema: &'a Json) -> Vec<&'a str> {
+    pub(crate) fn types(schema: &'a Json) -> Vec<&'a str> {
         match schema.get("type") {
             Some(Json::String(one)) => vec![one],
             Some(Json::Array(several)) => several.iter().filter_map(Json::as_str).collect(),
@@ -218,7 +218,7 @@ impl<'a> Schemas<'a> {
 }
 
 /// The least number of at least 1 that the schema admits, or the greatest below 1.
-fn least(schema: &Json) -> Value {
+pub(crate) fn least(schema: &Json) -> Value {
     let bound = |key: &str| schema.get(key).and_then(Json::as_f64);
     let number = bound("minimum").unwrap_or(0.0).max(1.0);
     let number = number.min(greatest(schema).unwrap_or(number));

@@ -133,6 +133,35 @@ fn a_description_of_several_lines_is_printed_on_one() {
     );
 }
 
+/// The example has the default, the text of a tag, or else any valid value.
+#[test]
+fn a_value_of_the_wrong_type_is_refused_with_an_example() {
+    for (line, remedy) in [
+        ("area = \"3 acres\"", "for example `area = 0.0`"),
+        (
+            "months = 1.5",
+            "The months in which it is open; for example `months = 1`",
+        ),
+        (
+            "bed = 5",
+            "for example `bed = [{ crop = \"carrot\", interval = \"1 s\" }]`",
+        ),
+        (
+            "tools.one = \"hose\"",
+            "for example `one = { kind = \"hose\" }`",
+        ),
+        (
+            "tools.one = 7",
+            "for example `one = { kind = \"spade\", blade = 1 }`",
+        ),
+        ("tools = 7", "a table is wanted"),
+    ] {
+        let found = problems(&format!("name = \"x\"\n{line}"), &[]);
+        assert!(found[0].ends_with(remedy), "{found:?}\nnot {remedy}");
+        assert_eq!(found.len(), 1, "{found:?}");
+    }
+}
+
 #[test]
 fn reports_every_syntax_error() {
     insta::assert_snapshot!(problems("name = \nmonths = 3 4\n[bed", &[]).join("\n"));

@@ -110,6 +110,7 @@ mod serialization {
                 "type": ["string", "integer"],
                 "minimum": 0,
                 "maximum": u16::MAX,
+                "examples": [5004],
                 "description": "a port or a range of ports: 5004, \"6000-6100\""
             })
         }

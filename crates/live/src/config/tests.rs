@@ -5,6 +5,7 @@ mod auto;
 mod classes;
 mod load;
 mod policy;
+mod refused;
 
 const KEY: &str = "hSDwCYkwp1R0i33ctD73Wg2/Og0mOBr066SpjqqbTmo=";
 
@@ -468,35 +469,5 @@ fn the_traffic_class_is_copied_by_default() {
     ] {
         let forbidden = GOOD.replacen(interface, &format!("{interface}\n{key} = false"), 1);
         assert_eq!(copies(&forbidden), [all, rest]);
-    }
-}
-
-#[test]
-fn invalid_tariffs_are_refused_with_their_line() {
-    let interface = "interface = \"p2\"";
-    for (tariff, part) in [
-        ("cost = 1", "does not regard costs"),
-        ("coast = 1", "`cost`"),
-        ("ceiling = \"1 kbit/s\"", "use 100 kbit/s or more"),
-        ("quota = \"1 B\"", "use 100 kB or more"),
-        ("quota = \"1001 TB\"", "must be at most 1000 TB"),
-        ("quota = \"20000000 TB\"", "the maximum is 1000 TB"),
-        ("ceiling = \"1001 Gbit/s\"", "must be at most 1000 Gbit/s"),
-        (
-            "ceiling = \"999999999999 Gbit/s\"",
-            "the maximum is 1000 Gbit/s",
-        ),
-        ("renews = \"daily\"", "`renews` needs a `quota`"),
-        ("quota = \"1 GB\", day = 3", "`day` needs"),
-        (
-            "quota = \"1 GB\", renews = \"monthly\", day = 31",
-            "use 1 to 28",
-        ),
-    ] {
-        let message = error_of(interface, &format!("{interface}\ntariff = {{ {tariff} }}"));
-        assert!(
-            message.contains("a.toml:19:") && message.contains(part),
-            "{tariff}: {message}"
-        );
     }
 }
