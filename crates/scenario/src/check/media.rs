@@ -86,7 +86,10 @@ fn check_deadlines(media: &Media, problems: &mut Problems) {
     let mut before = Duration::ZERO;
     for (index, deadline) in deadlines.iter().enumerate() {
         let key = format!("media.deadlines.{index}");
-        if *deadline <= before {
+        if *deadline == Duration::ZERO {
+            let message = "a deadline of 0 is too short: it must be longer than 0";
+            problems.report(&key, message, "for example \"200 ms\"");
+        } else if *deadline <= before {
             let message = format!("the deadline {deadline} is not longer than {before}");
             problems.report(&key, message, "list deadlines in ascending order");
         }

@@ -151,6 +151,10 @@ fn impossible_streams_are_refused_with_a_remedy() {
             r#"media.deadlines=["200 ms", "100 ms"]"#,
             &["not longer than 200 ms", "ascending"],
         ),
+        (
+            r#"media.deadlines=["0 ms"]"#,
+            &["must be longer than 0", "200 ms"],
+        ),
         ("media.runs=0", &["at least 1"]),
         ("media.rates=1", &["unknown key `rates`", "`rate`"]),
         ("liveness.misses=1", &["`misses` must be 2 to 20"]),
