@@ -20,7 +20,7 @@ impl Unit {
     /// The unit of this name, if rules know it.
     pub(super) fn named(name: &str) -> Option<Self> {
         let (factor, dimension) = match name {
-            "Mb/s" => (1e6, Dimension::Rate),
+            "Mb/s" | "Mbit/s" => (1e6, Dimension::Rate),
             "kb/s" => (1e3, Dimension::Rate),
             "b/s" => (1.0, Dimension::Rate),
             "ms" => (1e-3, Dimension::Time),

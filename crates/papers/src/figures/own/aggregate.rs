@@ -6,7 +6,7 @@ use polypath_claims::{
 use polypath_report::plot::{Axis, Look, Plot, Series};
 
 use crate::figures::estimates::{mean, point, text};
-use crate::figures::pictures::{axis, figure_table, mbits};
+use crate::figures::pictures::{axis, figure_table};
 use crate::jobs::own::downloads::{DownloadPath, Downloads, DownloadsResult};
 
 pub(super) const FIGURE: Figure = Figure {
@@ -93,7 +93,7 @@ impl PairDownloads {
         let goodput = format!("goodput.{name}");
         let least = samples(&[least_ratio(&self.result)]);
         vec![
-            Measurement::of(claim, &goodput, "Mb/s", name, &self.in_time()),
+            Measurement::of(claim, &goodput, "Mbit/s", name, &self.in_time()),
             Measurement::of(NEVER_LESS, &format!("least.{name}"), "ratio", name, &least),
         ]
     }
@@ -175,7 +175,7 @@ fn picture(all: &[PairDownloads]) -> Plot {
             names: all.iter().map(|of| of.pair.title.to_owned()).collect(),
             ..axis("paths", "")
         },
-        y: mbits("goodput"),
+        y: axis("goodput", "Mbit/s"),
         series: vec![
             series("the better path alone", -0.05, PairDownloads::alone),
             series("in-time over both", 0.05, PairDownloads::in_time),
