@@ -5,7 +5,7 @@ use crate::plot::Axis;
 use crate::table::shortened;
 
 /// The factors of units to a common one of their dimension: 1 is of time, 2 of rates, 3 of sizes.
-const UNITS: [(&str, u8, f64); 17] = [
+const UNITS: [(&str, u8, f64); 19] = [
     ("ns", 1, 1e-9),
     ("us", 1, 1e-6),
     ("ms", 1, 1e-3),
@@ -23,6 +23,8 @@ const UNITS: [(&str, u8, f64); 17] = [
     ("TB", 3, 1e12),
     ("KiB", 3, 1024.0),
     ("MiB", 3, 1_048_576.0),
+    ("GiB", 3, 1_073_741_824.0),
+    ("TiB", 3, 1_099_511_627_776.0),
 ];
 
 /// The greatest length of a name below an axis.
