@@ -19,7 +19,9 @@ use crate::output::{print, try_print};
 
 mod congestion;
 mod measured;
+mod policy;
 mod table;
+mod traffic;
 
 /// The minimum of `--interval`.
 const MIN_INTERVAL: Duration = Duration::from_millis(50);

@@ -6,7 +6,7 @@ use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table};
 use polypath_report::table::RULED;
 use serde_json::Value;
 
-use super::{congestion, measured};
+use super::{congestion, measured, policy, traffic};
 
 /// The maximum length of a path's name in the table, in characters.
 const MAX_NAME: usize = 12;
@@ -27,13 +27,13 @@ const COLUMNS: [&str; 10] = [
 
 /// Renders the status of a node; a dash for unknown values.
 pub(super) fn render(state: &Value) -> String {
-    let mut text = format!("{}\n{}\n", node(state), policy(state));
+    let mut text = format!("{}\n{}", node(state), policy::lines(state));
     let _ = writeln!(text, "{}", paths(state));
     text += "loss: heartbeats or their answers lost, in either direction\n";
     text += &incomplete_paths(state);
-    text += &limited_paths(state);
-    let _ = writeln!(text, "{}", volumes(state));
-    text += &classes(state);
+    text += &traffic::limited_paths(state);
+    let _ = writeln!(text, "{}", traffic::volumes(state));
+    text += &traffic::classes(state);
     text += &repairs(state);
     text += &congestion::lines(state);
     text += &measured::paths(state);
@@ -71,20 +71,6 @@ fn node(state: &Value) -> String {
         word(&state["tun_name"]),
         word(&state["software"]),
         state["uptime_s"].as_f64().map_or_else(dash, span),
-    )
-}
-
-fn policy(state: &Value) -> String {
-    let policy = &state["policy"];
-    let active = policy["active"].as_str();
-    let active = active.map_or_else(String::new, |path| format!(", data on {path}"));
-    format!(
-        "policy {}{active}, {} switches{}; {} reloads, {} refused",
-        word(&policy["kind"]),
-        policy["switches"],
-        measured::guard(policy),
-        state["reloads"]["applied"],
-        state["reloads"]["refused"],
     )
 }
 
@@ -152,55 +138,6 @@ fn state_of(path: &Value) -> String {
     }
 }
 
-/// A line for each path whose traffic is limited, or which the peer has closed.
-fn limited_paths(state: &Value) -> String {
-    let mut text = String::new();
-    for path in state["paths"].as_array().into_iter().flatten() {
-        let (name, usage) = (word(&path["name"]), &path["usage"]);
-        let number = |key: &str| usage[key].as_f64();
-        let mut parts = Vec::new();
-        if let (Some(used), Some(quota)) = (number("used_bytes"), number("quota_bytes")) {
-            let share = 100.0 * used / quota;
-            parts.push(format!("{}, {share:.1} % of its quota", of(used, quota)));
-        }
-        match (usage["renews"].as_str(), usage["renews_on"].as_str()) {
-            (_, Some(day)) => parts.push(format!("renews on {day}")),
-            (Some("never"), None) => parts.push("never renews".to_owned()),
-            _ => {}
-        }
-        if let Some(ceiling) = number("ceiling_bit_per_s") {
-            parts.push(format!("sends at most {:.3} Mbit/s", ceiling / 1e6));
-        }
-        if usage["unsaved"] == true {
-            let consequence = if usage["closed"] == true {
-                "carries nothing until"
-            } else {
-                "closes soon unless"
-            };
-            parts.push(format!("{consequence} the state file can be written"));
-        } else if usage["closed"] == true {
-            parts.push("carries nothing until the quota is renewed or raised".to_owned());
-        }
-        if usage["closed_by_peer"] == true {
-            parts.push("carries nothing since the peer's quota is used up".to_owned());
-        }
-        if !parts.is_empty() {
-            let _ = writeln!(text, "{name}: {}", parts.join("; "));
-        }
-    }
-    text
-}
-
-/// The bytes used of a quota, in MB, or in GB from 1 GB on.
-fn of(used: f64, quota: f64) -> String {
-    let (unit, bytes) = if quota >= 1e9 {
-        ("GB", 1e9)
-    } else {
-        ("MB", 1e6)
-    };
-    format!("{:.3} of {:.3} {unit} used", used / bytes, quota / bytes)
-}
-
 /// A line for each path that lacks an interface, address or uplink.
 fn incomplete_paths(state: &Value) -> String {
     let mut text = String::new();
@@ -211,36 +148,6 @@ fn incomplete_paths(state: &Value) -> String {
             let name = name.map_or_else(String::new, |name| format!(" {name}"));
             let _ = writeln!(text, "{path} waits for {what}{name}");
         }
-    }
-    text
-}
-
-fn volumes(state: &Value) -> String {
-    let volume = |name: &str| {
-        let volume = &state["tun"][name];
-        let bytes = volume["bytes"].as_f64().unwrap_or(0.0);
-        format!("{} packets, {:.1} kB", volume["packets"], bytes / 1e3)
-    };
-    format!(
-        "from applications: {}\nto applications: {}; refused by the kernel: {} packets",
-        volume("from_applications"),
-        volume("to_applications"),
-        state["tun"]["refused"]
-    )
-}
-
-/// A line about each class of packets.
-fn classes(state: &Value) -> String {
-    let mut text = String::new();
-    for class in state["classes"].as_array().into_iter().flatten() {
-        let bytes = class["bytes"].as_f64().unwrap_or(0.0);
-        let _ = writeln!(
-            text,
-            "class {}: {} packets, {:.1} kB",
-            word(&class["name"]),
-            class["packets"],
-            bytes / 1e3
-        );
     }
     text
 }
@@ -327,7 +234,8 @@ mod tests {
     fn state() -> Value {
         json!({
             "version": 2, "software": "0.1.0", "uptime_s": 7300.5, "tun_name": "pp0",
-            "policy": { "kind": "probe-and-switch", "active": "lte", "switches": 3 },
+            "policy": { "kind": "probe-and-switch", "active": "lte", "switches": 3,
+                "parameters": { "path": 1, "hysteresis": true } },
             "reloads": { "applied": 2, "refused": 1, "last_error": "restart the node\u{1b}[2J" },
             "established": true,
             "tun": {
@@ -361,8 +269,9 @@ mod tests {
         let text = render(&state());
         for part in [
             "pp0: polypath 0.1.0, up 2 h; session established, keys 59 s old\n",
-            "policy probe-and-switch, data on lte, 3 switches; 2 reloads, 1 refused\n",
-            "from applications: 10 packets, 12.3 kB\nto applications: 9 packets, 0.9 kB; refused",
+            "policy probe-and-switch, data on lte, 3 switches; 2 reloads, 1 refused\n\
+             parameters: hysteresis true, path 1\n",
+            "from applications: 10 packets, 12.340 kB\nto applications: 9 packets, 900 B; refused",
             "\nloss: heartbeats or their answers lost, in either direction\n",
             "packets dropped: duplicate 12\n",
             "\nusb waits for interface usb0\n",
@@ -430,7 +339,7 @@ mod tests {
             "closed": false, "closed_by_peer": false,
         });
         let line =
-            "lte: 5.000 of 20.000 MB used, 25.0 % of its quota; sends at most 2.000 Mbit/s\n";
+            "lte: 5.000 MB of 20.000 MB used, 25.0 % of its quota; sends at most 2.000 Mbit/s\n";
         let text = render(&state);
         assert!(text.contains(line) && !text.contains("closed"), "{text}");
         let with = |keys: Value| {
@@ -441,7 +350,8 @@ mod tests {
         };
         let monthly = json!({ "quota_bytes": 20_000_000_000_u64, "used_bytes": 1_250_000_000,
             "renews": "monthly", "renews_on": "2026-12-15" });
-        let line = "lte: 1.250 of 20.000 GB used, 6.2 % of its quota; renews on 2026-12-15; sends";
+        let line =
+            "lte: 1.250 GB of 20.000 GB used, 6.2 % of its quota; renews on 2026-12-15; sends";
         assert!(with(monthly.clone()).contains(line), "{}", with(monthly));
         assert!(with(json!({ "renews": "never" })).contains("; never renews; "));
         let unsaved = with(json!({ "unsaved": true, "closed": true }));
@@ -468,7 +378,7 @@ mod tests {
             { "name": "all else", "packets": 0, "bytes": 0 },
         ]);
         let text = render(&state);
-        let lines = "\nclass voice: 120 packets, 24.0 kB\nclass all else: 0 packets, 0.0 kB\n";
+        let lines = "\nclass voice: 120 packets, 24.000 kB\nclass all else: 0 packets, 0 B\n";
         assert!(text.contains(lines), "{text}");
     }
 
