@@ -10,6 +10,7 @@ use polypath_batch::replica_seeds;
 use polypath_core::rng::Seed;
 use polypath_lab::media::{MediaCarrier, run_media as run_media_in_lab};
 use polypath_lab::{LabError, LabOptions, Progress};
+use polypath_report::legend;
 use polypath_scenario::{MediaScenario, Scenario};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag::register_conditional_shutdown;
@@ -22,7 +23,7 @@ use crate::scenario::{self, LabExperiment};
 
 /// Arguments of `polypath lab`.
 #[derive(Debug, clap::Args)]
-#[command(after_long_help = scenario::columns())]
+#[command(after_long_help = legend::lines())]
 pub(crate) struct Args {
     #[command(flatten)]
     scenario: scenario::Args,

@@ -9,7 +9,6 @@ use anyhow::Context;
 use clap::ValueEnum;
 use polypath_core::time::Duration;
 use polypath_document::{FileKind, Override, PUBLIC_MODE, WrongKind, create_draft, file, grid};
-use polypath_report::legend;
 use polypath_scenario::network::senders::Scale;
 use polypath_scenario::{Experiment, MediaScenario, Network, Scenario};
 
@@ -88,11 +87,6 @@ pub(crate) enum Format {
     Table,
     /// JSON.
     Json,
-}
-
-/// The legend of the report's columns, for `--help`.
-pub(crate) fn columns() -> String {
-    format!("Columns of the report:\n{}", legend::lines())
 }
 
 impl Args {

@@ -4,7 +4,7 @@ use anyhow::Context;
 use polypath_batch::{Plan, Point};
 use polypath_core::rng::Seed;
 use polypath_core::time::Time;
-use polypath_report::Simulated;
+use polypath_report::{Simulated, legend};
 use polypath_scenario::{Experiment, Scenario};
 use polypath_sim::{Observer, SimEvent};
 
@@ -20,7 +20,7 @@ use crate::watch::ProgressThread;
 
 /// Arguments of `polypath sim`.
 #[derive(Debug, clap::Args)]
-#[command(after_long_help = scenario::columns())]
+#[command(after_long_help = legend::lines())]
 pub(crate) struct Args {
     #[command(flatten)]
     scenario: scenario::Args,

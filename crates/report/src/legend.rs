@@ -1,5 +1,7 @@
 //! The meaning of the columns of the tables, for `--help` and the page.
 
+use std::fmt::Write as _;
+
 /// The meaning and unit of each column: of the table of schemes, then of the table of paths.
 pub const LEGEND: [(&str, &str); 17] = [
     (
@@ -62,11 +64,84 @@ pub const LEGEND: [(&str, &str); 17] = [
     ),
 ];
 
-/// The legend as lines for a terminal.
+/// The meaning and unit of each column of the tables of a media stream, those of a lab last.
+pub const MEDIA_LEGEND: [(&str, &str); 17] = [
+    (
+        "at",
+        "% of the packets that took longer than this deadline, or are lost",
+    ),
+    (
+        "p50, p99, p99.9",
+        "one-way delay in ms that this share of the delivered packets did not exceed",
+    ),
+    ("lost", "% of the packets that were never delivered"),
+    ("longest gap", "ms, the longest time without a delivery"),
+    (
+        "reordered",
+        "% of the delivered packets that a later one overtook",
+    ),
+    (
+        "direction, kind",
+        "the frames of all runs by direction, and by kind as in event streams",
+    ),
+    ("frames", "the number of these frames"),
+    (
+        "bytes over payload",
+        "their bytes with all headers, over the bytes of the stream",
+    ),
+    (
+        "us a packet",
+        "processor time of the nodes or programs over packets delivered; - for a transport of the kernel",
+    ),
+    (
+        "dropped",
+        "packets that the kernel dropped at full queues, before the emulated network",
+    ),
+    (
+        "refused",
+        "packets that left the emulated network, and that the kernel refused",
+    ),
+    (
+        "bytes by path",
+        "% of the bytes with all headers on each path, in the order of the file",
+    ),
+    (
+        "seed, groups",
+        "the seed of the run, and the number of groups of policies: those of a group ran at once",
+    ),
+    (
+        "p99",
+        "ms of lateness that 99 % of the packets in the emulated links did not exceed",
+    ),
+    (
+        "at most",
+        "ms, the bound on p99 beyond which the run does not count",
+    ),
+    ("longest", "ms, the longest lateness"),
+    (
+        "counts",
+        "whether the machine was fast enough for the run to count",
+    ),
+];
+
+/// The legends as lines for a terminal.
 #[must_use]
 pub fn lines() -> String {
-    let line = |(column, meaning): &(&str, &str)| format!("  {column:<21} {meaning}\n");
-    LEGEND.iter().map(line).collect()
+    let mut text = String::new();
+    for (title, legend) in [
+        ("Columns of the report on transfers:", &LEGEND[..]),
+        (
+            "\nColumns of the report on a media stream:",
+            &MEDIA_LEGEND[..],
+        ),
+    ] {
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "{title}");
+        for (column, meaning) in legend {
+            let _ = writeln!(text, "  {column:<21} {meaning}");
+        }
+    }
+    text
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use polypath_sim::{DelayQuantiles, WireCount, WireKind, WireUse};
 
 use super::*;
 use crate::fixture::HOSTILE;
+use crate::legend::MEDIA_LEGEND;
 
 const RANDOM: &str = include_str!("../../../../scenarios/media-random.toml");
 
@@ -315,4 +316,20 @@ fn terminal_page_and_json_have_the_conditions_of_the_lab() {
     assert_eq!(run["dropped_at_start"], 7);
     assert_eq!(run["paths"][1]["used_at_start"], false);
     assert_eq!(run["paths"][0]["bytes_to_client"], 99_000);
+}
+
+#[test]
+fn every_column_is_explained() {
+    let columns: Vec<String> = with_lab(|record, figures| {
+        let tables = table::tables(record, figures).into_iter();
+        tables.flat_map(|table| table.columns).collect()
+    });
+    assert!(columns.iter().any(|column| column == "counts"));
+    for column in columns {
+        // The unit follows the last line feed, if there is one.
+        let words = column.replace('\n', " ");
+        let mut names = MEDIA_LEGEND.iter().flat_map(|(names, _)| names.split(", "));
+        let is_explained = words == "policy" || names.any(|name| words.starts_with(name));
+        assert!(is_explained, "{words}");
+    }
 }
