@@ -6,13 +6,17 @@ each other. Nothing outside the namespaces is touched. Needs root, `ip`, `nft` a
 PATH; run it from the top directory of the repository.
 
     docs/choose-a-policy/media-loss.py [--loss 0.02 0.02] [--seconds 60] [POLICY ...]
+
+Exit codes: 0 measured; 1 a command or a node failed; 2 the command line is wrong.
 """
 import argparse
 import ctypes
+import difflib
 import json
 import math
 import os
 import pathlib
+import shutil
 import socket
 import subprocess
 import sys
@@ -26,6 +30,44 @@ POLICIES = ("single-path", "duplicate-acks", "duplicate-all", "probe-and-switch"
 RECEIVER = ("10.77.0.2", 5004)
 SIZE, INTERVAL = 1200, 0.005  # 1.92 Mbit/s
 TOP = pathlib.Path(__file__).resolve().parents[2]
+
+
+class NodeError(Exception):
+    """A node ended before it was stopped; the message is what it printed."""
+
+
+def share(text):
+    """A share of datagrams, from 0 to less than 1."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0 <= value < 1:
+        raise argparse.ArgumentTypeError(f"{text} is not a share: write 0.02 for 2 %")
+    return value
+
+
+def duration(text):
+    """A time in seconds in which at least one datagram is sent, and at most a day."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not INTERVAL <= value <= 86400:
+        raise argparse.ArgumentTypeError(f"{text} is not a time: write seconds, such as 60")
+    return value
+
+
+def check_policies(parser, policies):
+    """Ends with a message if there is no policy of one of these names."""
+    schema = json.loads(run("polypath schema node"))
+    tables = schema["$defs"]["PolicyConfig"]["oneOf"]
+    known = [table["properties"]["kind"]["const"] for table in tables]
+    for policy in policies:
+        if policy not in known:
+            near = difflib.get_close_matches(policy, known, 1)
+            remedy = f"did you mean {near[0]}?" if near else f"choose from {', '.join(known)}"
+            parser.error(f"argument POLICY: there is no policy {policy}; {remedy}")
 
 
 def run(command):
@@ -57,8 +99,7 @@ def delete_network():
 
 def start_nodes(folder, policy):
     keys = {node: run(f"polypath key {folder}/{policy}-{node}.key").strip() for node in NODES}
-    nodes = []
-    for node, namespace in NODES.items():
+    for node in NODES:
         text = (TOP / f"docs/two-nodes/{node}.toml").read_text()
         text = text.replace('"duplicate-all"', f'"{policy}"', 1)
         text = text.replace(f'"{node}.', f'"{policy}-{node}.')
@@ -66,10 +107,22 @@ def start_nodes(folder, policy):
             text = text.replace(f"@{peer}@", keys[peer])
         file = folder / f"{policy}-{node}.toml"
         file.write_text(text)
-        command = ["ip", "netns", "exec", namespace, "polypath", "node", str(file)]
-        nodes.append(subprocess.Popen(command, stderr=subprocess.DEVNULL))
-    time.sleep(4)  # both paths are live: the hold of a returning path is 1 s
-    return nodes
+    return {node: start_node(folder, policy, node) for node in NODES}
+
+
+def start_node(folder, policy, node):
+    command = f"ip netns exec {NODES[node]} polypath node {folder}/{policy}-{node}.toml"
+    with open(folder / f"{policy}-{node}.log", "w") as log:
+        return subprocess.Popen(command.split(), stderr=log)
+
+
+def check_nodes(folder, policy, nodes):
+    """Raises what a node printed that has ended."""
+    for node, process in nodes.items():
+        if process.poll() is not None:
+            log = (folder / f"{policy}-{node}.log").read_text().strip()
+            ended = f"node {node} ended with {policy}, exit code {process.returncode}"
+            raise NodeError(f"{ended}:\n{log}")
 
 
 def enter(namespace):
@@ -122,6 +175,8 @@ def wilson(lost, count):
 def measure(folder, policy, count):
     nodes = start_nodes(folder, policy)
     try:
+        time.sleep(4)  # both paths are live: the hold of a returning path is 1 s
+        check_nodes(folder, policy, nodes)
         receiver, sender = socket_in("loss-b"), socket_in("loss-a")
         receiver.bind(RECEIVER)
         before, numbers = bytes_sent(folder, policy), []
@@ -129,9 +184,10 @@ def measure(folder, policy, count):
         thread.start()
         transmit(sender, count)
         thread.join()
+        check_nodes(folder, policy, nodes)
         sent = bytes_sent(folder, policy) - before
     finally:
-        for node in nodes:
+        for node in nodes.values():
             node.terminate()
             node.wait()
     low, high = wilson(count - len(numbers), count)
@@ -144,16 +200,22 @@ def measure(folder, policy, count):
     print(f"{policy:18}{lost:>22}{late:>14}{ratio:>14.2f}", flush=True)
 
 
-def main():
+def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     losses = "the share of datagrams that each of the two links loses"
-    parser.add_argument("--loss", type=float, nargs=2, default=[0.02, 0.02], help=losses)
-    parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--loss", type=share, nargs=2, default=[0.02, 0.02], help=losses)
+    parser.add_argument("--seconds", type=duration, default=60)
     parser.add_argument("policies", nargs="*", metavar="POLICY")
     options = parser.parse_args()
+    missing = [program for program in ("polypath", "ip", "nft") if not shutil.which(program)]
+    if missing:
+        parser.error(f"there is no {missing[0]} in the PATH; install it, or add its folder to PATH")
+    check_policies(parser, options.policies)
+    return options
+
+
+def measure_all(options):
     policies = options.policies or POLICIES
-    if os.geteuid() != 0:
-        sys.exit("media-loss: needs root, to create network namespaces")
     count = round(options.seconds / INTERVAL)
     print(f"{count} datagrams of {SIZE} B a policy, one each {1000 * INTERVAL:g} ms;")
     shares = " and ".join(f"{100 * loss:g} %" for loss in options.loss)
@@ -166,6 +228,22 @@ def main():
                 measure(pathlib.Path(folder), policy, count)
     finally:
         delete_network()
+
+
+def main():
+    options = parse_arguments()
+    if os.geteuid() != 0:
+        sys.exit("media-loss: needs root, to create network namespaces")
+    try:
+        measure_all(options)
+    except subprocess.CalledProcessError as error:
+        command = " ".join(error.cmd)
+        printed = (error.stderr or "").strip()
+        sys.exit(f"media-loss: {command}: exit code {error.returncode}\n{printed}")
+    except NodeError as error:
+        sys.exit(f"media-loss: {error}")
+    except KeyboardInterrupt:
+        sys.exit(130)
 
 
 if __name__ == "__main__":

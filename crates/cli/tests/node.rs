@@ -3,6 +3,8 @@
 mod common;
 #[path = "node/keys.rs"]
 mod keys;
+#[path = "node/media_loss.rs"]
+mod media_loss;
 #[path = "node/operation.rs"]
 mod operation;
 #[path = "node/quota.rs"]
