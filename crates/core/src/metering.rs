@@ -80,7 +80,7 @@ impl ClosedPaths {
     }
 }
 
-/// How far a path is ahead of its ceiling (generic cell rate algorithm, ITU-T I.371).
+/// The lead of a path over its ceiling (generic cell rate algorithm, ITU-T I.371).
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct CellRate {
     ceiling: Option<Rate>,
@@ -232,7 +232,7 @@ impl Meters {
         full.map(|(path, _)| path).collect()
     }
 
-    /// How far each path is ahead of its ceiling.
+    /// The lead of each path over its ceiling.
     pub(crate) fn cell_rates(&self) -> impl Iterator<Item = CellRate> {
         self.paths.iter().map(|meter| meter.sent)
     }

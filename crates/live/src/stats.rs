@@ -191,6 +191,10 @@ pub struct DeliveryStats {
     /// absent before it was used beyond that.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub capacity_bit_per_s: Option<u64>,
+    /// The time in milliseconds after which a packet that the path loses arrives by its repair;
+    /// absent before two reports.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub repair_ms: Option<f64>,
 }
 
 impl From<PathEstimate> for DeliveryStats {
@@ -200,6 +204,7 @@ impl From<PathEstimate> for DeliveryStats {
             queueing_ms: estimate.queueing.as_secs_f64() * 1e3,
             loss: f64::from(estimate.loss) / 1e6,
             capacity_bit_per_s: estimate.capacity.map(|rate| rate.0),
+            repair_ms: estimate.repair_time.map(|time| time.as_secs_f64() * 1e3),
         }
     }
 }
@@ -362,8 +367,8 @@ pub struct Stats {
     pub repair: Option<RepairStatistics>,
     /// Packets of the peer that were held for their order; absent under a policy without one.
     pub order: Option<OrderStatistics>,
-    /// What the copies of the peer's packets show of congestion; absent under a policy that does not
-    /// look.
+    /// The congestion that copies of the peer's packets show; absent under a policy that does not look
+    /// for it.
     pub congestion: Option<DetectorStatistics>,
     /// The classes of packets, in the order of the node's file; none without classes.
     pub classes: Vec<ClassStats>,

@@ -98,7 +98,7 @@ impl Shape {
         }
     }
 
-    /// With what else the endpoint examines.
+    /// With the fields that the endpoint examines besides.
     fn examined(packet: &Bytes, examined: Examined) -> Self {
         Self {
             flow: examined.flows.then(|| packet.flow()),
@@ -136,7 +136,7 @@ impl Payload for Shape {
     }
 }
 
-/// What an endpoint examines of packets besides their lengths, ECN fields and protocols.
+/// The fields of packets that an endpoint examines besides their lengths, ECN fields and protocols.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Examined {
     /// The fields by which classes select packets.

@@ -163,7 +163,7 @@ fn repairs(state: &Value) -> String {
         let _ = writeln!(
             text,
             "to the peer: {} packets, and {} repairs and {} copies, {share:.1} % more bytes\n\
-             lost and not repaired: {} too late, {} beyond the budget",
+             missing in reports and not repaired: {} too late, {} beyond the budget",
             repair["packets"],
             repair["repairs"],
             repair["copies"],
@@ -186,12 +186,15 @@ fn repairs(state: &Value) -> String {
             delivery("loss"),
         ) {
             let (name, loss) = (word(&path["name"]), 100.0 * loss);
+            let repair = delivery("repair_ms").map_or_else(String::new, |repair| {
+                format!(", repaired after {repair:.1} ms")
+            });
             let capacity = delivery("capacity_bit_per_s").map_or_else(String::new, |capacity| {
                 format!("; carries {:.2} Mbit/s", capacity / 1e6)
             });
             let _ = writeln!(
                 text,
-                "reported of {name}: {delay:.1} ms one way, {queueing:.1} ms of them in queues; {loss:.1} % lost{capacity}"
+                "reported of {name}: {delay:.1} ms one way, {queueing:.1} ms of them in queues; {loss:.1} % lost{repair}{capacity}"
             );
         }
     }
@@ -315,16 +318,18 @@ mod tests {
         });
         state["order"] = json!({ "held": 40, "expired": 1 });
         state["paths"][0]["delivery"] =
-            json!({ "one_way_ms": 20.06, "queueing_ms": 0.5, "loss": 0.01 });
+            json!({ "one_way_ms": 20.06, "queueing_ms": 0.5, "loss": 0.01, "repair_ms": 75.16 });
         let mut limited = state.clone();
         limited["paths"][0]["delivery"]["capacity_bit_per_s"] = json!(4_000_000);
-        assert!(render(&limited).contains("1.0 % lost; carries 4.00 Mbit/s\n"));
+        assert!(
+            render(&limited).contains("1.0 % lost, repaired after 75.2 ms; carries 4.00 Mbit/s\n")
+        );
         let text = render(&state);
         for line in [
             "to the peer: 1000 packets, and 20 repairs and 7 copies, 2.7 % more bytes\n",
-            "lost and not repaired: 3 too late, 2 beyond the budget\n",
+            "missing in reports and not repaired: 3 too late, 2 beyond the budget\n",
             "held until earlier packets arrived: 40 packets, 1 of them in vain\n\
-             reported of lte: 20.1 ms one way, 0.5 ms of them in queues; 1.0 % lost\npackets dropped",
+             reported of lte: 20.1 ms one way, 0.5 ms of them in queues; 1.0 % lost, repaired after 75.2 ms\npackets dropped",
         ] {
             assert!(text.contains(line), "{line}: {text}");
         }

@@ -11,11 +11,12 @@ use crate::tariff::Tariffs;
 use crate::time::{Duration, Time};
 
 /// One configuration of each policy.
-fn all() -> [PolicyConfig; 7] {
+fn all() -> [PolicyConfig; 8] {
     [
         PolicyConfig::single_path(0),
         PolicyConfig::DuplicateAcks { path: 0 },
         PolicyConfig::DuplicateAll {},
+        PolicyConfig::Diversity(DiversityConfig::default()),
         PolicyConfig::probe_and_switch(0),
         PolicyConfig::RoundRobin {
             weights: Weights::default(),

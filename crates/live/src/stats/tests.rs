@@ -41,6 +41,7 @@ fn of_node() -> Value {
             ..LivenessStats::default()
         }),
         delivery: Some(DeliveryStats {
+            repair_ms: Some(75.0),
             capacity_bit_per_s: Some(1),
             ..DeliveryStats::default()
         }),

@@ -67,7 +67,7 @@ struct Schedule {
     mean_len: u32,
     /// The time at which what was sent has left.
     free: Time,
-    /// How far the path is ahead of its ceiling, as of this wake: its meter counts what leaves.
+    /// The lead of the path over its ceiling, as of this wake: its meter counts what leaves.
     sent: CellRate,
 }
 

@@ -181,7 +181,7 @@ fn diversity(react: Reaction) -> PolicyConfig {
     })
 }
 
-/// What the policy `diversity` does with 2000 packets of which each link loses one in fifty.
+/// The result of the policy `diversity` for 2000 packets of which each link loses one in fifty.
 fn react(react: Reaction, ecn: Ecn) -> (usize, usize, DetectorStatistics) {
     let mut far = end(&config(diversity(react)));
     let delivered = transfer(&mut far, 0..2000, |_| ecn, some);

@@ -141,7 +141,7 @@ fn the_earliest_deadline_is_repaired_first() {
     assert!(spent.unaffordable >= unrepaired, "{spent:?}");
 }
 
-/// What is lost without a budget is counted as that.
+/// Losses without a budget are counted as that.
 #[test]
 fn losses_without_a_budget_are_unaffordable() {
     let mut network = Network::new(policy(200, 0), randomly_lossy().into(), 1);

@@ -97,6 +97,7 @@ fn stats() -> Stats {
         received: volume(4),
         liveness,
         delivery: liveness.map(|_| DeliveryStats {
+            repair_ms: None,
             one_way_ms: 20.0,
             queueing_ms: 1.0,
             loss: 0.01,
