@@ -18,6 +18,6 @@ pub(crate) use comparison::MAX_TIMERS;
 pub(crate) use copies::MAX_WINDOWS;
 pub use copies::{Copies, CopiesConfig, CopiesError};
 pub use detector::{
-    Detector, DetectorConfig, DetectorError, DetectorStatistics, Reaction, Treatment,
+    CongestionSignal, Detector, DetectorConfig, DetectorError, DetectorStatistics, Reaction,
 };
 pub use switch_request::{FIRST_REPEAT, LAST_REPEAT, REPEATS, SwitchRequest};

@@ -20,7 +20,7 @@ mod single_path;
 
 pub use context::{CopiedPackets, PolicyContext, PolicyProperties};
 pub use delay_centric::{DelayCentric, DelayCentricConfig, PredictiveConfig, ReactiveConfig};
-pub use diversity::{Diversity, DiversityConfig, DiversityError, DiversitySignature};
+pub use diversity::{DiversityConfig, DiversityError, DiversitySignature};
 pub use duplicate::{DuplicateAcks, DuplicateAll};
 pub use in_time::InTime;
 pub use path_policy::{Action, Feedback, GuardTime, MeasuredRtt, PathPolicy, Paths, Plan};
@@ -213,8 +213,7 @@ impl PolicyConfig {
         match self {
             Self::SinglePath { path, leave } => Box::new(SinglePath::new(path, leave, &context)),
             Self::DuplicateAcks { path } => Box::new(DuplicateAcks::new(path, &context)),
-            Self::DuplicateAll {} => Box::new(DuplicateAll),
-            Self::Diversity(_) => Box::new(Diversity),
+            Self::DuplicateAll {} | Self::Diversity(_) => Box::new(DuplicateAll),
             Self::ProbeAndSwitch { path, .. } => Box::new(ProbeAndSwitch::new(path, &context)),
             Self::RoundRobin { weights } => Box::new(RoundRobin::new(weights, &context)),
             Self::DelayCentric(config) => {
@@ -262,7 +261,7 @@ impl PolicyConfig {
             Self::SinglePath { leave: Some(_), .. } => SinglePath::LEAVING_PROPERTIES,
             Self::DuplicateAcks { .. } => DuplicateAcks::PROPERTIES,
             Self::DuplicateAll {} => DuplicateAll::PROPERTIES,
-            Self::Diversity(_) => Diversity::PROPERTIES,
+            Self::Diversity(_) => DiversityConfig::PROPERTIES,
             Self::ProbeAndSwitch { .. } => ProbeAndSwitch::PROPERTIES,
             Self::RoundRobin { .. } => RoundRobin::PROPERTIES,
             Self::DelayCentric(_) => DelayCentric::PROPERTIES,

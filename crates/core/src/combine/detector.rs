@@ -53,14 +53,14 @@ pub enum Reaction {
     Off,
 }
 
-/// The treatment of a packet that is about to be delivered.
+/// The signal of a packet that is about to be delivered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Treatment {
-    /// It is delivered as it is.
-    Deliver,
-    /// It is delivered with a CE mark.
+pub enum CongestionSignal {
+    /// None: the packet is delivered as it is.
+    None,
+    /// The packet is delivered with a CE mark.
     Mark,
-    /// It is dropped.
+    /// The packet is dropped.
     Drop,
 }
 
@@ -177,21 +177,21 @@ impl Detector {
         }
     }
 
-    /// The treatment of a packet of `flow` with this ECN field, which is about to be delivered.
-    pub fn treat(&mut self, now: Time, flow: FlowId, ecn: Ecn) -> Treatment {
+    /// The signal of a packet of `flow` with this ECN field, which is about to be delivered.
+    pub fn signal(&mut self, now: Time, flow: FlowId, ecn: Ecn) -> CongestionSignal {
         if self.react == Reaction::Off || !self.marks_next(now, flow) {
-            return Treatment::Deliver;
+            return CongestionSignal::None;
         }
         let statistics = &mut self.statistics;
         if ecn.is_capable() {
             statistics.marked += 1;
-            Treatment::Mark
+            CongestionSignal::Mark
         } else if self.react == Reaction::Drop {
             statistics.dropped += 1;
-            Treatment::Drop
+            CongestionSignal::Drop
         } else {
             statistics.unmarkable += 1;
-            Treatment::Deliver
+            CongestionSignal::None
         }
     }
 

@@ -20,7 +20,7 @@ use alloc::vec::Vec;
 use super::config::{EndpointConfig, ProbingConfig};
 use super::io::Output;
 use crate::combine::hysteresis::{Hysteresis, MARGIN, Outcome};
-use crate::combine::{Comparison, Detector, DetectorStatistics, SwitchRequest, Treatment};
+use crate::combine::{Comparison, CongestionSignal, Detector, DetectorStatistics, SwitchRequest};
 use crate::estimate::DeltaT;
 use crate::event::{DropReason, Event};
 use crate::frame::{Body, Epoch, Frame, PathId, Payload};
@@ -164,16 +164,16 @@ impl Receiver {
             out(Output::Event(Event::Dropped { reason, len }));
             return None;
         }
-        let treatment = self.treat(now, &payload);
+        let signal = self.signal(now, &payload);
         let path = header.path;
-        out(Output::Event(match treatment {
-            Treatment::Drop => Event::Dropped {
+        out(Output::Event(match signal {
+            CongestionSignal::Drop => Event::Dropped {
                 reason: DropReason::Congestion,
                 len,
             },
-            Treatment::Deliver | Treatment::Mark => Event::Delivered { path, len },
+            CongestionSignal::None | CongestionSignal::Mark => Event::Delivered { path, len },
         }));
-        if treatment == Treatment::Mark {
+        if signal == CongestionSignal::Mark {
             payload.mark_ce();
             out(Output::Event(Event::CongestionMarked { len }));
         }
@@ -183,14 +183,14 @@ impl Receiver {
             self.comparison.on_data(&self.seen, |_| {});
         }
         self.note_epoch(now, header);
-        (treatment != Treatment::Drop).then_some(payload)
+        (signal != CongestionSignal::Drop).then_some(payload)
     }
 
-    /// The treatment of a packet before delivery, by the congestion that its copies mask.
-    fn treat(&mut self, now: Time, payload: &impl Payload) -> Treatment {
+    /// The signal of a packet before delivery, by the congestion that its copies mask.
+    fn signal(&mut self, now: Time, payload: &impl Payload) -> CongestionSignal {
         let detector = self.detector.as_mut();
-        detector.map_or(Treatment::Deliver, |detector| {
-            detector.treat(now, payload.flow(), payload.ecn())
+        detector.map_or(CongestionSignal::None, |detector| {
+            detector.signal(now, payload.flow(), payload.ecn())
         })
     }
 

@@ -4,11 +4,10 @@
 use alloc::format;
 use alloc::string::String;
 
-use super::{Action, DuplicateAll, PathPolicy, Paths, Plan, PolicyProperties};
+use super::{DuplicateAll, PolicyProperties};
 use crate::combine::signature::{LikelihoodConfig, SameLinksConfig, SignatureConfig};
 use crate::combine::{CopiesConfig, DetectorConfig, Reaction};
-use crate::packet::PacketMeta;
-use crate::time::{Duration, Time};
+use crate::time::Duration;
 
 /// The shortest and longest window in which the losses of the copies are compared.
 const WINDOWS: [Duration; 2] = [Duration::from_millis(10), Duration::from_secs(10)];
@@ -77,6 +76,12 @@ impl DiversityError {
 }
 
 impl DiversityConfig {
+    /// The properties of the policy, whose packets [`DuplicateAll`] sends.
+    pub(super) const PROPERTIES: PolicyProperties = PolicyProperties {
+        name: "diversity",
+        ..DuplicateAll::PROPERTIES
+    };
+
     /// Checks the parameters.
     ///
     /// # Errors
@@ -107,30 +112,6 @@ impl DiversityConfig {
             react: self.react,
             ..DetectorConfig::default()
         }
-    }
-}
-
-/// Every packet on all paths, as [`DuplicateAll`] sends it; the receiver signals congestion.
-#[derive(Clone, Debug)]
-pub struct Diversity;
-
-impl Diversity {
-    /// The properties of the policy.
-    pub(super) const PROPERTIES: PolicyProperties = PolicyProperties {
-        name: "diversity",
-        ..DuplicateAll::PROPERTIES
-    };
-}
-
-impl PathPolicy for Diversity {
-    fn route(
-        &mut self,
-        now: Time,
-        meta: &PacketMeta,
-        paths: &Paths,
-        act: &mut dyn FnMut(Action),
-    ) -> Plan {
-        DuplicateAll.route(now, meta, paths, act)
     }
 }
 

@@ -25,8 +25,8 @@
 //!
 //! **Costs.** A path suffices if it delivers within the deadline, without congestion, and loses
 //! less than half of what the budget can repair, or less than
-//! [`MAX_UNREPAIRED`](crate::repair::MAX_UNREPAIRED) where a repair would be late. Data is on a path of the lowest cost among those
-//! that suffice, and returns to a cheaper one after its hold, whatever that lost before. Media that
+//! [`MAX_UNREPAIRED`](crate::repair::MAX_UNREPAIRED) where a repair would be late. Data is on a
+//! path of the lowest cost among those that suffice, and returns to a cheaper one after its hold, whatever that lost before. Media that
 //! the paths of this cost cannot carry goes on those of higher costs; TCP, which takes what it
 //! gets, does not.
 //!

@@ -20,9 +20,9 @@ pub enum MarkRule {
 
 /// The CE marks that replace congestion losses masked by copies.
 ///
-/// A window classified as congestion adds, by the [rule](MarkRule), the mean number of losses and marks per link, over the
-/// links that did not drop out: flows together get as many congestion signals as over one such
-/// link. Fractions carry over to the next windows; [`Marks::settle`] discards whole marks that were
+/// A window classified as congestion adds, by the [rule](MarkRule), the mean number of losses and
+/// marks per link, over the links that did not drop out: flows together get as many congestion
+/// signals as over one such link. Fractions carry over to the next windows; [`Marks::settle`] discards whole marks that were
 /// not taken.
 #[derive(Clone, Debug, Default)]
 pub struct Marks {

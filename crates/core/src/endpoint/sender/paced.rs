@@ -232,10 +232,12 @@ impl Pacing {
         })
     }
 
-    /// Lets packets on the paths that are ahead of their ceilings wait.
-    fn hold_back(&mut self, now: Time) {
-        for path in &mut self.paths {
-            if path.sent.is_ahead(now) {
+    /// Lets packets on those of `paths` that are ahead of their ceilings wait.
+    fn hold_back(&mut self, now: Time, paths: PathSet) {
+        for path in paths {
+            if let Some(path) = self.paths.get_mut(path.index())
+                && path.sent.is_ahead(now)
+            {
                 path.free = path.free.max(now + RETRY);
             }
         }
@@ -353,14 +355,14 @@ impl<P: Payload> Sender<P> {
     /// Sends the packets whose turn it is.
     pub(super) fn send_paced(&mut self, now: Time, out: &mut impl FnMut(Output<P>)) {
         self.leave_failed_paths();
-        self.pacing.hold_back(now);
+        self.pacing.hold_back(now, self.all);
         while let Some(next) = self.pacing.next(now, now + GRAIN) {
             if next.is_full {
                 self.drop_waiting(next.packet, DropReason::QueueFull, out);
             } else {
                 self.send_waiting(now, next.path, next.packet, out);
             }
-            self.pacing.hold_back(now);
+            self.pacing.hold_back(now, PathSet::only(next.path));
         }
     }
 

@@ -138,7 +138,7 @@ pub(super) struct Network {
     pub(super) ports: fn(u32) -> Option<[u16; 2]>,
     /// An input of an endpoint besides frames and packets, and its time.
     pub(super) input: Option<(Time, usize, Input<Packet>)>,
-    /// The time at which end 1 was told that the other end has restarted.
+    /// The time from which end 1 takes the other end for restarted.
     restarted: Option<Time>,
     now: Time,
 }
