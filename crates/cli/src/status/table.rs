@@ -274,7 +274,7 @@ mod tests {
             "pp0: polypath 0.1.0, up 2 h; session established, keys 59 s old\n",
             "policy probe-and-switch, data on lte, 3 switches; 2 reloads, 1 refused\n\
              parameters: hysteresis true, path 1\n",
-            "from applications: 10 packets, 12.340 kB\nto applications: 9 packets, 900 B; refused",
+            "from applications: 10 packets, 12.3 kB\nto applications: 9 packets, 900 B; refused",
             "\nloss: heartbeats or their answers lost, in either direction\n",
             "packets dropped: duplicate 12\n",
             "\nusb waits for interface usb0\n",
@@ -383,7 +383,7 @@ mod tests {
             { "name": "all else", "packets": 0, "bytes": 0 },
         ]);
         let text = render(&state);
-        let lines = "\nclass voice: 120 packets, 24.000 kB\nclass all else: 0 packets, 0 B\n";
+        let lines = "\nclass voice: 120 packets, 24.0 kB\nclass all else: 0 packets, 0 B\n";
         assert!(text.contains(lines), "{text}");
     }
 

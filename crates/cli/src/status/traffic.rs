@@ -77,12 +77,15 @@ pub(super) fn classes(state: &Value) -> String {
     text
 }
 
-/// A number of bytes with a unit in which it is at least 1, and three decimals.
+/// A number of bytes with a unit in which it is at least 1, to 100 B or three decimals.
 fn bytes(count: f64) -> String {
     let units = [(1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB")];
     let unit = units.into_iter().find(|(factor, _)| count >= *factor);
     match unit {
-        Some((factor, unit)) => format!("{:.3} {unit}", count / factor),
+        Some((factor, unit)) => {
+            let decimals = if factor > 1e3 { 3 } else { 1 };
+            format!("{:.decimals$} {unit}", count / factor)
+        }
         None => format!("{count} B"),
     }
 }
@@ -96,7 +99,7 @@ mod tests {
         for (count, text) in [
             (0.0, "0 B"),
             (999.0, "999 B"),
-            (1000.0, "1.000 kB"),
+            (1000.0, "1.0 kB"),
             (346_455_200.0, "346.455 MB"),
             (2e9, "2.000 GB"),
             (1.5e15, "1500.000 TB"),
