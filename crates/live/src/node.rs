@@ -233,7 +233,7 @@ impl Node {
     /// Carries packets until it is stopped, and returns its counters.
     pub fn run(&mut self) -> Result<Stats, NodeError> {
         tracing::info!(tun = self.handler.tun_name(), "ready");
-        self.handler.start(self.driver.clock().now())?;
+        self.handler.start()?;
         self.handler.management.supervision.notify_ready();
         let (report, ended) = self.driver.run_to_the_end(&mut self.handler);
         let now = self.driver.clock().now();

@@ -179,11 +179,20 @@ impl NodeEventHandler {
         inputs
     }
 
-    /// Starts to carry packets: the counts are saved ahead of the traffic from now on.
-    pub(super) fn start(&mut self, now: Time) -> io::Result<()> {
+    /// Starts to carry packets: the counts are saved ahead of the traffic from now on. The first are
+    /// in the file before the first packet, or a node that is killed at once would forget its use.
+    pub(super) fn start(&mut self) -> io::Result<()> {
         self.quotas.start();
         self.quotas.log_start();
-        self.update_quotas(now, now)
+        let now = self.clock.now();
+        self.update_quotas(now, now)?;
+        let state = self.saved_state(false);
+        if let Some(file) = &mut self.files.state_file
+            && !state.quotas.is_empty()
+        {
+            file.keep_now(&state, self.clock);
+        }
+        Ok(())
     }
 
     /// Checks that the use of quotas outlasts the node.

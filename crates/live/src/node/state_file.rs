@@ -13,6 +13,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::thread;
 
 use polypath_core::time::{Duration, Time};
 use polypath_session::key::PublicKey;
@@ -20,6 +21,7 @@ use polypath_session::session::usable_timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::quotas::{Limit, SavedQuotas};
+use crate::clock::Clock;
 use crate::output_file::{Kind, kind_of};
 use crate::snapshot::{Messages, SnapshotFile, SnapshotWriter, WriteState};
 
@@ -221,6 +223,18 @@ impl StateFile {
         {
             self.submitted = Some(SubmittedState { state, at: now });
             self.has_content = true;
+        }
+    }
+
+    /// Keeps `state` and waits until it is in the file or that fails, at most [`STUCK`].
+    pub(super) fn keep_now(&mut self, state: &SavedState, clock: Clock) {
+        let start = clock.now();
+        while self.writer.is_some() && clock.now().since(start) < STUCK {
+            self.keep(state.clone(), clock.now());
+            if self.kept == *state || self.has_failed {
+                return;
+            }
+            thread::sleep(std::time::Duration::from_millis(1));
         }
     }
 

@@ -120,6 +120,25 @@ fn a_file_that_cannot_be_read_or_written_stops_nothing() {
 }
 
 #[test]
+fn a_state_that_is_kept_now_is_in_the_file_or_has_failed() {
+    let directory = tempfile::tempdir().unwrap();
+    let folder = directory.path().join("folder");
+    fs::create_dir(&folder).unwrap();
+    let path = folder.join("state.json");
+    let clock = Clock::starting_now();
+    let mut file = StateFile::open(&path, peer("b"), WALL);
+    // The writer may be busy with an earlier state.
+    file.keep(at(1), clock.now());
+    file.keep_now(&at(2), clock);
+    assert_eq!(read(&path).unwrap().kept, at(2));
+    assert!(file.limit(clock.now()).is_none());
+    fs::remove_dir_all(&folder).unwrap();
+    file.keep_now(&at(3), clock);
+    assert_eq!(file.kept(), &at(2));
+    assert!(file.limit(clock.now()).is_some(), "the failure is known");
+}
+
+#[test]
 fn the_limit_is_what_the_last_write_has_until_one_succeeds() {
     let directory = tempfile::tempdir().unwrap();
     let folder = directory.path().join("folder");
