@@ -81,6 +81,7 @@ mod tests {
             "sh -c 'cut -d\" \" -f 40,41 /proc/self/stat; true'; true",
         ]);
         realtime_program(&mut command, 7);
+        let _starting = crate::test_lock::new_process();
         let output = command.output().unwrap();
         let text = String::from_utf8(output.stdout).unwrap();
         let expected = if allowed { "7 1" } else { "0 0" };

@@ -209,6 +209,7 @@ fn slow_clients_are_dropped_at_their_time_limits() {
 
 #[test]
 fn a_stopped_server_frees_its_port_and_finishes_its_requests() {
+    let _descriptors = crate::test_lock::without_new_processes();
     let (server, address) = start(LIMITS);
     let mut client = connect(address, "GET /page HTTP/1.1\r\n");
     await_page(address);
@@ -231,6 +232,7 @@ fn a_server_without_descriptors_ends_the_oldest_connections() {
         return;
     }
     let name = "control::http::tests::a_server_without_descriptors_ends_the_oldest_connections";
+    let starting = crate::test_lock::new_process();
     let mut child = Command::new(env::current_exe().unwrap())
         .args(["--exact", name, "--nocapture"])
         .env(CHILD, "1")
@@ -238,6 +240,7 @@ fn a_server_without_descriptors_ends_the_oldest_connections() {
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
+    drop(starting);
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
     let address = lines.find_map(|line| line.unwrap().parse().ok()).unwrap();
     await_page(address);

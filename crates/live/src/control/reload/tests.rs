@@ -352,6 +352,7 @@ fn a_node_keeps_its_control_socket_if_no_default_one_can_be_opened() {
 #[test]
 fn the_metrics_endpoint_moves_to_another_address_of_its_port_or_stays() {
     use std::net::TcpStream;
+    let _descriptors = crate::test_lock::without_new_processes();
     let mut testbed = Testbed::new();
     let port = {
         let free = TcpListener::bind("127.0.0.1:0").unwrap();

@@ -99,6 +99,7 @@ fn the_connections_of_another_process_keep_out_nobody() {
     let testbed = Testbed::new();
     let mut quiet = UnixStream::connect(&testbed.socket).unwrap();
     let name = "control::thread::tests::the_connections_of_another_process_keep_out_nobody";
+    let starting = crate::test_lock::new_process();
     let mut child = Command::new(env::current_exe().unwrap())
         .args(["--exact", name, "--nocapture"])
         .env(CHILD, &testbed.socket)
@@ -106,6 +107,7 @@ fn the_connections_of_another_process_keep_out_nobody() {
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
+    drop(starting);
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
     assert!(lines.any(|line| line.unwrap() == "held"));
     // On a busy machine the threads of connections end a moment later, and those of this process

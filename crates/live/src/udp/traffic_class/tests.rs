@@ -188,6 +188,7 @@ fn a_datagram_whose_dscp_is_refused_keeps_its_ecn_field() {
     let prohibited = TrafficClass::of_byte(0x12);
     let of_namespace = thread::spawn(move || {
         let ip = |arguments: &str| {
+            let _starting = crate::test_lock::new_process();
             let run = Command::new("ip").args(arguments.split(' ')).output();
             run.is_ok_and(|output| output.status.success())
         };
