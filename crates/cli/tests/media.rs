@@ -89,6 +89,7 @@ fn the_seed_determines_the_bytes_on_any_number_of_threads() {
             "runs.csv",
             "late.csv",
             "wire.csv",
+            "paths.csv",
         ]
         .map(|name| fs::read(out.join(name)).unwrap())
     };

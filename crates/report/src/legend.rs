@@ -102,8 +102,8 @@ pub const MEDIA_LEGEND: [(&str, &str); 17] = [
         "packets that left the emulated network, and that the kernel refused",
     ),
     (
-        "bytes by path",
-        "% of the bytes with all headers on each path, in the order of the file",
+        "path, share",
+        "% of the bytes with all headers that are on this path",
     ),
     (
         "seed, groups",

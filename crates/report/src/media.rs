@@ -18,9 +18,9 @@ use std::path::Path;
 use polypath_scenario::{MediaPolicy, MediaScenario};
 use polypath_sim::MediaOutcome;
 
-pub use figures::{MediaFigures, PolicyFigures, WireFigures};
+pub use figures::{MediaFigures, PathFigures, PolicyFigures, WireFigures};
 pub use json::{VERSION, render as json};
-pub use lab::{CarrierMeasurement, LabConditions, LabRecord, PathMeasurement};
+pub use lab::{CarrierMeasurement, LabConditions, LabRecord};
 pub use prediction::{Prediction, predictions, render_predictions};
 pub use table::render;
 
@@ -72,12 +72,13 @@ impl From<&MediaPolicy> for CarrierName {
 }
 
 /// The names of the files of a report.
-pub const FILES: [&str; 5] = [
+pub const FILES: [&str; 6] = [
     "report.json",
     "report.html",
     "runs.csv",
     "late.csv",
     "wire.csv",
+    "paths.csv",
 ];
 
 /// Writes the files of a report ([`FILES`]) into `dir`, which is created if it is missing.
@@ -94,6 +95,7 @@ pub fn write(dir: &Path, record: MediaRecord<'_>, figures: &MediaFigures) -> io:
         csv::runs(record)?,
         csv::late(record)?,
         csv::wire(record)?,
+        csv::paths(record)?,
     ];
     for (name, content) in FILES.iter().zip(contents) {
         replace_file(&dir.join(name), &content)?;

@@ -68,8 +68,8 @@ pub use concurrent_downloads::{
 pub use error::RunError;
 pub use flow::{BackgroundBytes, Delays, FlowCounters, SpanFiles};
 pub use media::{
-    DelayQuantiles, Delivery, MEDIA_DRAIN, MediaOutcome, WireCount, WireKind, WireUse, media_start,
-    run_media,
+    DelayQuantiles, Delivery, MEDIA_DRAIN, MediaOutcome, PathBytes, WireCount, WireKind, WireUse,
+    media_start, run_media,
 };
 pub use observer::{Observer, SimEvent};
 pub use percentiles::DelayPercentiles;

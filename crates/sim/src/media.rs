@@ -20,7 +20,9 @@ use crate::host_pairs::{HostPairs, Listener};
 use crate::network::build;
 use crate::observer::SimEvent;
 use hosts::{Schedule, Sink, Source};
-pub use outcome::{DelayQuantiles, Delivery, MediaOutcome, WireCount, WireKind, WireUse};
+pub use outcome::{
+    DelayQuantiles, Delivery, MediaOutcome, PathBytes, WireCount, WireKind, WireUse,
+};
 
 /// The time after the longest deadline for which later deliveries count, as late packets with their
 /// delays.
@@ -58,7 +60,7 @@ pub fn run_media(
     let mut listener = WireListener {
         start,
         end,
-        wire: WireUse::default(),
+        wire: WireUse::of_paths(scenario.paths.len()),
     };
     let mut now = Time::ZERO;
     while now < end + MEDIA_DRAIN {
@@ -89,11 +91,12 @@ impl Listener<Sink> for WireListener {
     fn on_event(&mut self, now: Time, _: u32, event: &SimEvent) {
         if let SimEvent::Overlay {
             side,
-            event: Event::FrameOut { kind, len, .. },
+            event: Event::FrameOut { path, kind, len },
         } = event
             && (self.start..=self.end).contains(&now)
         {
             self.wire.add(*side, WireKind::Frame(*kind), *len);
+            self.wire.add_to_path(*side, path.index(), (*len).into());
         }
     }
 

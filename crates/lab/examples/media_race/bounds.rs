@@ -157,6 +157,7 @@ mod tests {
             reordered: None,
             wire_ratio: mean(wire),
             wire: Vec::new(),
+            paths: Vec::new(),
             processor: None,
         }
     }

@@ -110,8 +110,8 @@ mod tests {
     use polypath_core::frame::FrameKind;
     use polypath_core::time::Duration;
     use polypath_lab::media::{CarrierRun, Transport};
-    use polypath_report::media::{CarrierMeasurement, LabConditions, PathMeasurement};
-    use polypath_sim::{DelayQuantiles, MediaOutcome, WireCount, WireKind, WireUse};
+    use polypath_report::media::{CarrierMeasurement, LabConditions};
+    use polypath_sim::{DelayQuantiles, MediaOutcome, PathBytes, WireCount, WireKind, WireUse};
 
     const RANDOM: &str = include_str!("../../../../scenarios/media-random.toml");
 
@@ -141,14 +141,15 @@ mod tests {
             wire: WireUse {
                 forward: kinds.map(|kind| (kind, count)).into(),
                 backward: BTreeMap::new(),
+                paths: vec![PathBytes {
+                    forward: 4,
+                    backward: 5,
+                }],
             },
         };
         let measurement = CarrierMeasurement {
             processor: Some(Duration(12_345_678)),
-            paths: vec![PathMeasurement {
-                bytes: [4, 5],
-                is_used_at_start: Some(false),
-            }],
+            used_at_start: vec![Some(false)],
             ..CarrierMeasurement::default()
         };
         MediaLabRun {

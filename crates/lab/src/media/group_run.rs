@@ -4,7 +4,7 @@ use polypath_core::liveness::LivenessSetting;
 use polypath_core::rng::Seed;
 use polypath_core::time::{Duration, Time};
 use polypath_live::clock::Clock;
-use polypath_report::media::{CarrierMeasurement, LabConditions, PathMeasurement};
+use polypath_report::media::{CarrierMeasurement, LabConditions};
 use polypath_scenario::{Media, MediaScenario};
 use polypath_sim::{MEDIA_DRAIN, MediaOutcome, media_start};
 
@@ -214,19 +214,12 @@ impl<'a> Totals<'a> {
         let checked = self.check.at.since(self.start.at);
         let payload = media.rate.bytes_in(checked).0;
         let used = expected.check((self.start, self.check), payload);
-        let volumes = self.start.sent.iter().zip(&self.end.sent);
-        let paths = volumes
-            .zip(used)
-            .map(|((before, after), used)| PathMeasurement {
-                bytes: [0, 1].map(|side| after[side].bytes - before[side].bytes),
-                is_used_at_start: used,
-            });
         Ok(CarrierMeasurement {
             processor: None,
             dropped: endpoints.dropped().map_err(LabError::Namespace)?,
             refused: 0,
             dropped_at_start: self.check.boundary.dropped,
-            paths: paths.collect(),
+            used_at_start: used.collect(),
         })
     }
 }

@@ -47,21 +47,17 @@ fn a_stream_arrives_by_every_policy_after_the_delay_of_the_links() {
     assert!(frames(&in_time[0], FrameKind::Copy) < 20);
     for measured in runs.measurements.iter().flatten() {
         assert_eq!((measured.dropped, measured.refused), (0, 0), "{measured:?}");
-        assert_eq!(used_at_start(measured), [Some(true); 2]);
+        assert_eq!(measured.used_at_start, [Some(true); 2]);
         let processor = measured.processor.unwrap();
         assert!(processor > Duration::ZERO && processor < Duration::from_secs(4));
     }
     // All bytes on the wire are those of the paths, but for what is sent while both are read.
-    for (outcomes, measured) in runs.outcomes.iter().zip(&runs.measurements) {
-        let paths = measured[0].paths.iter().flat_map(|path| path.bytes);
-        let (paths, wire) = (paths.sum::<u64>(), outcomes[0].wire.bytes());
+    for outcomes in &runs.outcomes {
+        let wire = &outcomes[0].wire;
+        let paths = wire.paths.iter().map(|path| path.both());
+        let (paths, wire) = (paths.sum::<u64>(), wire.bytes());
         assert!(paths.abs_diff(wire) < wire / 50, "{paths} {wire}");
     }
-}
-
-fn used_at_start(measured: &CarrierMeasurement) -> Vec<Option<bool>> {
-    let paths = measured.paths.iter();
-    paths.map(|path| path.is_used_at_start).collect()
 }
 
 /// The frames of a kind that the server sent.
@@ -93,7 +89,7 @@ fn kernel_transports_carry_the_stream_over_the_paths_that_they_use() {
         assert!(wire.bytes > outcome.payload, "{outcome:?}");
         assert!(wire.bytes < outcome.payload * 11 / 10, "{outcome:?}");
     }
-    let [udp, tcp, mptcp] = [0, 1, 2].map(|at| used_at_start(&runs.measurements[at][0]));
+    let [udp, tcp, mptcp] = [0, 1, 2].map(|at| runs.measurements[at][0].used_at_start.clone());
     assert_eq!([udp, tcp], [[None; 2]; 2]);
     assert_eq!(mptcp, [Some(true); 2]);
     let mut measured = runs.measurements.iter().flatten();
@@ -113,7 +109,7 @@ fn a_subflow_that_never_joined_is_a_path_that_was_not_used() {
     let runs = run_media(&scenario, &carriers, &[1], |_| {}).unwrap();
     assert_eq!(runs.outcomes[0][0].delivered, 190);
     let measured = &runs.measurements[0][0];
-    assert_eq!(used_at_start(measured), [Some(true), Some(false)]);
+    assert_eq!(measured.used_at_start, [Some(true), Some(false)]);
     // The requests to join that the dead path has dropped.
     assert!(measured.dropped_at_start > 0, "{measured:?}");
 }
@@ -136,7 +132,7 @@ fn programs_carry_the_stream_over_both_paths() {
         assert!(outcome.wire.bytes() > outcome.payload * 2, "{outcome:?}");
     }
     for measured in runs.measurements.iter().flatten() {
-        assert_eq!(used_at_start(measured), [Some(true); 2], "{measured:?}");
+        assert_eq!(measured.used_at_start, [Some(true); 2], "{measured:?}");
         assert!(measured.processor.unwrap() > Duration::ZERO, "{measured:?}");
     }
 }

@@ -16,14 +16,18 @@ use crate::network::Snapshot;
 
 /// The packets that both sides sent in `span`: by the networks' totals at its start and its end, and
 /// by the files with the events of the server's node and of the client's, if there are any, those of
-/// them that are frames.
+/// them that are frames. The bytes of the paths are those of the networks.
 pub(super) fn of(
     events: Option<&[PathBuf; 2]>,
     span: Range<Time>,
     totals: (&Snapshot, &Snapshot),
 ) -> Result<WireUse, LabError> {
-    let mut wire = WireUse::default();
+    let mut wire = WireUse::of_paths(totals.1.sent.len());
     for side in SIDES {
+        for (path, (before, after)) in totals.0.sent.iter().zip(&totals.1.sent).enumerate() {
+            let [before, after] = [before, after].map(|of| of[side as usize].bytes);
+            wire.add_to_path(side, path, after - before);
+        }
         let path = events.map(|paths| &paths[side as usize]);
         let frames = path.map(|path| add_frames(&mut wire, side, path, &span));
         let frames = frames.transpose()?.unwrap_or_default();
@@ -70,6 +74,7 @@ mod tests {
     use polypath_core::event::Stamped;
     use polypath_core::frame::{FrameKind, PathId};
     use polypath_live::stats::Volume;
+    use polypath_sim::PathBytes;
     use polypath_sim::world::BackgroundBytes;
 
     use crate::network::BoundaryCounters;
@@ -100,6 +105,11 @@ mod tests {
         let wire = of(None, Time::ZERO..Time(1), (&before, &after)).unwrap();
         assert_eq!(wire.forward, [(WireKind::Other, count(20, 2000))].into());
         assert_eq!(wire.backward, [(WireKind::Other, count(10, 1000))].into());
+        let of_path = PathBytes {
+            forward: 1000,
+            backward: 500,
+        };
+        assert_eq!(wire.paths, [of_path; 2]);
     }
 
     #[test]

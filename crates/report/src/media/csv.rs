@@ -102,6 +102,28 @@ pub(super) fn wire(record: MediaRecord<'_>) -> io::Result<Vec<u8>> {
     write(rows)
 }
 
+/// `paths.csv`: the bytes of each run by path.
+pub(super) fn paths(record: MediaRecord<'_>) -> io::Result<Vec<u8>> {
+    #[derive(Serialize)]
+    struct PathRow<'a> {
+        path: &'a str,
+        bytes_to_client: u64,
+        bytes_to_server: u64,
+    }
+    let rows = all(record).flat_map(|(key, of)| {
+        let paths = record.scenario.paths.iter().zip(&of.wire.paths);
+        paths.map(move |(path, bytes)| {
+            let row = PathRow {
+                path: &path.name,
+                bytes_to_client: bytes.forward,
+                bytes_to_server: bytes.backward,
+            };
+            (key, row)
+        })
+    });
+    write(rows)
+}
+
 /// Every run of every policy.
 fn all(record: MediaRecord<'_>) -> impl Iterator<Item = (RunKey<'_>, &MediaOutcome)> {
     named(record).flat_map(move |(policy, outcomes)| {

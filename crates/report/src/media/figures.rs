@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use polypath_core::time::Duration;
+use polypath_scenario::Path;
 use polypath_sim::{DelayQuantiles, MediaOutcome, Side, WireCount, WireKind};
 
 use super::{CarrierMeasurement, MediaRecord, named};
@@ -38,6 +39,8 @@ pub struct PolicyFigures {
     pub wire_ratio: Option<Estimate>,
     /// The parts of it, by the side that sent the packets and their kind.
     pub wire: Vec<WireFigures>,
+    /// Each path, in the order of the scenario.
+    pub paths: Vec<PathFigures>,
     /// The processor time of its nodes or programs over packets delivered; `None` in a simulation,
     /// and for a transport of the kernel.
     pub processor: Option<Estimate>,
@@ -54,6 +57,15 @@ pub struct WireFigures {
     pub total: WireCount,
     /// Their bytes over bytes of payload.
     pub ratio: Option<Estimate>,
+}
+
+/// The use of one path.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PathFigures {
+    /// The name of the path.
+    pub name: String,
+    /// Its share in the bytes on the wire of both directions.
+    pub share: Option<Estimate>,
 }
 
 impl MediaFigures {
@@ -73,6 +85,7 @@ impl MediaFigures {
                     .map(|n| difference_of(outcomes, first, |of| late(of, n)))
                     .map(|mean| mean.map(Difference::exact))
                     .collect(),
+                paths: paths(record, outcomes),
                 processor: record
                     .lab
                     .and_then(|lab| processor(outcomes, lab.measurements.get(position)?)),
@@ -86,7 +99,7 @@ impl MediaFigures {
 }
 
 impl PolicyFigures {
-    /// The figures that do not depend on deadlines.
+    /// The figures that depend neither on deadlines nor on paths.
     fn of(name: &str, outcomes: &[MediaOutcome]) -> Self {
         let seconds = |quantile: fn(&DelayQuantiles) -> Duration| {
             let of = |run: &MediaOutcome| Some(quantile(run.delay.as_ref()?).as_secs_f64());
@@ -106,6 +119,7 @@ impl PolicyFigures {
             reordered: estimate(outcomes, |of| share(of.reordered, of.delivered)),
             wire_ratio: estimate(outcomes, |of| share(of.wire.bytes(), of.payload)),
             wire: wire(outcomes),
+            paths: Vec::new(),
             processor: None,
         }
     }
@@ -139,6 +153,22 @@ fn wire(outcomes: &[MediaOutcome]) -> Vec<WireFigures> {
         })
     };
     sides.flat_map(of_side).collect()
+}
+
+/// The share of each path.
+fn paths(record: MediaRecord<'_>, outcomes: &[MediaOutcome]) -> Vec<PathFigures> {
+    let paths = record.scenario.paths.iter().enumerate();
+    let of_path = |(n, path): (usize, &Path)| PathFigures {
+        name: path.name.clone(),
+        share: estimate(outcomes, |of| path_share(of, n)),
+    };
+    paths.map(of_path).collect()
+}
+
+/// The share of the path at position `n` in the bytes on the wire.
+fn path_share(outcome: &MediaOutcome, n: usize) -> Option<f64> {
+    let all = outcome.wire.paths.iter().map(|path| path.both()).sum();
+    share(outcome.wire.paths.get(n)?.both(), all)
 }
 
 /// The mean processor time over packets delivered, in seconds.

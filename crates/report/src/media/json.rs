@@ -2,25 +2,26 @@
 //! from 0 to 1; `ci95` is half the width of the 95 % interval over the runs; what does not exist is
 //! null. `late` has an entry for each deadline: the share of packets that were late or lost, and
 //! that share minus the one of the first policy in the same run. `wire` has the frames of each
-//! direction and kind in all runs, with their bytes over bytes of payload. Only a report of the lab
-//! has `lab`: the conditions of each run with all warnings; in each of `runs` the packets that the kernel
-//! lost and the use of each path; and `processor_us`, the processor time of the policy's programs
+//! direction and kind in all runs, with their bytes over bytes of payload; `paths` has the share of
+//! each path in the bytes on the wire. Only a report of the lab has `lab`: the conditions of each run
+//! with all warnings; in each of `runs` the packets that the kernel lost, and for each path whether it
+//! was used at the start; and `processor_us`, the processor time of the policy's programs
 //! over packets delivered, in microseconds and null for a transport of the kernel. Equal runs give equal bytes.
 
 use polypath_core::time::Duration;
 use polypath_scenario::parameters;
-use polypath_sim::MediaOutcome;
+use polypath_sim::{MediaOutcome, PathBytes};
 use serde::Serialize;
 
 use super::conclusion::conclusion;
-use super::figures::{MediaFigures, PolicyFigures, WireFigures};
+use super::figures::{MediaFigures, PathFigures, PolicyFigures, WireFigures};
 use super::lab::warnings;
 use super::table::{direction, kind_name};
-use super::{CarrierMeasurement, LabConditions, LabRecord, MediaRecord, PathMeasurement};
+use super::{CarrierMeasurement, LabConditions, LabRecord, MediaRecord};
 use crate::json::{Spread, includes_zero, rounded, spread};
 
 /// The version of the format of `report.json`; it changes when a key changes its meaning.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 #[derive(Serialize)]
 struct Report<'a> {
@@ -58,6 +59,7 @@ struct Policy<'a> {
     reordered: Spread,
     wire_ratio: Spread,
     wire: Vec<Wire>,
+    paths: Vec<PathShare<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     processor_us: Option<Spread>,
     runs: Vec<Run>,
@@ -88,6 +90,12 @@ struct Wire {
 }
 
 #[derive(Serialize)]
+struct PathShare<'a> {
+    name: &'a str,
+    share: Spread,
+}
+
+#[derive(Serialize)]
 struct Run {
     seed: u64,
     sent: u64,
@@ -97,6 +105,7 @@ struct Run {
     reordered: u64,
     payload_bytes: u64,
     wire_bytes: u64,
+    paths: Vec<PathVolume>,
     #[serde(skip_serializing_if = "Option::is_none")]
     lab: Option<Measured>,
 }
@@ -125,14 +134,14 @@ struct Measured {
     dropped: u64,
     refused: u64,
     dropped_at_start: u64,
-    paths: Vec<PathUse>,
+    used_at_start: Vec<Option<bool>>,
 }
 
+/// The bytes on a path in a run.
 #[derive(Serialize)]
-struct PathUse {
+struct PathVolume {
     bytes_to_client: u64,
     bytes_to_server: u64,
-    used_at_start: Option<bool>,
 }
 
 /// The content of `report.json`, with a line feed at its end.
@@ -210,6 +219,7 @@ fn of_policy<'a>(figures: &'a PolicyFigures, kind: &'a str, deadlines: &[Duratio
         reordered: spread(figures.reordered),
         wire_ratio: spread(figures.wire_ratio),
         wire: figures.wire.iter().map(wire).collect(),
+        paths: figures.paths.iter().map(path_share).collect(),
         processor_us: None,
         runs: Vec::new(),
     }
@@ -222,6 +232,13 @@ fn wire(figures: &WireFigures) -> Wire {
         frames: figures.total.frames,
         bytes: figures.total.bytes,
         ratio: spread(figures.ratio),
+    }
+}
+
+fn path_share(figures: &PathFigures) -> PathShare<'_> {
+    PathShare {
+        name: &figures.name,
+        share: spread(figures.share),
     }
 }
 
@@ -255,23 +272,26 @@ fn runs(seeds: &[u64], outcomes: &[MediaOutcome], measured: &[CarrierMeasurement
         reordered: of.reordered,
         payload_bytes: of.payload,
         wire_bytes: of.wire.bytes(),
+        paths: of.wire.paths.iter().map(path_volume).collect(),
     };
     runs.map(run).collect()
 }
 
+fn path_volume(of: &PathBytes) -> PathVolume {
+    PathVolume {
+        bytes_to_client: of.forward,
+        bytes_to_server: of.backward,
+    }
+}
+
 impl From<&CarrierMeasurement> for Measured {
     fn from(of: &CarrierMeasurement) -> Self {
-        let path = |path: &PathMeasurement| PathUse {
-            bytes_to_client: path.bytes[0],
-            bytes_to_server: path.bytes[1],
-            used_at_start: path.is_used_at_start,
-        };
         Self {
             processor_s: of.processor.map(seconds),
             dropped: of.dropped,
             refused: of.refused,
             dropped_at_start: of.dropped_at_start,
-            paths: of.paths.iter().map(path).collect(),
+            used_at_start: of.used_at_start.clone(),
         }
     }
 }

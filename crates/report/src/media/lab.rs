@@ -43,19 +43,9 @@ pub struct CarrierMeasurement {
     pub refused: u64,
     /// Packets that the emulated network had dropped when the use of the paths was checked.
     pub dropped_at_start: u64,
-    /// Each path, in the order of the scenario.
-    pub paths: Vec<PathMeasurement>,
-}
-
-/// The use of a path by a carrier.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PathMeasurement {
-    /// The bytes that the server's side and the client's sent on it, with all headers, from the
-    /// first packet to the longest deadline after the end of the stream.
-    pub bytes: [u64; 2],
-    /// Whether the carrier used it when the stream had begun; `None` for a carrier that uses one
-    /// path.
-    pub is_used_at_start: Option<bool>,
+    /// For each path, in the order of the scenario, whether the carrier used it when the stream had
+    /// begun; `None` for a carrier that uses one path.
+    pub used_at_start: Vec<Option<bool>>,
 }
 
 impl LabConditions {
@@ -114,13 +104,6 @@ impl LabConditions {
     }
 }
 
-impl CarrierMeasurement {
-    /// The bytes that both sides sent on each path.
-    pub(super) fn bytes_by_path(&self) -> impl Iterator<Item = u64> {
-        self.paths.iter().map(|path| path.bytes.iter().sum())
-    }
-}
-
 /// The warnings of a record: runs that do not count, packets that were lost outside the emulated
 /// network, and paths that a carrier did not use.
 pub(super) fn warnings(record: MediaRecord<'_>) -> Vec<String> {
@@ -159,8 +142,8 @@ fn lost(subject: &str, measured: &CarrierMeasurement) -> Option<String> {
 
 /// The warning of paths that were not used.
 fn unused(subject: &str, record: MediaRecord<'_>, measured: &CarrierMeasurement) -> Option<String> {
-    let paths = record.scenario.paths.iter().zip(&measured.paths);
-    let unused = paths.filter(|(_, path)| path.is_used_at_start == Some(false));
+    let paths = record.scenario.paths.iter().zip(&measured.used_at_start);
+    let unused = paths.filter(|(_, used)| **used == Some(false));
     let names: Vec<&str> = unused.map(|(path, _)| path.name.as_str()).collect();
     (!names.is_empty()).then(|| {
         format!(

@@ -6,13 +6,13 @@ use polypath_core::time::Duration;
 use polypath_sim::{Side, WireKind};
 
 use super::conclusion::conclusion;
-use super::figures::{MediaFigures, PolicyFigures, share};
+use super::figures::{MediaFigures, PathFigures, PolicyFigures};
 use super::lab::warnings;
 use super::{CarrierMeasurement, LabConditions, LabRecord, MediaRecord};
 use crate::conclusion::lines;
 use crate::difference::Difference;
 use crate::statistics::Estimate;
-use crate::table::{dash, difference, plain, shortened, spread, titled};
+use crate::table::{difference, plain, shortened, spread, titled};
 
 /// The maximum length of the name of a policy on a terminal, in characters.
 const NAME: usize = 19;
@@ -86,10 +86,11 @@ pub(super) fn tables(record: MediaRecord<'_>, figures: &MediaFigures) -> Vec<Fig
     let late = starts().map(|first| late(deadlines, first, figures));
     let differences = starts().filter_map(|first| differences(deadlines, first, figures));
     let others = [delays(figures), deliveries(figures), wire(figures)];
+    let paths = (record.scenario.paths.len() > 1).then(|| paths(figures));
     let of_lab = record.lab.into_iter();
     let of_lab = of_lab.flat_map(|lab| [host(lab, figures), runs(record.seeds, lab)]);
     let all = late.chain(differences).chain(others);
-    all.chain(of_lab).collect()
+    all.chain(paths).chain(of_lab).collect()
 }
 
 /// The shares of late packets at [`DEADLINES`] deadlines from `first` on.
@@ -200,7 +201,23 @@ fn wire(figures: &MediaFigures) -> FigureTable {
     }
 }
 
-/// The processor time, the packets that the kernel lost, and the use of each path.
+/// The share of each path.
+fn paths(figures: &MediaFigures) -> FigureTable {
+    let row = |policy: &PolicyFigures, path: &PathFigures| {
+        vec![policy.name.clone(), path.name.clone(), percent(path.share)]
+    };
+    let rows = figures.policies.iter();
+    let rows = rows.flat_map(|policy| policy.paths.iter().map(|path| row(policy, path)));
+    FigureTable {
+        class: "paths",
+        caption: "Bytes on the wire of both directions by path",
+        columns: ["policy", "path", "share\n%"].map(str::to_owned).into(),
+        rows: rows.collect(),
+        first_number: 2,
+    }
+}
+
+/// The processor time and the packets that the kernel lost.
 fn host(lab: LabRecord<'_>, figures: &MediaFigures) -> FigureTable {
     let row = |(of, measured): (&PolicyFigures, &Vec<CarrierMeasurement>)| {
         let sum = |of: fn(&CarrierMeasurement) -> u64| measured.iter().map(of).sum::<u64>();
@@ -209,19 +226,12 @@ fn host(lab: LabRecord<'_>, figures: &MediaFigures) -> FigureTable {
             spread(of.processor.map(|time| time.scaled(1e6))),
             sum(|of| of.dropped).to_string(),
             sum(|of| of.refused).to_string(),
-            shares(measured),
         ]
     };
-    let columns = [
-        "policy",
-        "us a\npacket",
-        "dropped",
-        "refused",
-        "bytes by path\n%",
-    ];
+    let columns = ["policy", "us a\npacket", "dropped", "refused"];
     FigureTable {
         class: "host",
-        caption: "Processor time (- of the kernel), packets that the kernel lost, use of paths",
+        caption: "Processor time (- of the kernel), packets that the kernel lost",
         columns: columns.map(str::to_owned).into(),
         rows: figures
             .policies
@@ -230,27 +240,6 @@ fn host(lab: LabRecord<'_>, figures: &MediaFigures) -> FigureTable {
             .map(row)
             .collect(),
         first_number: 1,
-    }
-}
-
-/// The share of each path in the bytes of all runs, in percent: `98.0 + 2.0`.
-fn shares(measured: &[CarrierMeasurement]) -> String {
-    let mut bytes: Vec<u64> = Vec::new();
-    for of_run in measured {
-        bytes.resize(bytes.len().max(of_run.paths.len()), 0);
-        for (sum, of_path) in bytes.iter_mut().zip(of_run.bytes_by_path()) {
-            *sum += of_path;
-        }
-    }
-    let all: u64 = bytes.iter().sum();
-    let percent = bytes.iter().filter_map(|of| share(*of, all));
-    let percent: Vec<String> = percent
-        .map(|share| format!("{:.1}", share * 100.0))
-        .collect();
-    if percent.is_empty() {
-        dash()
-    } else {
-        percent.join(" + ")
     }
 }
 

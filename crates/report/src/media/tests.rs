@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use polypath_core::frame::FrameKind;
 use polypath_core::time::Duration;
-use polypath_sim::{DelayQuantiles, WireCount, WireKind, WireUse};
+use polypath_sim::{DelayQuantiles, PathBytes, WireCount, WireKind, WireUse};
 
 use super::*;
 use crate::fixture::HOSTILE;
@@ -17,6 +17,13 @@ fn scenario(title: &str) -> MediaScenario {
     let mut scenario = MediaScenario::parse(RANDOM, "media.toml", &overrides).unwrap();
     title.clone_into(&mut scenario.title);
     scenario
+}
+
+/// The bytes of an outcome with this number of copies of each packet.
+fn path_bytes(copies: u64) -> Vec<PathBytes> {
+    let path = |forward, backward| PathBytes { forward, backward };
+    let second = if copies > 1 { 1_423_000 } else { 0 };
+    vec![path(1_423_000, 810), path(second, 0)]
 }
 
 /// A run of 1000 packets of which `late` are late at each of three deadlines.
@@ -45,6 +52,7 @@ fn outcome(late: [u64; 3], copies: u64) -> MediaOutcome {
         wire: WireUse {
             forward: [(WireKind::Frame(FrameKind::Data), data)].into(),
             backward: [(WireKind::Frame(FrameKind::HeartbeatReply), replies)].into(),
+            paths: path_bytes(copies),
         },
     }
 }
@@ -98,6 +106,12 @@ fn shares_have_intervals_and_differences_are_paired() {
         let parts: f64 = all.wire.iter().map(|of| of.ratio.unwrap().mean).sum();
         assert!((parts - all.wire_ratio.unwrap().mean).abs() < 1e-12);
         assert_eq!(all.wire[0].total.frames, 6000);
+        let share = |of: &PathFigures| of.share.unwrap().mean;
+        assert_eq!(
+            single.paths.iter().map(share).collect::<Vec<_>>(),
+            [1.0, 0.0]
+        );
+        assert!((share(&all.paths[1]) - 1_423_000.0 / 2_846_810.0).abs() < 1e-12);
     });
 }
 
@@ -180,6 +194,10 @@ fn each_sheet_has_a_header_and_a_row_for_each_observation() {
         let wire = lines(csv::wire(record).unwrap());
         assert_eq!(wire[1], "single-path,1,to client,data,1000,1423000");
         assert_eq!(wire.len(), 1 + 2 * 3 * 2);
+        let paths = lines(csv::paths(record).unwrap());
+        assert_eq!(paths[0], "policy,seed,path,bytes_to_client,bytes_to_server");
+        assert_eq!(paths[1], "single-path,1,path1,1423000,810");
+        assert_eq!(paths.len(), 1 + 2 * 3 * 2);
     });
 }
 
@@ -192,6 +210,7 @@ fn a_stream_that_never_arrives_still_makes_a_report() {
         wire: WireUse {
             forward: BTreeMap::new(),
             backward: BTreeMap::new(),
+            paths: Vec::new(),
         },
         ..outcome([1000; 3], 1)
     };
@@ -221,21 +240,17 @@ fn with_lab<T>(read: impl FnOnce(MediaRecord<'_>, &MediaFigures) -> T) -> T {
         longest: Duration::from_micros(50 * micros),
         groups: 1,
     });
-    let path = |bytes, is_used| PathMeasurement {
-        bytes: [bytes, 1000],
-        is_used_at_start: Some(is_used),
-    };
-    let run = |second, is_used| CarrierMeasurement {
+    let run = |is_used| CarrierMeasurement {
         processor: Some(Duration::from_millis(50)),
         dropped_at_start: 7,
-        paths: vec![path(99_000, true), path(second, is_used)],
+        used_at_start: vec![Some(true), Some(is_used)],
         ..CarrierMeasurement::default()
     };
-    let mut single = vec![run(0, true); 3];
+    let mut single = vec![run(true); 3];
     single[2].dropped = 4;
     single[2].refused = 5;
-    let mut all = vec![run(99_000, true); 3];
-    all[1] = run(0, false);
+    let mut all = vec![run(true); 3];
+    all[1] = run(false);
     for measured in &mut single {
         measured.processor = None;
     }
@@ -295,7 +310,7 @@ fn terminal_page_and_json_have_the_conditions_of_the_lab() {
     assert!(widths.all(|width| width <= 80), "{text}");
     for part in [
         "Lateness of the emulated links",
-        "99.0 + 1.0",
+        "by path",
         "seed 2: did not",
     ] {
         assert!(text.contains(part), "{part}: {text}");
@@ -314,8 +329,9 @@ fn terminal_page_and_json_have_the_conditions_of_the_lab() {
     assert!(report["policies"][0]["processor_us"]["mean"].is_null());
     assert_eq!(page.matches("<svg").count(), 3 + 4);
     assert_eq!(run["dropped_at_start"], 7);
-    assert_eq!(run["paths"][1]["used_at_start"], false);
-    assert_eq!(run["paths"][0]["bytes_to_client"], 99_000);
+    assert_eq!(run["used_at_start"][1], false);
+    let path = &report["policies"][1]["runs"][1]["paths"][0];
+    assert_eq!(path["bytes_to_client"], 1_423_000);
 }
 
 #[test]

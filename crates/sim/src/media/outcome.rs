@@ -73,7 +73,7 @@ pub struct WireCount {
     pub bytes: u64,
 }
 
-/// The packets that each side sent, by their kind.
+/// The packets that each side sent, by their kind, and their bytes by path.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WireUse {
     /// Those of the server, towards the client.
@@ -82,6 +82,25 @@ pub struct WireUse {
     /// Those of the client, towards the server.
     #[serde(with = "kinds")]
     pub backward: BTreeMap<WireKind, WireCount>,
+    /// The bytes on each path, in the order of the scenario.
+    pub paths: Vec<PathBytes>,
+}
+
+/// The bytes on a path, with all headers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PathBytes {
+    /// Those that the server sent, towards the client.
+    pub forward: u64,
+    /// Those that the client sent, towards the server.
+    pub backward: u64,
+}
+
+impl PathBytes {
+    /// The bytes of both directions.
+    #[must_use]
+    pub const fn both(self) -> u64 {
+        self.forward + self.backward
+    }
 }
 
 /// The counts by kind as a list of pairs, since a key of JSON is a string.
@@ -108,6 +127,15 @@ mod kinds {
 }
 
 impl WireUse {
+    /// No packets on `paths` paths.
+    #[must_use]
+    pub fn of_paths(paths: usize) -> Self {
+        Self {
+            paths: vec![PathBytes::default(); paths],
+            ..Self::default()
+        }
+    }
+
     /// The packets that a side sent.
     #[must_use]
     pub const fn of(&self, sender: Side) -> &BTreeMap<WireKind, WireCount> {
@@ -117,7 +145,19 @@ impl WireUse {
         }
     }
 
-    /// Counts a packet of `len` bytes that `sender` sent.
+    /// Counts bytes that `sender` sent on the path at this position in the scenario.
+    ///
+    /// # Panics
+    /// If there is no such path.
+    pub fn add_to_path(&mut self, sender: Side, path: usize, bytes: u64) {
+        let of_path = &mut self.paths[path];
+        *match sender {
+            Side::Server => &mut of_path.forward,
+            Side::Client => &mut of_path.backward,
+        } += bytes;
+    }
+
+    /// Counts a packet of `len` bytes that `sender` sent, by its kind.
     pub fn add(&mut self, sender: Side, kind: WireKind, len: u32) {
         let packet = WireCount {
             frames: 1,
