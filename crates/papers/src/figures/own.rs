@@ -5,8 +5,10 @@ mod budget;
 mod failover;
 mod media;
 mod others;
+mod overhead;
 mod runs;
 mod spread;
+mod tariffs;
 
 use polypath_claims::Figure;
 
@@ -18,4 +20,6 @@ pub(crate) const FIGURES: &[Figure] = &[
     spread::FIGURE,
     budget::FIGURE,
     failover::FIGURE,
+    tariffs::FIGURE,
+    overhead::FIGURE,
 ];

@@ -2,7 +2,7 @@
 
 use polypath_claims::{Figure, Findings, Measurement, Pending, Sample, Study};
 
-use super::runs::{self, CarriedStreams};
+use super::runs::{self, CarriedStreams, greatest};
 use super::spread::SETS;
 use crate::figures::estimates::text;
 use crate::figures::pictures::figure_table;
@@ -75,29 +75,4 @@ fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
         )],
         ..Findings::default()
     })
-}
-
-/// The sample with the greatest value; the first of equal ones.
-fn greatest(samples: &[Sample]) -> Option<Sample> {
-    let greater = |best: Sample, next: Sample| if next.value > best.value { next } else { best };
-    samples.iter().copied().reduce(greater)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_greatest_sample_is_the_first_of_equal_ones() {
-        let sample = |(seed, value): &(u64, f64)| Sample {
-            seed: *seed,
-            value: *value,
-        };
-        let all: Vec<Sample> = [(1, 0.2), (2, 0.9), (3, 0.9), (4, 0.1)]
-            .iter()
-            .map(sample)
-            .collect();
-        assert_eq!(greatest(&all), Some(all[1]));
-        assert_eq!(greatest(&[]), None);
-    }
 }

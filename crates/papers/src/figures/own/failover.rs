@@ -12,13 +12,16 @@ use crate::jobs::own::silences::Silences;
 pub(super) const FIGURE: Figure = Figure {
     id: "own.failover",
     title: "Outages when the path that carries the packets goes silent",
-    claims: &[OUTAGE],
+    claims: &[OUTAGE, TAKEOVER],
     make,
 };
 
 const OUTAGE: &str = "own.failover.outage";
+const TAKEOVER: &str = "own.costs.takeover";
 /// Round-trip times of both paths in milliseconds.
 const RTTS: [u32; 4] = [20, 40, 100, 200];
+/// Those with a cost of the other path.
+const COSTLY_RTTS: [u32; 2] = [20, 40];
 /// The default deadline of the policy in milliseconds.
 const DEADLINE: u32 = 200;
 /// The silences from which a 99th percentile is taken.
@@ -29,22 +32,26 @@ struct Outages {
     rtt: u32,
     /// The deadline of the policy in milliseconds.
     deadline: u32,
+    /// The cost of the other path.
+    cost: u8,
     seeds: Vec<u64>,
     groups: Vec<Vec<f64>>,
 }
 
 impl Outages {
-    fn request(study: &mut Study<'_>, rtt: u32, deadline: u32) -> Result<Self, Pending> {
+    fn request(study: &mut Study<'_>, rtt: u32, deadline: u32, cost: u8) -> Result<Self, Pending> {
         let seeds = replica_seeds(SEED, study.pick(5, 40));
         let groups = study.request_all(seeds.iter().map(|&seed| Silences {
             rtt,
             deadline,
+            cost,
             count: SILENCES,
             seed,
         }))?;
         Ok(Self {
             rtt,
             deadline,
+            cost,
             seeds,
             groups,
         })
@@ -63,18 +70,22 @@ impl Outages {
 
 fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
     // As in the lab, the deadline allows for repairs.
-    let all = RTTS.map(|rtt| Outages::request(study, rtt, DEADLINE.max(2 * rtt)));
-    let short = Outages::request(study, 200, DEADLINE);
+    let all = RTTS.map(|rtt| Outages::request(study, rtt, DEADLINE.max(2 * rtt), 0));
+    let short = Outages::request(study, 200, DEADLINE, 0);
+    let costly = COSTLY_RTTS.map(|rtt| Outages::request(study, rtt, DEADLINE, 1));
     let all = all.into_iter().collect::<Result<Vec<_>, _>>()?;
+    let costly = costly.into_iter().collect::<Result<Vec<_>, _>>()?;
     let short = short?;
-    let measurement = |of: &Outages| {
+    let measurement = |claim, of: &Outages| {
         let quantity = format!("outage.rtt_{}", of.rtt);
-        Measurement::of(OUTAGE, &quantity, "ms", "silences", &of.samples(0.99))
+        Measurement::of(claim, &quantity, "ms", "silences", &of.samples(0.99))
     };
+    let free = all.iter().map(|of| measurement(OUTAGE, of));
+    let takeovers = costly.iter().map(|of| measurement(TAKEOVER, of));
     Ok(Findings {
         plots: vec![picture(&all)],
-        tables: vec![table(all.iter().chain([&short]))],
-        measurements: all.iter().map(measurement).collect(),
+        tables: vec![table(all.iter().chain([&short]).chain(&costly))],
+        measurements: free.chain(takeovers).collect(),
         parameters: [
             [
                 "silences",
@@ -90,8 +101,8 @@ fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
         .into(),
         notes: vec![
             "The deadline is 200 ms, or twice the round trip if that is more, as in the lab. With 200 \
-             ms at a round trip of 200 ms (the last row of the table, which is not judged) no repair \
-             arrives in time: an outage ends with the first packet that is sent on the other path."
+             ms at a round trip of 200 ms (a row of the table that is not judged) no repair arrives in \
+             time: an outage ends with the first packet that is sent on the other path."
                 .to_owned(),
         ],
         ..Findings::default()
@@ -133,7 +144,9 @@ fn picture(all: &[Outages]) -> Plot {
 
 fn table<'a>(all: impl Iterator<Item = &'a Outages>) -> FigureTable {
     let row = |of: &Outages| {
-        let mut row = vec![of.rtt.to_string(), of.deadline.to_string()];
+        let mut row = [of.rtt, of.deadline, of.cost.into()]
+            .map(|of| of.to_string())
+            .to_vec();
         row.extend([0.5, 0.99, 1.0].map(|q| text(&of.samples(q), 1)));
         row.push((of.groups.len() * SILENCES as usize).to_string());
         row
@@ -144,6 +157,7 @@ fn table<'a>(all: impl Iterator<Item = &'a Outages>) -> FigureTable {
         &[
             "round trip, ms",
             "deadline, ms",
+            "cost of the other path",
             "median",
             "99th percentile",
             "longest",

@@ -77,15 +77,27 @@ pub(super) fn request_one(
     })
 }
 
+/// A quantity of each run that has it.
+pub(super) fn sampled(
+    runs: &[StreamResult],
+    of: impl Fn(&StreamResult) -> Option<f64>,
+) -> Vec<Sample> {
+    let sample = |run: &StreamResult| {
+        let (seed, value) = (run.seed, of(run)?);
+        Some(Sample { seed, value })
+    };
+    runs.iter().filter_map(sample).collect()
+}
+
+/// The sample with the greatest value; the first of equal ones.
+pub(super) fn greatest(samples: &[Sample]) -> Option<Sample> {
+    let greater = |best: Sample, next: Sample| if next.value > best.value { next } else { best };
+    samples.iter().copied().reduce(greater)
+}
+
 impl CarriedStreams {
     pub(super) fn samples(&self, of: Quantity) -> Vec<Sample> {
-        let sample = |run: &StreamResult| {
-            Some(Sample {
-                seed: run.seed,
-                value: of(run, self.carrier)?,
-            })
-        };
-        self.runs.iter().filter_map(sample).collect()
+        sampled(&self.runs, |run| of(run, self.carrier))
     }
 
     /// A quantity for a claim, named `NAME.POLICY.FILE`. All policies have the same seeds, so those
@@ -182,4 +194,23 @@ fn series(all: &[CarriedStreams], files: &[MediaFile], of: Quantity) -> Vec<Seri
         }
     };
     policies.iter().enumerate().map(marks).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_greatest_sample_is_the_first_of_equal_ones() {
+        let sample = |(seed, value): &(u64, f64)| Sample {
+            seed: *seed,
+            value: *value,
+        };
+        let all: Vec<Sample> = [(1, 0.2), (2, 0.9), (3, 0.9), (4, 0.1)]
+            .iter()
+            .map(sample)
+            .collect();
+        assert_eq!(greatest(&all), Some(all[1]));
+        assert_eq!(greatest(&[]), None);
+    }
 }

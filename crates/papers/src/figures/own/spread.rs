@@ -2,7 +2,7 @@
 
 use polypath_claims::{Figure, Findings, Measurement, Pending, Sample, Study};
 
-use super::runs;
+use super::runs::{self, sampled};
 use crate::figures::estimates::text;
 use crate::figures::pictures::figure_table;
 use crate::jobs::own::files::MediaFile;
@@ -31,7 +31,7 @@ fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
     let both = runs::request_one(study, MediaFile::Random, Carrier::Relaxed, &SETS);
     let (single, both) = (single?, both?);
     let row = |name: &str, runs: &[StreamResult]| {
-        let delays: Vec<Sample> = samples(runs, |run| run.delay);
+        let delays: Vec<Sample> = sampled(runs, |run| run.delay);
         vec![name.to_owned(), text(&late(runs), 4), text(&delays, 1)]
     };
     Ok(Findings {
@@ -54,13 +54,5 @@ fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
 const SETTING: &str = "scenarios/media-random.toml with 4 Mbit/s and no loss on each path";
 
 fn late(runs: &[StreamResult]) -> Vec<Sample> {
-    samples(runs, |run| runs::late(run, Carrier::Relaxed))
-}
-
-fn samples(runs: &[StreamResult], of: impl Fn(&StreamResult) -> Option<f64>) -> Vec<Sample> {
-    let sample = |run: &StreamResult| {
-        let (seed, value) = (run.seed, of(run)?);
-        Some(Sample { seed, value })
-    };
-    runs.iter().filter_map(sample).collect()
+    sampled(runs, |run| runs::late(run, Carrier::Relaxed))
 }

@@ -26,6 +26,8 @@ pub(crate) struct Silences {
     pub(crate) rtt: u32,
     /// The deadline of the policy in milliseconds.
     pub(crate) deadline: u32,
+    /// The cost of the other path.
+    pub(crate) cost: u8,
     pub(crate) count: u32,
     pub(crate) seed: u64,
 }
@@ -57,6 +59,7 @@ impl Silences {
             "media.start_spread=500 ms",
             &path("path1", "{ from = \"11 s\", until = \"13 s\" }"),
             &path("path2", ""),
+            &format!("path.path2.tariff={{ cost = {} }}", self.cost),
         ])
     }
 }
@@ -96,6 +99,7 @@ mod tests {
         let silences = Silences {
             rtt: 40,
             deadline: 200,
+            cost: 0,
             count: 10,
             seed: 1,
         };

@@ -1,5 +1,6 @@
 //! Media streams over the paths of a file, by one policy with several seeds.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use polypath_batch::{PARTS, replica_seeds};
@@ -10,7 +11,7 @@ use polypath_core::repair::{HEAD_START, RepairConfig, Share};
 use polypath_core::rng::Seed;
 use polypath_core::time::Duration;
 use polypath_scenario::MediaScenario;
-use polypath_sim::{MediaOutcome, WireKind, run_media};
+use polypath_sim::{MediaOutcome, WireCount, WireKind, run_media};
 use serde::{Deserialize, Serialize};
 
 use super::files::MediaFile;
@@ -52,6 +53,12 @@ pub(crate) struct StreamResult {
     pub(crate) wire: f64,
     /// Bytes of repairs and copies over those that the budget allows; `None` without a budget.
     pub(crate) spent: Option<f64>,
+    /// Bytes on the wire of each path, both directions.
+    pub(crate) path_bytes: Vec<u64>,
+    /// Bytes of reports, both directions, per byte of payload.
+    pub(crate) reports: f64,
+    /// Bytes on the wire of a packet of data beyond those of the packet that it carries.
+    pub(crate) header: f64,
 }
 
 impl Carrier {
@@ -110,7 +117,8 @@ impl Job for Streams {
         let one = |seed| {
             let outcome = run_media(&scenario, policy, Seed(seed))?;
             parts.fetch_add(share, Ordering::Relaxed);
-            Ok(StreamResult::new(seed, &outcome, policy))
+            let packet = scenario.media.packet_len().0;
+            Ok(StreamResult::new(seed, &outcome, policy, packet))
         };
         replica_seeds(SEED, self.runs)
             .into_iter()
@@ -120,28 +128,46 @@ impl Job for Streams {
 }
 
 impl StreamResult {
-    fn new(seed: u64, outcome: &MediaOutcome, policy: PolicyConfig) -> Self {
+    /// The result of a stream of IP packets of `packet` bytes.
+    fn new(seed: u64, outcome: &MediaOutcome, policy: PolicyConfig, packet: u64) -> Self {
+        let wire = &outcome.wire;
+        let data = sent(&wire.forward, FrameKind::Data);
+        let reports = [&wire.forward, &wire.backward].map(|of| sent(of, FrameKind::Report).bytes);
         let percent = |late: &u64| *late as f64 / outcome.sent as f64 * 100.0;
         Self {
             seed,
             late: outcome.late.iter().map(percent).collect(),
             delay: outcome.delay.map(|delay| milliseconds(delay.p999)),
             gap: milliseconds(outcome.longest_gap),
-            wire: outcome.wire.bytes() as f64 / outcome.payload as f64,
+            wire: wire.bytes() as f64 / outcome.payload as f64,
             spent: match policy {
                 PolicyConfig::InTime(config) => Some(spent(outcome, config.redundancy)),
                 _ => None,
             },
+            path_bytes: wire.paths.iter().map(|path| path.both()).collect(),
+            reports: reports.iter().sum::<u64>() as f64 / outcome.payload as f64,
+            header: data.bytes as f64 / data.frames as f64 - packet as f64,
         }
     }
+
+    /// The share of the path at this position in the bytes on the wire, in percent.
+    pub(crate) fn share_of_path(&self, path: usize) -> f64 {
+        let all: u64 = self.path_bytes.iter().sum();
+        self.path_bytes[path] as f64 / all as f64 * 100.0
+    }
+}
+
+/// The frames of a kind among those that a side sent.
+fn sent(frames: &BTreeMap<WireKind, WireCount>, kind: FrameKind) -> WireCount {
+    frames
+        .get(&WireKind::Frame(kind))
+        .copied()
+        .unwrap_or_default()
 }
 
 /// The bytes that the sender's repairs and copies took, over those that its budget allows.
 fn spent(outcome: &MediaOutcome, redundancy: Share) -> f64 {
-    let bytes = |kind| {
-        let count = outcome.wire.forward.get(&WireKind::Frame(kind));
-        count.map_or(0, |count| count.bytes)
-    };
+    let bytes = |kind| sent(&outcome.wire.forward, kind).bytes;
     let share = f64::from(redundancy.millionths()) / 1e6;
     let allowed = share * (bytes(FrameKind::Data) + HEAD_START) as f64;
     (bytes(FrameKind::Repair) + bytes(FrameKind::Copy)) as f64 / allowed
@@ -195,6 +221,21 @@ mod tests {
             assert!(run.spent.is_some_and(|of| of > 0.05 && of < 1.0), "{run:?}");
         }
         assert_ne!(in_time[0], in_time[1]);
+    }
+
+    #[test]
+    fn paths_reports_and_headers_are_measured() {
+        let sets = [SHORT, "path.path2.tariff={ cost = 1 }"];
+        for run in streams(MediaFile::Random, Carrier::Relaxed, &sets) {
+            let shares = [0, 1].map(|path| run.share_of_path(path));
+            assert!((shares[0] + shares[1] - 100.0).abs() < 1e-9, "{run:?}");
+            assert!(shares[1] > 0.0 && shares[1] < 50.0, "{run:?}");
+            assert!(run.reports > 0.001 && run.reports < 0.1, "{run:?}");
+            assert!((20.0..100.0).contains(&run.header), "{run:?}");
+        }
+        let double = streams(MediaFile::Random, Carrier::DuplicateAll, &[SHORT]);
+        assert!(double.iter().all(|run| run.reports == 0.0), "{double:?}");
+        assert!((double[0].share_of_path(0) - 50.0).abs() < 1.0);
     }
 
     #[test]
