@@ -39,9 +39,12 @@ const IDLE_INTERVAL: Duration = Duration::from_millis(25);
 /// The time after the last packet at which reports end.
 const IDLE: Duration = Duration::from_secs(1);
 /// The time after which a packet is no longer awaited.
-const LIFETIME: Duration = Duration::from_secs(2);
+pub(super) const LIFETIME: Duration = Duration::from_secs(2);
 /// The interval at which the newest packet is noted.
 const TICK: Duration = Duration::from_millis(200);
+/// The number of packets behind the newest from which on none is awaited, or fewer if the window is
+/// smaller.
+pub(super) const MAX_AWAITED: u64 = 8 * MAX_BITMAP as u64;
 /// The maximum number of notes.
 pub const MAX_TICKS: usize = 16;
 /// A path without arrivals for this long is left out.
@@ -276,7 +279,7 @@ impl Reporter {
             self.ticks.pop_front();
             self.base = self.base.max(tick.end);
         }
-        let most = seen.span().min(8 * MAX_BITMAP as u64);
+        let most = seen.span().min(MAX_AWAITED);
         self.base = self.base.max(end.saturating_sub(most));
         while self.base < end && seen.classify(self.base) != Verdict::Fresh {
             self.base += 1;

@@ -18,7 +18,7 @@ pub struct RepairStatistics {
     pub repair_bytes: u64,
     /// Missing packets that no path would have delivered in time.
     pub given_up: u64,
-    /// Missing packets that were not repaired in time because they waited for the budget.
+    /// Missing packets whose last repair waited for the budget until it would have been late.
     pub unaffordable: u64,
     /// Reports received.
     pub reports: u64,

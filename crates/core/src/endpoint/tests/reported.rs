@@ -227,6 +227,21 @@ fn without_a_budget_nothing_is_repaired() {
 
 /// If a round trip takes longer than the deadline, copies replace repairs, as far as the budget
 /// reaches.
+/// A queue that grows at once, and loses nothing: packets that seem missing, and cannot be repaired
+/// without a budget, have arrived by the next report.
+#[test]
+fn what_arrives_late_without_a_budget_is_not_given_up() {
+    let step = |now: Time| Some(MS * 60 * u64::from(now.0 % 1_000_000_000 > 800_000_000));
+    let mut paths = [TestPath::new(20, never), TestPath::new(90, never)];
+    paths[0].queue = step;
+    let mut network = Network::new(policy(400, 0), paths.into(), 1);
+    network.stream(20);
+    let spent = network.statistics();
+    std::println!("{spent:?}");
+    assert_eq!(network.lost().count(), 0);
+    assert_eq!(spent.given_up + spent.unaffordable, 0, "{spent:?}");
+}
+
 #[test]
 fn below_the_round_trip_copies_replace_repairs() {
     let slow = || [TestPath::new(60, random), TestPath::new(70, random)];

@@ -4,6 +4,7 @@ use super::{AFTER_BURST, BURST, MARGIN, Repair, RepairOutput};
 use crate::frame::{PathId, Payload};
 use crate::repair::outstanding::{Entry, State, Transmission};
 use crate::repair::report::Report;
+use crate::repair::reporter::{LIFETIME, MAX_AWAITED};
 use crate::time::Time;
 
 impl<P: Payload> Repair<P> {
@@ -16,14 +17,18 @@ impl<P: Payload> Repair<P> {
     ) {
         self.check = None;
         let mut outstanding = core::mem::take(&mut self.outstanding);
+        let end = outstanding.end();
         for (sequence, entry) in outstanding.iter_mut() {
             // Those that wait for their first transmission cannot have arrived.
             if matches!(entry.state, State::Done | State::Queued) {
                 continue;
             }
             if report.is_some_and(|(_, report)| report.has(sequence)) {
-                if entry.state == State::Missing && report.is_some_and(|(_, r)| sequence < r.base) {
-                    // The receiver no longer waits for it.
+                let is_before = report.is_some_and(|(_, report)| sequence < report.base);
+                if entry.state == State::Missing
+                    && is_before
+                    && is_forgotten(now, entry, end - sequence)
+                {
                     self.give_up(entry, out);
                     continue;
                 }
@@ -115,4 +120,12 @@ impl<P: Payload> Repair<P> {
             misses.count += 1;
         }
     }
+}
+
+/// Whether a receiver that reports nothing of a packet, since it is before the base of the report,
+/// may have stopped to wait for it; `behind` is its distance from the newest. Otherwise the packet
+/// has arrived.
+fn is_forgotten<P>(now: Time, entry: &Entry<P>, behind: u64) -> bool {
+    let sent = entry.transmissions().next().map(|first| first.sent);
+    sent.is_none_or(|sent| now >= sent + LIFETIME) || behind >= MAX_AWAITED
 }

@@ -7,7 +7,7 @@ use super::{RETRY, Repair, RepairOutput};
 use crate::frame::{PathId, Payload};
 use crate::packet::PacketMeta;
 use crate::policy::{PathSet, Paths};
-use crate::time::Time;
+use crate::time::{Duration, Time};
 
 impl<P: Payload> Repair<P> {
     /// Sends missing packets again, that with the earliest deadline first, as far as the budget
@@ -24,10 +24,16 @@ impl<P: Payload> Repair<P> {
         }
         let mut outstanding = core::mem::take(&mut self.outstanding);
         let mut is_spent = false;
-        for (_, sequence) in missing(&mut outstanding) {
+        let earliest = now + self.least_one_way();
+        for (deadline, sequence) in missing(&mut outstanding) {
             let Some(entry) = outstanding.get_mut(sequence) else {
                 continue;
             };
+            // In an outage thousands may wait: each is examined again once there is a budget for it.
+            if is_spent && earliest <= deadline && !entry.is_full() {
+                entry.lacks_budget = true;
+                continue;
+            }
             let Some(packet) = &entry.packet else {
                 continue;
             };
@@ -41,12 +47,7 @@ impl<P: Payload> Repair<P> {
                 self.give_up(entry, out);
                 continue;
             }
-            let affordable = if is_spent {
-                None
-            } else {
-                self.afford(paths, size)
-            };
-            let Some(paths) = affordable else {
+            let Some(paths) = self.afford(paths, size) else {
                 // What is earned is kept for it.
                 (is_spent, entry.lacks_budget) = (true, true);
                 continue;
@@ -55,6 +56,7 @@ impl<P: Payload> Repair<P> {
             self.note_sent(now, paths, packet.meta.size);
             entry.transmit(now, paths);
             entry.repairs += 1;
+            entry.lacks_budget = false;
             entry.state = State::InFlight;
             self.waiting -= 1;
             let timeouts = paths.into_iter().map(|path| self.timeout(path));
@@ -65,6 +67,13 @@ impl<P: Payload> Repair<P> {
         if self.waiting > 0 {
             self.schedule(now + RETRY);
         }
+    }
+
+    /// The shortest one-way delay, 0 if that of a path is unknown.
+    fn least_one_way(&self) -> Duration {
+        let paths = (0..).map(PathId).take(self.misses.len());
+        let delays = paths.map(|path| self.estimates.one_way(path).unwrap_or_default());
+        delays.min().unwrap_or_default()
     }
 
     /// The paths of the next repair that would deliver it in time: one, or two if a repair was lost

@@ -18,8 +18,9 @@ pub(super) struct Derived {
     /// The time after which a packet that is lost arrives by its repair; `None` before the first
     /// report.
     repaired: Option<Duration>,
-    /// Whether it loses so much that what cannot be repaired needs a copy, whatever that costs.
-    is_lossy: bool,
+    /// Whether it does not suffice since it loses too much of what a repair would deliver after the
+    /// deadline of the policy: its packets then need a copy, whatever that costs.
+    loses_too_much: bool,
 }
 
 impl<P: Payload> Repair<P> {
@@ -35,18 +36,22 @@ impl<P: Payload> Repair<P> {
         let is_congested =
             |estimate: PathEstimate| estimate.queueing > RISING_QUEUE && estimate.is_rising;
         let estimate = self.estimates.path(path);
+        let repaired = estimate.and_then(|_| self.repaired_after(path));
+        let is_late = repaired.is_some_and(|repaired| repaired > self.config.deadline);
         Derived {
             timeout: feedback.map_or(unknown, |time| time + SLACK),
             is_congested: estimate.is_some_and(is_congested),
-            repaired: estimate.and_then(|_| self.repaired_after(path)),
-            is_lossy: estimate.is_some_and(|estimate| estimate.loss > MAX_UNREPAIRED),
+            repaired,
+            loses_too_much: is_late
+                && estimate.is_some_and(|estimate| estimate.loss > MAX_UNREPAIRED),
         }
     }
 
     /// The path of a copy of the next packet, whose only transmission would be on `path`: where a
     /// repair would be late, where congestion begins and shortly after a burst of losses. In the
-    /// first case it may cost more than `path` only if that loses more than [`MAX_UNREPAIRED`]. The
-    /// copy is charged to the budget.
+    /// first case it may cost more than `path` only if that does not suffice by the deadline of the
+    /// policy: a class with a shorter one does not make a path costly. The copy is charged to the
+    /// budget.
     #[inline]
     pub fn copy(
         &mut self,
@@ -72,13 +77,14 @@ impl<P: Payload> Repair<P> {
     ) -> PathSet {
         let deadline = meta.deadline_or(self.config.deadline);
         let others = usable.without(PathSet::only(path));
-        let is_lossy = |derived: &Derived| derived.is_lossy;
-        let others =
-            if self.is_at_risk(now, path) || self.derived.get(path.index()).is_some_and(is_lossy) {
-                others
-            } else {
-                self.tariffs.up_to(self.tariffs.cost(path), others)
-            };
+        let derived = self.derived.get(path.index());
+        let may_cost_more =
+            self.is_at_risk(now, path) || derived.is_some_and(|derived| derived.loses_too_much);
+        let others = if may_cost_more {
+            others
+        } else {
+            self.tariffs.up_to(self.tariffs.cost(path), others)
+        };
         let Some(other) = self.fastest(others) else {
             return PathSet::EMPTY;
         };

@@ -1,9 +1,11 @@
 //! Paths of different costs: a costly one carries what the free ones do not.
 
 use alloc::vec;
+use alloc::vec::Vec;
 
 use super::network::{Network, TestPath};
 use super::*;
+use crate::class::{Class, Treatment};
 use crate::units::Rate;
 
 /// A free path and a costly one.
@@ -118,6 +120,31 @@ fn losses_that_cannot_be_repaired_cost_more() {
     );
     let (_, share) = tight([TestPath::new(20, never), TestPath::new(30, never)]);
     assert!(share < 0.005, "{share}");
+}
+
+/// The deadline of a class, shorter than that of the policy, does not make a free path insufficient:
+/// its packets get no copies on the costly path.
+#[test]
+fn the_deadline_of_a_class_makes_no_path_costly() {
+    let everything = Class {
+        name: "everything".into(),
+        dscp: Vec::new(),
+        protocol: None,
+        ports: Vec::new(),
+        treatment: Treatment::Media,
+        deadline: Some(MS * 50),
+    };
+    let end = EndpointConfig {
+        classes: [everything].into_iter().collect(),
+        tariffs: COSTS.into_iter().collect(),
+        ..config(PolicyConfig::InTime(policy(200, 10)))
+    };
+    let paths = [TestPath::new(20, random), TestPath::new(30, never)];
+    let mut network = Network::with_config(&end, paths.into(), 1);
+    network.stream(30);
+    let share = network.share(SECOND, 2..31);
+    std::println!("{:.3} % on the costly path", share * 100.0);
+    assert!(share < 0.02, "{share}");
 }
 
 /// Of two free paths that do not suffice, one may be much worse: data is on the costly one.
