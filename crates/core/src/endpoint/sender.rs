@@ -8,11 +8,11 @@ use super::config::{Adjustment, EndpointConfig};
 use super::io::Output;
 use crate::class::ClassStatistics;
 use crate::event::{DropReason, Event};
-use crate::frame::{Body, Frame, PROBE_LEN, PathId, Payload, Purpose};
+use crate::frame::{Body, Frame, PathId, Payload, Purpose};
 use crate::liveness::{HeartbeatAnswer, Liveness, LivenessOutput, PathHealth};
 use crate::packet::PacketMeta;
 use crate::pmtu::{Discovery, PathMtu, TooLong};
-use crate::policy::{Action, Feedback, PathPolicy, PathSet, Paths, Plan, PolicyConfig};
+use crate::policy::{Feedback, PathPolicy, PathSet, Paths, Plan, PolicyConfig};
 use crate::repair::{Kept, Repair};
 use crate::tariff::Tariffs;
 use crate::time::Time;
@@ -20,7 +20,8 @@ use class_counters::ClassCounters;
 pub(super) use outgoing::BlockedPaths;
 use outgoing::Outgoing;
 use paced::{MAX_WAITING, Pacing};
-use policy_state::{PathSwitch, PolicyState};
+use policy_state::PolicyState;
+use requests::PolicyRequests;
 
 mod class_counters;
 mod deadlines;
@@ -29,6 +30,7 @@ mod outgoing;
 mod paced;
 mod policy_state;
 mod reported;
+mod requests;
 
 /// Numbers the packets of an application and sends them over the paths that the policy selects.
 #[derive(Debug)]
@@ -48,14 +50,6 @@ pub(super) struct Sender<P> {
     tariffs: Tariffs,
     classes: ClassCounters,
     peer_reports: bool,
-}
-
-/// The actions that a policy requested in one call.
-#[derive(Debug, Default)]
-struct PolicyRequests {
-    pairs: PathSet,
-    heartbeats: Vec<(PathId, u64)>,
-    switched: Option<PathSwitch>,
 }
 
 impl<P: Payload> Sender<P> {
@@ -91,7 +85,7 @@ impl<P: Payload> Sender<P> {
         mut payload: P,
         out: &mut impl FnMut(Output<P>),
     ) {
-        let paths = match self.outgoing.carriers(&self.sizes, &meta) {
+        let mut paths = match self.outgoing.carriers(&self.sizes, &meta) {
             Ok(paths) => paths,
             Err(TooLong { limit, is_final }) => {
                 return out(Output::Refused {
@@ -107,13 +101,21 @@ impl<P: Payload> Sender<P> {
         }));
         let mut requests = PolicyRequests::default();
         self.classes.assign(&mut meta);
-        let plan = self
+        let mut plan = self
             .policy
             .current
             .route(now, &meta, &paths, &mut |action| {
                 requests.add(action);
             });
+        let pairs = requests.pairs;
         self.act(now, requests, out);
+        if !pairs.is_empty() {
+            // On a path with a low ceiling a pair may take what was left for the packet.
+            let full = self.pacing.full(now, pairs);
+            paths.full = paths.full.or(full);
+            plan.copies = plan.copies.without(full);
+            plan.probes = plan.probes.without(full);
+        }
         if let Some(reason) = self.refusal(&plan, &paths) {
             let len = meta.size;
             return out(Output::Event(Event::Dropped { reason, len }));
@@ -416,80 +418,6 @@ impl<P: Payload> Sender<P> {
         self.outgoing.set_live(Some(liveness.paths()));
         for (path, id, purpose) in heartbeats {
             self.send_heartbeat_frame(now, path, id, Body::Heartbeat(purpose), out);
-        }
-    }
-
-    #[inline]
-    fn act(&mut self, now: Time, requests: PolicyRequests, out: &mut impl FnMut(Output<P>)) {
-        if !requests.is_empty() {
-            self.act_on(now, requests, out);
-        }
-    }
-
-    #[inline(never)]
-    fn act_on(&mut self, now: Time, requests: PolicyRequests, out: &mut impl FnMut(Output<P>)) {
-        if let Some(PathSwitch { from, to }) = requests.switched {
-            let epoch = self.policy.epoch();
-            self.policy.switches += 1;
-            out(Output::Event(Event::Switched { from, to, epoch }));
-        }
-        self.send_pairs(now, requests.pairs, out);
-        for (path, id) in requests.heartbeats {
-            self.send_heartbeat_frame(now, path, id, Body::Heartbeat(Purpose::Policy), out);
-        }
-    }
-
-    fn send_heartbeat_frame(
-        &self,
-        now: Time,
-        path: PathId,
-        id: u64,
-        body: Body<P>,
-        out: &mut impl FnMut(Output<P>),
-    ) {
-        let frame = Frame {
-            path,
-            epoch: self.policy.epoch(),
-            sequence: id,
-            sent: now,
-            body,
-        };
-        self.outgoing.send(frame, out);
-    }
-
-    fn send_pairs(&mut self, now: Time, on: PathSet, out: &mut impl FnMut(Output<P>)) {
-        for path in on {
-            let number = &mut self.pairs[path.index()];
-            let sequence = core::mem::replace(number, *number + 1);
-            for (trailing, len) in [(false, PROBE_LEN), (true, self.pair_len)] {
-                let body = Body::Pair { trailing, len };
-                let epoch = self.policy.epoch();
-                self.outgoing.send(
-                    Frame {
-                        path,
-                        epoch,
-                        sequence,
-                        sent: now,
-                        body,
-                    },
-                    out,
-                );
-            }
-        }
-    }
-}
-
-impl PolicyRequests {
-    #[inline]
-    fn is_empty(&self) -> bool {
-        self.pairs.is_empty() && self.heartbeats.is_empty() && self.switched.is_none()
-    }
-
-    fn add(&mut self, action: Action) {
-        match action {
-            Action::SendPair(path) => self.pairs = self.pairs.with(path),
-            Action::Heartbeat { path, id } => self.heartbeats.push((path, id)),
-            Action::Switched { from, to } => self.switched = Some(PathSwitch { from, to }),
         }
     }
 }

@@ -83,6 +83,8 @@ struct Waiting {
 struct Departure {
     path: PathId,
     packet: Waiting,
+    /// Its scheduled time.
+    start: Time,
     /// Whether its path is ahead of its ceiling: it has waited for the longest time.
     is_full: bool,
 }
@@ -213,6 +215,13 @@ impl Pacing {
         }
     }
 
+    /// Counts `len` bytes on the wire that do not wait for the ceiling of their path.
+    pub(super) fn count(&mut self, now: Time, path: PathId, len: u32) {
+        if let Some(path) = self.paths.get_mut(path.index()) {
+            path.sent.add(now, len);
+        }
+    }
+
     /// Those of `paths` that are ahead of their ceilings after what was sent in this wake.
     pub(super) fn full(&self, now: Time, paths: PathSet) -> PathSet {
         let is_full = |path: &PathId| self.is_full(now, *path);
@@ -252,6 +261,24 @@ impl Pacing {
         }
     }
 
+    /// Adds a packet that waited for another path, in the order of the application.
+    fn insert(&mut self, to: PathId, packet: Waiting) {
+        if let Some(path) = self.paths.get_mut(to.index()) {
+            let before = |other: &Waiting| other.sequence < packet.sequence;
+            let at = path.waiting.partition_point(before);
+            path.waiting.insert(at, packet);
+            path.bytes += u64::from(packet.len);
+            self.waiting += 1;
+        }
+    }
+
+    /// Notes that a packet leaves on its path.
+    fn depart(&mut self, now: Time, departure: Departure) {
+        if let Some(path) = self.paths.get_mut(departure.path.index()) {
+            path.add(now, departure.start, departure.packet.len, self.overhead);
+        }
+    }
+
     /// Takes the next packet that leaves by `until`.
     fn next(&mut self, now: Time, until: Time) -> Option<Departure> {
         if self.waiting == 0 {
@@ -265,12 +292,11 @@ impl Pacing {
         path.bytes -= u64::from(next.len);
         // From its scheduled time, or late wakes would lower the rate.
         let start = path.free.max(Time(now.0.saturating_sub(CATCH_UP.0)));
-        let is_full = path.sent.is_ahead(now);
-        path.add(now, start, next.len, self.overhead);
         Some(Departure {
             path: id,
             packet: next,
-            is_full,
+            start,
+            is_full: path.sent.is_ahead(now),
         })
     }
 
@@ -360,7 +386,7 @@ impl<P: Payload> Sender<P> {
             if next.is_full {
                 self.drop_waiting(next.packet, DropReason::QueueFull, out);
             } else {
-                self.send_waiting(now, next.path, next.packet, out);
+                self.send_waiting(now, next, out);
             }
             self.pacing.hold_back(now, PathSet::only(next.path));
         }
@@ -370,7 +396,7 @@ impl<P: Payload> Sender<P> {
     #[cold]
     pub(super) fn send_all_waiting(&mut self, now: Time, out: &mut impl FnMut(Output<P>)) {
         while let Some(next) = self.pacing.next(now, Time::MAX) {
-            self.send_waiting(now, next.path, next.packet, out);
+            self.send_waiting(now, next, out);
         }
         let paths = u8::try_from(self.pacing.paths.len()).unwrap_or(u8::MAX);
         let overhead = self.outgoing.encapsulation.data;
@@ -413,31 +439,30 @@ impl<P: Payload> Sender<P> {
         out(Output::Event(Event::Dropped { reason, len }));
     }
 
-    fn send_waiting(
-        &mut self,
-        now: Time,
-        path: PathId,
-        next: Waiting,
-        out: &mut impl FnMut(Output<P>),
-    ) {
+    fn send_waiting(&mut self, now: Time, next: Departure, out: &mut impl FnMut(Output<P>)) {
         let Some(repair) = &mut self.repair else {
             return;
         };
-        let Some(packet) = repair.queued(next.sequence) else {
-            return self.drop_waiting(next, DropReason::PastDeadline, out);
+        let Some(packet) = repair.queued(next.packet.sequence) else {
+            return self.drop_waiting(next.packet, DropReason::PastDeadline, out);
         };
         match self.outgoing.carriers(&self.sizes, &packet.meta) {
-            Ok(Paths { copies, .. }) => {
-                let other = || repair.cheapest_fastest(copies);
-                let is_usable = copies.contains(path);
-                let to = Some(path).filter(|_| is_usable).or_else(other);
-                let paths = PathSet::only(to.unwrap_or(path));
-                repair.depart(now, next.sequence, paths);
+            Ok(Paths { copies, full, .. }) => {
+                let carriers = copies.or(full);
+                if !carriers.contains(next.path)
+                    && let Some(other) = repair.cheapest_fastest(carriers)
+                {
+                    // Its turn there is another: that path may have a lower ceiling.
+                    return self.pacing.insert(other, next.packet);
+                }
+                self.pacing.depart(now, next);
+                let paths = PathSet::only(next.path);
+                repair.depart(now, next.packet.sequence, paths);
                 transmit(&self.outgoing, now, packet, Attempt::First, paths, out);
             }
             // The path MTU has become smaller since.
             Err(TooLong { limit, is_final }) => {
-                repair.cancel(next.sequence);
+                repair.cancel(next.packet.sequence);
                 out(Output::Refused {
                     payload: packet.payload,
                     limit,

@@ -1,0 +1,100 @@
+//! What a policy asks for in a call.
+
+use alloc::vec::Vec;
+
+use super::super::io::Output;
+use super::Sender;
+use super::policy_state::PathSwitch;
+use crate::event::Event;
+use crate::frame::{Body, Frame, PROBE_LEN, PathId, Payload, Purpose};
+use crate::policy::{Action, PathSet};
+use crate::time::Time;
+
+/// The actions that a policy requested in one call.
+#[derive(Debug, Default)]
+pub(super) struct PolicyRequests {
+    pub(super) pairs: PathSet,
+    pub(super) heartbeats: Vec<(PathId, u64)>,
+    pub(super) switched: Option<PathSwitch>,
+}
+
+impl PolicyRequests {
+    #[inline]
+    fn is_empty(&self) -> bool {
+        self.pairs.is_empty() && self.heartbeats.is_empty() && self.switched.is_none()
+    }
+
+    pub(super) fn add(&mut self, action: Action) {
+        match action {
+            Action::SendPair(path) => self.pairs = self.pairs.with(path),
+            Action::Heartbeat { path, id } => self.heartbeats.push((path, id)),
+            Action::Switched { from, to } => self.switched = Some(PathSwitch { from, to }),
+        }
+    }
+}
+
+impl<P: Payload> Sender<P> {
+    #[inline]
+    pub(super) fn act(
+        &mut self,
+        now: Time,
+        requests: PolicyRequests,
+        out: &mut impl FnMut(Output<P>),
+    ) {
+        if !requests.is_empty() {
+            self.act_on(now, requests, out);
+        }
+    }
+
+    #[inline(never)]
+    fn act_on(&mut self, now: Time, requests: PolicyRequests, out: &mut impl FnMut(Output<P>)) {
+        if let Some(PathSwitch { from, to }) = requests.switched {
+            let epoch = self.policy.epoch();
+            self.policy.switches += 1;
+            out(Output::Event(Event::Switched { from, to, epoch }));
+        }
+        self.send_pairs(now, requests.pairs, out);
+        for (path, id) in requests.heartbeats {
+            self.send_heartbeat_frame(now, path, id, Body::Heartbeat(Purpose::Policy), out);
+        }
+    }
+
+    pub(super) fn send_heartbeat_frame(
+        &self,
+        now: Time,
+        path: PathId,
+        id: u64,
+        body: Body<P>,
+        out: &mut impl FnMut(Output<P>),
+    ) {
+        let frame = Frame {
+            path,
+            epoch: self.policy.epoch(),
+            sequence: id,
+            sent: now,
+            body,
+        };
+        self.outgoing.send(frame, out);
+    }
+
+    fn send_pairs(&mut self, now: Time, on: PathSet, out: &mut impl FnMut(Output<P>)) {
+        for path in on {
+            let number = &mut self.pairs[path.index()];
+            let sequence = core::mem::replace(number, *number + 1);
+            for (trailing, len) in [(false, PROBE_LEN), (true, self.pair_len)] {
+                let body = Body::Pair { trailing, len };
+                let epoch = self.policy.epoch();
+                let frame = Frame {
+                    path,
+                    epoch,
+                    sequence,
+                    sent: now,
+                    body,
+                };
+                let len = self.outgoing.encapsulation.size(&frame.body);
+                self.pacing.count(now, path, len);
+                self.outgoing.send(frame, out);
+            }
+        }
+    }
+}
