@@ -178,7 +178,12 @@ impl Detector {
     }
 
     /// The signal of a packet of `flow` with this ECN field, which is about to be delivered.
-    pub fn signal(&mut self, now: Time, flow: FlowId, ecn: Ecn) -> CongestionSignal {
+    pub fn signal(
+        &mut self,
+        now: Time,
+        flow: impl FnOnce() -> FlowId,
+        ecn: Ecn,
+    ) -> CongestionSignal {
         if self.react == Reaction::Off || !self.marks_next(now, flow) {
             return CongestionSignal::None;
         }
@@ -205,11 +210,11 @@ impl Detector {
     /// A mark is also used up, without effect, on a flow that was marked less than a round trip
     /// before the window started: its sender reduces its window once for all these losses (RFC
     /// 3168, 6.1.2).
-    fn marks_next(&mut self, now: Time, flow: FlowId) -> bool {
+    fn marks_next(&mut self, now: Time, flow: impl FnOnce() -> FlowId) -> bool {
         if now >= self.expires {
             self.marks.settle();
         }
-        self.marks.take() && self.mark_flow(now, flow)
+        self.marks.take() && self.mark_flow(now, flow())
     }
 
     /// Records a mark of `flow`; returns false if a recent mark already covers the newest window.
@@ -253,32 +258,53 @@ impl Detector {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rng::Seed;
 
-    /// The number of marks when `flows` flows take turns in sending one packet each ms for 20 s on
-    /// four links that each lose 2 %.
-    fn marks(flows: u64) -> usize {
+    /// The number of marks when `flows` flows take turns in sending one of 20 000 packets every
+    /// `interval` ms on four links, of which `loses` returns whether one loses a packet.
+    fn marks(flows: u64, interval: u64, mut loses: impl FnMut(u64, u8) -> bool) -> usize {
         let mut detector = Detector::new(&DetectorConfig::default(), 4);
-        let packets = (0..20_000_u64).map(|n| (n, Time(n * 1_000_000)));
+        let packets = (0..20_000_u64).map(|n| (n, Time(n * interval * 1_000_000)));
         let is_marked = |(n, now)| {
-            for path in (0..4).filter(|path| n % 50 != u64::from(*path) * 10) {
-                detector.on_copy(now, PathId(path), n, now, Ecn::Ect0);
+            for path in 0..4 {
+                if !loses(n, path) {
+                    detector.on_copy(now, PathId(path), n, now, Ecn::Ect0);
+                }
             }
-            detector.marks_next(now, FlowId(n % flows))
+            detector.marks_next(now, || FlowId(n % flows))
         };
         packets.map(is_marked).filter(|marked| *marked).count()
     }
 
+    /// Whether a link loses a packet if each loses one of 50, in turn.
+    fn in_turn(n: u64, path: u8) -> bool {
+        n % 50 == u64::from(path) * 10
+    }
+
     #[test]
-    fn many_flows_get_as_many_marks_as_one_link_loses() {
+    fn many_flows_get_as_many_marks_as_one_link_loses_where_each_loses_in_every_window() {
         // Each link loses 400; the last window is incomplete.
-        let marks = marks(997);
+        let marks = marks(997, 1, in_turn);
         assert!((395..=400).contains(&marks), "{marks}");
+    }
+
+    /// Of 400 losses of a link, fewer are in windows in which all links lost.
+    #[test]
+    fn independent_losses_in_small_windows_cause_few_marks() {
+        let independent = |interval| {
+            let mut stream = Seed(1).stream("losses");
+            marks(997, interval, |_, _| stream.chance(0.02))
+        };
+        let (hundred, twenty) = (independent(1), independent(5));
+        std::println!("marks: {hundred} with 100 packets a window, {twenty} with 20");
+        assert!((180..=300).contains(&hundred), "{hundred}");
+        assert!(twenty <= 30, "{twenty}");
     }
 
     #[test]
     fn a_single_flow_is_marked_at_most_once_per_feedback_delay() {
         // A window of 0.1 s is read after the next has started, so a mark covers three windows.
-        let marks = marks(1);
+        let marks = marks(1, 1, in_turn);
         assert!((64..=67).contains(&marks), "{marks}");
     }
 

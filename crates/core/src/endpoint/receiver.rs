@@ -190,7 +190,7 @@ impl Receiver {
     fn signal(&mut self, now: Time, payload: &impl Payload) -> CongestionSignal {
         let detector = self.detector.as_mut();
         detector.map_or(CongestionSignal::None, |detector| {
-            detector.signal(now, payload.flow(), payload.ecn())
+            detector.signal(now, || payload.flow(), payload.ecn())
         })
     }
 

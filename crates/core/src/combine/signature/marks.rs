@@ -21,9 +21,10 @@ pub enum MarkRule {
 /// The CE marks that replace congestion losses masked by copies.
 ///
 /// A window classified as congestion adds, by the [rule](MarkRule), the mean number of losses and
-/// marks per link, over the links that did not drop out: flows together get as many congestion
-/// signals as over one such link. Fractions carry over to the next windows; [`Marks::settle`] discards whole marks that were
-/// not taken.
+/// marks per link, over the links that did not drop out: flows together get at most as many
+/// congestion signals as over one such link, and by [`MarkRule::AllLinks`] fewer the fewer packets
+/// a window has. Fractions carry over to the next windows; [`Marks::settle`] discards whole marks
+/// that were not taken.
 #[derive(Clone, Debug, Default)]
 pub struct Marks {
     rule: MarkRule,
@@ -40,8 +41,8 @@ impl Marks {
     /// Adds the marks of a window with this reading.
     pub fn on_window(&mut self, reading: &Reading, links: &[LinkWindow]) {
         let is_hit = |link: &LinkWindow| link.lost > 0 || link.marked > 0;
-        let is_spared = self.rule == MarkRule::AllLinks && !links.iter().all(is_hit);
-        if reading.sign != Sign::Congestion || is_spared {
+        let counts = self.rule == MarkRule::AnyLink || links.iter().all(is_hit);
+        if reading.sign != Sign::Congestion || !counts {
             return;
         }
         let is_up = |link: &&LinkWindow| link.lost < link.sent;
