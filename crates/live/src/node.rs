@@ -232,8 +232,8 @@ impl Node {
 
     /// Carries packets until it is stopped, and returns its counters.
     pub fn run(&mut self) -> Result<Stats, NodeError> {
-        tracing::info!(tun = self.handler.tun_name(), "ready");
         self.handler.start()?;
+        tracing::info!(tun = self.handler.tun_name(), "ready");
         self.handler.management.supervision.notify_ready();
         let (report, ended) = self.driver.run_to_the_end(&mut self.handler);
         let now = self.driver.clock().now();

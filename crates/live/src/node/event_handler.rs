@@ -180,7 +180,8 @@ impl NodeEventHandler {
     }
 
     /// Starts to carry packets: the counts are saved ahead of the traffic from now on. The first are
-    /// in the file before the first packet, or a node that is killed at once would forget its use.
+    /// in the file before the first packet, or a node that is killed at once would forget its use; if
+    /// they cannot be saved, the path carries what the file covers.
     pub(super) fn start(&mut self) -> io::Result<()> {
         self.quotas.start();
         self.quotas.log_start();
@@ -191,6 +192,8 @@ impl NodeEventHandler {
             && !state.quotas.is_empty()
         {
             file.keep_now(&state, self.clock);
+            let now = self.clock.now();
+            self.update_quotas(now, now)?;
         }
         Ok(())
     }
