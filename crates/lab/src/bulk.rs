@@ -12,11 +12,9 @@ use std::net::SocketAddr;
 
 use ipnet::IpNet;
 use polypath_core::frame::PathId;
-use polypath_core::liveness::LivenessSetting;
 use polypath_core::policy::PolicyConfig;
 use polypath_core::repair::RepairConfig;
 use polypath_core::rng::Seed;
-use polypath_core::tariff::Tariffs;
 use polypath_core::time::Duration;
 use polypath_live::clock::Clock;
 use polypath_report::media::LabConditions;
@@ -31,17 +29,11 @@ use crate::endpoints::Endpoints;
 use crate::interrupt::Interrupt;
 use crate::mptcp::{self, Mptcp, MptcpConfig};
 use crate::network::Network;
-use crate::node_pair::{NodePair, NodePairConfig};
-use crate::node_process::OverlayConfig;
+use crate::node_pair::NodePair;
 use crate::preflight::preflight;
+use crate::settle::await_settled;
 use crate::tcp;
 use transfer::Transfer;
-
-/// The real-time priority of nodes and of the transfer's ends, below that of the network.
-const PRIORITY: u8 = 5;
-/// The interval at which a carrier that starts is checked, and the time that it has.
-const SETTLE_POLL: Duration = Duration::from_millis(50);
-const SETTLE_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// A carrier of a bulk transfer, with the kernel's name of its congestion control.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -200,7 +192,9 @@ impl Setting<'_> {
     fn start(&self, carrier: BulkCarrier) -> io::Result<(Running, [Socket; 2])> {
         match carrier {
             BulkCarrier::InTime(congestion_control) => {
-                let mut running = Running::Nodes(start_nodes(self.scenario, self.endpoints)?);
+                let policy = PolicyConfig::InTime(RepairConfig::default());
+                let nodes = NodePair::of_scenario(self.scenario, policy, self.endpoints)?;
+                let mut running = Running::Nodes(nodes);
                 // Before the connection: the kernel reduces its window if a SYN is lost.
                 self.await_settled(&mut running)?;
                 let [to, _] = overlay_addresses(Side::Client);
@@ -232,23 +226,14 @@ impl Setting<'_> {
 
     /// Waits until a carrier uses all paths.
     fn await_settled(&self, running: &mut Running) -> io::Result<()> {
-        let deadline = self.clock.now() + SETTLE_TIMEOUT;
-        loop {
+        await_settled(self.clock, self.interrupt, || {
             running.check()?;
-            let reason = match running {
-                Running::Nodes(nodes) => nodes.unsettled(self.scenario.paths.len())?,
-                Running::Mptcp(mptcp) => mptcp.unsettled(self.endpoints)?,
-                Running::Kernel => None,
-            };
-            let Some(reason) = reason else {
-                return Ok(());
-            };
-            let now = self.clock.now();
-            if now > deadline {
-                return Err(io::Error::other(reason));
+            match running {
+                Running::Nodes(nodes) => nodes.unsettled(self.scenario.paths.len()),
+                Running::Mptcp(mptcp) => mptcp.unsettled(self.endpoints),
+                Running::Kernel => Ok(None),
             }
-            self.interrupt.sleep_until(self.clock, now + SETTLE_POLL)?;
-        }
+        })
     }
 }
 
@@ -271,26 +256,6 @@ impl Running {
             Self::Kernel => Ok(()),
         }
     }
-}
-
-fn start_nodes(scenario: &Scenario, endpoints: &Endpoints) -> io::Result<NodePair> {
-    let names = scenario.paths.iter().map(|path| path.name.clone());
-    let policy = PolicyConfig::InTime(RepairConfig::default());
-    let overlay = OverlayConfig {
-        paths: &names.collect::<Vec<String>>(),
-        policy,
-        probing: scenario.probing(),
-        liveness: LivenessSetting::default(),
-        tariffs: &Tariffs::default(),
-        classes: &scenario.classes,
-    };
-    let config = NodePairConfig {
-        overlay,
-        with_events: false,
-        origin_ns: None,
-        priority: PRIORITY,
-    };
-    NodePair::start(endpoints, &config)
 }
 
 #[cfg(test)]

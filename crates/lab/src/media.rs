@@ -33,6 +33,7 @@ use polypath_sim::MediaOutcome;
 use serde::{Deserialize, Serialize};
 
 use crate::LabError;
+use crate::groups::run_in_groups;
 use crate::interrupt::Interrupt;
 use crate::preflight::preflight;
 pub use carrier::MediaCarrier;
@@ -172,39 +173,6 @@ pub fn with_start_up(scenario: &MediaScenario) -> MediaScenario {
     let mut scenario = scenario.clone();
     scenario.media.warm_up = scenario.media.warm_up.max(START_UP);
     scenario
-}
-
-/// The number of repetitions of the groups of a run because the machine stalled.
-const REPEATS: u32 = 2;
-
-/// Runs the carriers in groups of `size`, which is halved as long as the networks of a group are
-/// late; returns their outcomes, and the conditions if there is a carrier. A group during which
-/// the machine stalled is repeated as it is, since this has nothing to do with its size.
-fn run_in_groups<T>(
-    carriers: &[MediaCarrier],
-    size: &mut usize,
-    run: impl Fn(&[MediaCarrier]) -> Result<(Vec<T>, LabConditions), LabError>,
-) -> Result<(Vec<T>, Option<LabConditions>), LabError> {
-    let mut outcomes = Vec::new();
-    let mut conditions: Option<LabConditions> = None;
-    let mut repeats = REPEATS;
-    while outcomes.len() < carriers.len() {
-        let rest = &carriers[outcomes.len()..];
-        let carried = rest.len().min(*size);
-        let (group, of_group) = run(&rest[..carried])?;
-        // A stall also makes the 99th percentile late.
-        if of_group.is_stalled() && repeats > 0 {
-            repeats -= 1;
-            continue;
-        }
-        if of_group.is_late() && carried > 1 {
-            *size = carried.div_ceil(2);
-            continue;
-        }
-        outcomes.extend(group);
-        conditions = Some(conditions.map_or(of_group, |all| all.with(of_group)));
-    }
-    Ok((outcomes, conditions))
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@
 
 mod child;
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io;
 use std::net::IpAddr;
 use std::process::{Child, Command};
@@ -71,6 +71,20 @@ impl Namespace {
         }
         let stderr = String::from_utf8_lossy(&output.stderr).trim().to_owned();
         Err(io::Error::other(format!("{command:?}: {stderr}")))
+    }
+
+    /// A counter of the namespace's network stack, by its protocol and name in
+    /// `/proc/net/netstat`, such as `"TcpExt:"` and `"TCPDeliveredCE"`; fails if the kernel does not
+    /// have it.
+    pub fn counter(&self, protocol: &str, name: &str) -> io::Result<u64> {
+        let text = self.run(|| fs::read_to_string("/proc/thread-self/net/netstat"))?;
+        let mut lines = text.lines().filter(|line| line.starts_with(protocol));
+        let mut words = || lines.next().unwrap_or_default().split(' ');
+        let (names, values) = (words(), words());
+        let value = names.zip(values).find(|(found, _)| *found == name);
+        let value = value.and_then(|(_, value)| value.parse().ok());
+        value
+            .ok_or_else(|| io::Error::other(format!("the kernel has no counter {protocol} {name}")))
     }
 
     /// Sets a network parameter of the namespace by its path below `/proc/sys/net`; fails if the

@@ -4,11 +4,14 @@ use std::fs;
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
 
-use polypath_core::liveness::PathState;
+use polypath_core::liveness::{LivenessSetting, PathState};
+use polypath_core::policy::PolicyConfig;
+use polypath_core::tariff::Tariffs;
 use polypath_core::time::Duration;
 use polypath_live::keys;
 use polypath_live::node::Options;
 use polypath_live::stats::Stats;
+use polypath_scenario::Scenario;
 use tempfile::TempDir;
 
 use crate::addressing::{SIDES, STREAM_PORT, overlay_addresses, side_name};
@@ -18,6 +21,8 @@ use crate::node_thread::NodeThread;
 use crate::udp;
 
 const MEMORY: &str = "/dev/shm";
+/// The real-time priority of the nodes of a transfer and of its ends, below that of the network.
+pub(crate) const PRIORITY: u8 = 5;
 
 /// The configuration of two nodes.
 #[derive(Clone, Copy, Debug)]
@@ -74,6 +79,30 @@ impl NodePair {
             files,
             directory,
         })
+    }
+
+    /// Starts nodes with this policy for a transfer over the paths of a scenario.
+    pub(crate) fn of_scenario(
+        scenario: &Scenario,
+        policy: PolicyConfig,
+        endpoints: &Endpoints,
+    ) -> io::Result<Self> {
+        let names = scenario.paths.iter().map(|path| path.name.clone());
+        let overlay = OverlayConfig {
+            paths: &names.collect::<Vec<String>>(),
+            policy,
+            probing: scenario.probing(),
+            liveness: LivenessSetting::default(),
+            tariffs: &Tariffs::default(),
+            classes: &scenario.classes,
+        };
+        let config = NodePairConfig {
+            overlay,
+            with_events: false,
+            origin_ns: None,
+            priority: PRIORITY,
+        };
+        Self::start(endpoints, &config)
     }
 
     /// The reason why the nodes have not settled, if any: a node that cannot use `wanted` paths.

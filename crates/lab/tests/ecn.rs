@@ -9,7 +9,6 @@ use std::time::Duration;
 
 use polypath_core::rng::Seed;
 use polypath_lab::emulation::Emulation;
-use polypath_lab::namespace::Namespace;
 use polypath_lab::network::Network;
 use polypath_lab::node_thread::NodeThread;
 use polypath_lab::{Endpoints, can_test};
@@ -127,17 +126,6 @@ fn start(
     })
 }
 
-/// A counter of Linux in a namespace, by its protocol and name.
-fn counter(namespace: &Namespace, protocol: &str, name: &str) -> u64 {
-    let read = || fs::read_to_string("/proc/thread-self/net/netstat");
-    let text = namespace.run(read).unwrap();
-    let mut lines = text.lines().filter(|line| line.starts_with(protocol));
-    let (names, values) = (lines.next().unwrap(), lines.next().unwrap());
-    let mut both = names.split(' ').zip(values.split(' '));
-    let (_, value) = both.find(|(found, _)| *found == name).unwrap();
-    value.parse().unwrap()
-}
-
 /// Sends [`LEN`] bytes from the server's side to the client's.
 fn transfer(endpoints: &Endpoints) {
     let listener = endpoints
@@ -176,9 +164,9 @@ fn outcome(setup: &Setup<'_>) -> Outcome {
     let outcome = Outcome {
         marked: links().map(|counters| counters.packets_marked).sum(),
         dropped: links().map(|counters| counters.drops.queue()).sum(),
-        received_marks: counter(client, "IpExt:", "InCEPkts"),
-        echoed: counter(server, "TcpExt:", "TCPDeliveredCE"),
-        retransmitted: counter(server, "TcpExt:", "TCPFastRetrans"),
+        received_marks: client.counter("IpExt:", "InCEPkts").unwrap(),
+        echoed: server.counter("TcpExt:", "TCPDeliveredCE").unwrap(),
+        retransmitted: server.counter("TcpExt:", "TCPFastRetrans").unwrap(),
     };
     for node in nodes {
         node.finish().unwrap();

@@ -69,7 +69,7 @@ pub use error::RunError;
 pub use flow::{BackgroundBytes, Delays, FlowCounters, SpanFiles};
 pub use media::{
     DelayQuantiles, Delivery, MEDIA_DRAIN, MediaOutcome, PathBytes, WireCount, WireKind, WireUse,
-    media_start, run_media,
+    media_start, run_media, run_media_observed,
 };
 pub use observer::{Observer, SimEvent};
 pub use percentiles::DelayPercentiles;

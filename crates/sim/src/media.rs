@@ -10,6 +10,7 @@ mod outcome;
 
 use polypath_core::endpoint::EndpointConfig;
 use polypath_core::event::Event;
+use polypath_core::frame::{FrameKind, PathId};
 use polypath_core::policy::PolicyConfig;
 use polypath_core::rng::Seed;
 use polypath_core::time::{Duration, Time};
@@ -43,6 +44,20 @@ pub fn run_media(
     policy: PolicyConfig,
     seed: Seed,
 ) -> Result<MediaOutcome, RunError> {
+    run_media_observed(scenario, policy, seed, &mut |_, _, _| {})
+}
+
+/// [`run_media`] that calls `on_frame` with the path, the kind and the bytes of each frame that
+/// counts.
+///
+/// # Errors
+/// As for [`run_media`].
+pub fn run_media_observed(
+    scenario: &MediaScenario,
+    policy: PolicyConfig,
+    seed: Seed,
+    on_frame: &mut dyn FnMut(PathId, FrameKind, u32),
+) -> Result<MediaOutcome, RunError> {
     let media = &scenario.media;
     let start = media_start(scenario, seed);
     let schedule = Schedule::new(media, start);
@@ -61,6 +76,7 @@ pub fn run_media(
         start,
         end,
         wire: WireUse::of_paths(scenario.paths.len()),
+        on_frame,
     };
     let mut now = Time::ZERO;
     while now < end + MEDIA_DRAIN {
@@ -81,13 +97,14 @@ pub fn media_start(scenario: &MediaScenario, seed: Seed) -> Time {
 }
 
 /// Counts the frames that both endpoints send from the start to the end of the stream.
-struct WireListener {
+struct WireListener<'a> {
     start: Time,
     end: Time,
     wire: WireUse,
+    on_frame: &'a mut dyn FnMut(PathId, FrameKind, u32),
 }
 
-impl Listener<Sink> for WireListener {
+impl Listener<Sink> for WireListener<'_> {
     fn on_event(&mut self, now: Time, _: u32, event: &SimEvent) {
         if let SimEvent::Overlay {
             side,
@@ -97,6 +114,7 @@ impl Listener<Sink> for WireListener {
         {
             self.wire.add(*side, WireKind::Frame(*kind), *len);
             self.wire.add_to_path(*side, path.index(), (*len).into());
+            (self.on_frame)(*path, *kind, *len);
         }
     }
 

@@ -11,8 +11,8 @@ use polypath_live::clock::Clock;
 use polypath_live::priority;
 use socket2::Socket;
 
-use super::PRIORITY;
 use crate::flow::{READ_TIMEOUT, is_timeout};
+use crate::node_pair::PRIORITY;
 
 /// The bytes that an end hands to its socket, or takes from it, at most at once.
 const CHUNK: usize = 1 << 16;

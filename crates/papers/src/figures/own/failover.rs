@@ -100,9 +100,9 @@ fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
         .map(|of| of.map(ToOwned::to_owned))
         .into(),
         notes: vec![
-            "The deadline is 200 ms, or twice the round trip if that is more, as in the lab. With 200 \
-             ms at a round trip of 200 ms (a row of the table that is not judged) no repair arrives in \
-             time: an outage ends with the first packet that is sent on the other path."
+            "The deadline is 200 ms, or twice the round trip if that is more, as in the lab. With \
+             200 ms at a round trip of 200 ms (a row of the table that is not judged) no repair \
+             arrives in time: an outage ends with the first packet that is sent on the other path."
                 .to_owned(),
         ],
         ..Findings::default()

@@ -95,6 +95,12 @@ pub(super) fn greatest(samples: &[Sample]) -> Option<Sample> {
     samples.iter().copied().reduce(greater)
 }
 
+/// The sample with the least value; the first of equal ones.
+pub(super) fn least(samples: &[Sample]) -> Option<Sample> {
+    let less = |best: Sample, next: Sample| if next.value < best.value { next } else { best };
+    samples.iter().copied().reduce(less)
+}
+
 impl CarriedStreams {
     pub(super) fn samples(&self, of: Quantity) -> Vec<Sample> {
         sampled(&self.runs, |run| of(run, self.carrier))
@@ -201,16 +207,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_greatest_sample_is_the_first_of_equal_ones() {
+    fn the_greatest_and_the_least_sample_are_the_first_of_equal_ones() {
         let sample = |(seed, value): &(u64, f64)| Sample {
             seed: *seed,
             value: *value,
         };
-        let all: Vec<Sample> = [(1, 0.2), (2, 0.9), (3, 0.9), (4, 0.1)]
+        let all: Vec<Sample> = [(1, 0.2), (2, 0.9), (3, 0.9), (4, 0.1), (5, 0.1)]
             .iter()
             .map(sample)
             .collect();
         assert_eq!(greatest(&all), Some(all[1]));
-        assert_eq!(greatest(&[]), None);
+        assert_eq!(least(&all), Some(all[3]));
+        assert_eq!((greatest(&[]), least(&[])), (None, None));
     }
 }

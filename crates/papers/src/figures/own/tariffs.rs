@@ -2,7 +2,7 @@
 
 use polypath_claims::{Figure, FigureTable, Findings, Measurement, Pending, Sample, Study};
 
-use super::runs::{self, greatest, sampled};
+use super::runs::{self, greatest, least, sampled};
 use crate::figures::estimates::text;
 use crate::figures::pictures::figure_table;
 use crate::jobs::own::files::MediaFile;
@@ -67,17 +67,22 @@ fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
         let quantity = format!("share.{}", of.file.word());
         Measurement::of(SHARE, &quantity, "%", of.file.word(), &share)
     });
-    let most = greatest(&used);
-    let kept = most.map(|most| Measurement::of(QUOTA, "greatest", "ratio", "quota", &[most]));
+    let extremes = [("greatest", greatest(&used)), ("least", least(&used))];
+    let kept = extremes.into_iter().filter_map(|(name, sample)| {
+        Some(Measurement::of(QUOTA, name, "ratio", "quota", &[sample?]))
+    });
     Ok(Findings {
         tables: vec![cost_table(&costly), quota_table(&metered, &used)],
         measurements: measured.chain(kept).collect(),
         parameters: [
-            ["cost", "1 on the last path of the file, the others are free"],
+            [
+                "cost",
+                "1 on the last path of the file, the others are free",
+            ],
             [
                 "quota",
-                "4 MB on the second path of scenarios/media-random.toml, the first loses 12 %; both \
-                 directions and all headers count",
+                "4 MB on the second path of scenarios/media-random.toml, the first loses 12 %; \
+                 both directions and all headers count",
             ],
         ]
         .map(|of| of.map(ToOwned::to_owned))
@@ -113,15 +118,23 @@ fn cost_table(costly: &[(Costly, Vec<StreamResult>)]) -> FigureTable {
 }
 
 fn quota_table(runs: &[StreamResult], used: &[Sample]) -> FigureTable {
-    let greatest = greatest(used).map_or(0.0, |most| most.value);
+    let extreme = |of: fn(&[Sample]) -> Option<Sample>| {
+        of(used).map_or_else(String::new, |sample| format!("{:.4}", sample.value))
+    };
     figure_table(
         "quota",
         "A stream of 5 Mbit/s by in-time, with a quota of 4 MB on the second path",
         &[
             "bytes on it over the quota",
             "greatest of all runs",
+            "least of all runs",
             "late or lost at 200 ms, %",
         ],
-        vec![vec![text(used, 4), format!("{greatest:.4}"), late(runs)]],
+        vec![vec![
+            text(used, 4),
+            extreme(greatest),
+            extreme(least),
+            late(runs),
+        ]],
     )
 }

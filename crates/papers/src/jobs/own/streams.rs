@@ -5,13 +5,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use polypath_batch::{PARTS, replica_seeds};
 use polypath_claims::{Job, JobError, SEED};
-use polypath_core::frame::FrameKind;
+use polypath_core::frame::{FrameKind, PathId};
 use polypath_core::policy::PolicyConfig;
 use polypath_core::repair::{HEAD_START, RepairConfig, Share};
 use polypath_core::rng::Seed;
 use polypath_core::time::Duration;
 use polypath_scenario::MediaScenario;
-use polypath_sim::{MediaOutcome, WireCount, WireKind, run_media};
+use polypath_sim::{MediaOutcome, WireCount, WireKind, run_media_observed};
 use serde::{Deserialize, Serialize};
 
 use super::files::MediaFile;
@@ -55,8 +55,8 @@ pub(crate) struct StreamResult {
     pub(crate) spent: Option<f64>,
     /// Bytes on the wire of each path, both directions.
     pub(crate) path_bytes: Vec<u64>,
-    /// Bytes of reports, both directions, per byte of payload.
-    pub(crate) reports: f64,
+    /// Bytes of reports on each path, both directions, per byte of payload.
+    pub(crate) reports: Vec<f64>,
     /// Bytes on the wire of a packet of data beyond those of the packet that it carries.
     pub(crate) header: f64,
 }
@@ -115,10 +115,16 @@ impl Job for Streams {
         let policy = self.carrier.policy(&scenario);
         let share = PARTS / u64::from(self.runs.max(1));
         let one = |seed| {
-            let outcome = run_media(&scenario, policy, Seed(seed))?;
+            let mut reports = vec![0; scenario.paths.len()];
+            let mut count = |path: PathId, kind, len: u32| {
+                if kind == FrameKind::Report {
+                    reports[path.index()] += u64::from(len);
+                }
+            };
+            let outcome = run_media_observed(&scenario, policy, Seed(seed), &mut count)?;
             parts.fetch_add(share, Ordering::Relaxed);
             let packet = scenario.media.packet_len().0;
-            Ok(StreamResult::new(seed, &outcome, policy, packet))
+            Ok(StreamResult::new(seed, &outcome, policy, packet, &reports))
         };
         replica_seeds(SEED, self.runs)
             .into_iter()
@@ -128,11 +134,18 @@ impl Job for Streams {
 }
 
 impl StreamResult {
-    /// The result of a stream of IP packets of `packet` bytes.
-    fn new(seed: u64, outcome: &MediaOutcome, policy: PolicyConfig, packet: u64) -> Self {
+    /// The result of a stream of IP packets of `packet` bytes, with the bytes of reports on each
+    /// path.
+    fn new(
+        seed: u64,
+        outcome: &MediaOutcome,
+        policy: PolicyConfig,
+        packet: u64,
+        reports: &[u64],
+    ) -> Self {
         let wire = &outcome.wire;
         let data = sent(&wire.forward, FrameKind::Data);
-        let reports = [&wire.forward, &wire.backward].map(|of| sent(of, FrameKind::Report).bytes);
+        let of_payload = |bytes: &u64| *bytes as f64 / outcome.payload as f64;
         let percent = |late: &u64| *late as f64 / outcome.sent as f64 * 100.0;
         Self {
             seed,
@@ -145,7 +158,7 @@ impl StreamResult {
                 _ => None,
             },
             path_bytes: wire.paths.iter().map(|path| path.both()).collect(),
-            reports: reports.iter().sum::<u64>() as f64 / outcome.payload as f64,
+            reports: reports.iter().map(of_payload).collect(),
             header: data.bytes as f64 / data.frames as f64 - packet as f64,
         }
     }
@@ -230,11 +243,16 @@ mod tests {
             let shares = [0, 1].map(|path| run.share_of_path(path));
             assert!((shares[0] + shares[1] - 100.0).abs() < 1e-9, "{run:?}");
             assert!(shares[1] > 0.0 && shares[1] < 50.0, "{run:?}");
-            assert!(run.reports > 0.001 && run.reports < 0.1, "{run:?}");
+            let reports = run.reports.iter().sum::<f64>();
+            assert!(reports > 0.001 && reports < 0.1, "{run:?}");
+            assert_eq!(run.reports.len(), 2);
             assert!((20.0..100.0).contains(&run.header), "{run:?}");
         }
         let double = streams(MediaFile::Random, Carrier::DuplicateAll, &[SHORT]);
-        assert!(double.iter().all(|run| run.reports == 0.0), "{double:?}");
+        assert!(
+            double.iter().all(|run| run.reports == [0.0; 2]),
+            "{double:?}"
+        );
         assert!((double[0].share_of_path(0) - 50.0).abs() < 1.0);
     }
 
