@@ -33,7 +33,8 @@ mod tests {
     fn congestion_is_described_under_a_policy_that_looks_for_it() {
         assert_eq!(lines(&json!({ "congestion": null })), "");
         let state = json!({ "congestion": {
-            "windows": 90, "congested": 3, "dropouts": 5, "marked": 7, "dropped": 1, "unmarkable": 2,
+            "windows": 90, "congested": 3, "dropouts": 5,
+            "marked": 7, "dropped": 1, "unmarkable": 2,
         } });
         assert_eq!(
             lines(&state),

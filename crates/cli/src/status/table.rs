@@ -194,7 +194,8 @@ fn repairs(state: &Value) -> String {
             });
             let _ = writeln!(
                 text,
-                "reported of {name}: {delay:.1} ms one way, {queueing:.1} ms of them in queues; {loss:.1} % lost{repair}{capacity}"
+                "reported of {name}: {delay:.1} ms one way, {queueing:.1} ms of them in queues; \
+                 {loss:.1} % lost{repair}{capacity}"
             );
         }
     }
@@ -329,7 +330,8 @@ mod tests {
             "to the peer: 1000 packets, and 20 repairs and 7 copies, 2.7 % more bytes\n",
             "missing in reports and not repaired: 3 too late, 2 beyond the budget\n",
             "held until earlier packets arrived: 40 packets, 1 of them in vain\n\
-             reported of lte: 20.1 ms one way, 0.5 ms of them in queues; 1.0 % lost, repaired after 75.2 ms\npackets dropped",
+             reported of lte: 20.1 ms one way, 0.5 ms of them in queues; 1.0 % lost, \
+             repaired after 75.2 ms\npackets dropped",
         ] {
             assert!(text.contains(line), "{line}: {text}");
         }

@@ -77,17 +77,21 @@ pub(super) fn classes(state: &Value) -> String {
     text
 }
 
-/// A number of bytes with a unit in which it is at least 1, to 100 B or three decimals.
+/// A number of bytes in the smallest unit in which it is below 1000 after rounding, at most TB:
+/// with one decimal in kB, and three in larger units.
 fn bytes(count: f64) -> String {
-    let units = [(1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB")];
-    let unit = units.into_iter().find(|(factor, _)| count >= *factor);
-    match unit {
-        Some((factor, unit)) => {
-            let decimals = if factor > 1e3 { 3 } else { 1 };
-            format!("{:.decimals$} {unit}", count / factor)
+    for (unit, factor, decimals) in [
+        ("B", 1.0, 0),
+        ("kB", 1e3, 1),
+        ("MB", 1e6, 3),
+        ("GB", 1e9, 3),
+    ] {
+        let rounded = format!("{:.decimals$}", count / factor);
+        if rounded.parse().is_ok_and(|value: f64| value < 1000.0) {
+            return format!("{rounded} {unit}");
         }
-        None => format!("{count} B"),
     }
+    format!("{:.3} TB", count / 1e12)
 }
 
 #[cfg(test)]
@@ -95,11 +99,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bytes_have_the_largest_unit_of_which_there_is_one() {
+    fn bytes_have_the_smallest_unit_in_which_they_are_below_1000() {
         for (count, text) in [
             (0.0, "0 B"),
             (999.0, "999 B"),
             (1000.0, "1.0 kB"),
+            (999_949.0, "999.9 kB"),
+            (999_950.0, "1.000 MB"),
+            (999_999.0, "1.000 MB"),
+            (999_999_499.0, "999.999 MB"),
+            (999_999_600.0, "1.000 GB"),
+            (999_999_600_000.0, "1.000 TB"),
             (346_455_200.0, "346.455 MB"),
             (2e9, "2.000 GB"),
             (1.5e15, "1500.000 TB"),
