@@ -91,7 +91,8 @@ pub const MEDIA_LEGEND: [(&str, &str); 17] = [
     ),
     (
         "us a packet",
-        "processor time of the nodes or programs over packets delivered; - for a transport of the kernel",
+        "processor time of the nodes or programs over packets delivered; - for a transport of the \
+         kernel",
     ),
     (
         "dropped",
@@ -110,12 +111,12 @@ pub const MEDIA_LEGEND: [(&str, &str); 17] = [
         "the seed of the run, and the number of groups of policies: those of a group ran at once",
     ),
     (
-        "p99",
+        "lateness p99",
         "ms of lateness that 99 % of the packets in the emulated links did not exceed",
     ),
     (
         "at most",
-        "ms, the bound on p99 beyond which the run does not count",
+        "ms, the bound on lateness p99 beyond which the run does not count",
     ),
     ("longest", "ms, the longest lateness"),
     (

@@ -3,10 +3,11 @@
 //! null. `late` has an entry for each deadline: the share of packets that were late or lost, and
 //! that share minus the one of the first policy in the same run. `wire` has the frames of each
 //! direction and kind in all runs, with their bytes over bytes of payload; `paths` has the share of
-//! each path in the bytes on the wire. Only a report of the lab has `lab`: the conditions of each run
-//! with all warnings; in each of `runs` the packets that the kernel lost, and for each path whether it
-//! was used at the start; and `processor_us`, the processor time of the policy's programs
-//! over packets delivered, in microseconds and null for a transport of the kernel. Equal runs give equal bytes.
+//! each path in the bytes on the wire. Only a report of the lab has `lab`: the conditions of each
+//! run with all warnings; in each of `runs` the packets that the kernel lost, and for each path
+//! whether it was used at the start; and `processor_us`, the processor time of the policy's
+//! programs over packets delivered, in microseconds and null for a transport of the kernel. Equal
+//! runs give equal bytes.
 
 use polypath_core::time::Duration;
 use polypath_scenario::parameters;

@@ -261,7 +261,7 @@ fn runs(seeds: &[u64], lab: LabRecord<'_>) -> FigureTable {
     let columns = [
         "seed",
         "groups",
-        "p99 ms",
+        "lateness\np99 ms",
         "at most\nms",
         "longest\nms",
         "counts",

@@ -1,4 +1,4 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use polypath_core::frame::FrameKind;
 use polypath_core::time::Duration;
@@ -336,16 +336,27 @@ fn terminal_page_and_json_have_the_conditions_of_the_lab() {
 
 #[test]
 fn every_column_is_explained() {
-    let columns: Vec<String> = with_lab(|record, figures| {
+    let (columns, deadlines): (Vec<String>, _) = with_lab(|record, figures| {
         let tables = table::tables(record, figures).into_iter();
-        tables.flat_map(|table| table.columns).collect()
+        let columns = tables.flat_map(|table| table.columns).collect();
+        (columns, record.scenario.media.deadlines.clone())
     });
+    let deadlines: Vec<String> = deadlines.iter().map(|of| format!("at {of}")).collect();
+    let names: Vec<&str> = MEDIA_LEGEND
+        .iter()
+        .flat_map(|(names, _)| names.split(", "))
+        .collect();
     assert!(columns.iter().any(|column| column == "counts"));
     for column in columns {
-        // The unit follows the last line feed, if there is one.
         let words = column.replace('\n', " ");
-        let mut names = MEDIA_LEGEND.iter().flat_map(|(names, _)| names.split(", "));
-        let is_explained = words == "policy" || names.any(|name| words.starts_with(name));
-        assert!(is_explained, "{words}");
+        let mut units = [" %", " ms"].into_iter();
+        let without_unit = units.find_map(|unit| words.strip_suffix(unit));
+        let name = match without_unit.unwrap_or(&words) {
+            _ if deadlines.contains(&words) => "at",
+            name => name,
+        };
+        assert!(name == "policy" || names.contains(&name), "{words}");
     }
+    let distinct: BTreeSet<&str> = names.iter().copied().collect();
+    assert_eq!(distinct.len(), names.len(), "{names:?}");
 }
