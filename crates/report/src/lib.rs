@@ -6,6 +6,7 @@
 mod chart;
 pub mod conclusion;
 pub mod difference;
+pub mod downloads;
 pub mod figures;
 #[cfg(test)]
 mod fixture;

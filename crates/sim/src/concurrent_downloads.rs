@@ -37,6 +37,20 @@ pub struct ConcurrentDownloads {
     pub late: Option<Time>,
 }
 
+impl ConcurrentDownloads {
+    /// The start of each download.
+    #[must_use]
+    pub fn starts(&self, seed: Seed) -> Vec<Time> {
+        let mut stream = seed.stream("crowd/begin");
+        let start = |number: u32| {
+            let random = Time::ZERO + Duration(stream.below(BEGIN.as_nanos()));
+            let is_last = number + 1 == self.flows;
+            self.late.filter(|_| is_last).unwrap_or(random)
+        };
+        (0..self.flows).map(start).collect()
+    }
+}
+
 /// The seed and the times of a run of concurrent downloads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DownloadsRun {
@@ -105,11 +119,13 @@ pub fn run_concurrent_downloads(
         let server = Server::new(tcp, ENDLESS).with_overhead(scenario.tcp.overhead, overhead);
         pairs.add(server, Client::new(tcp), &endpoint)?;
     }
-    let mut begins = begins(downloads, seed).into_iter().peekable();
+    let mut starts: Vec<(Time, u32)> = downloads.starts(seed).into_iter().zip(0..).collect();
+    starts.sort_unstable();
+    let mut starts = starts.into_iter().peekable();
     let mut now = Time::ZERO;
     while now < Time::ZERO + span {
         now += interval;
-        while let Some((at, pair)) = begins.next_if(|(at, _)| *at <= now) {
+        while let Some((at, pair)) = starts.next_if(|(at, _)| *at <= now) {
             pairs.run_until(at, &mut Silent);
             pairs.input_to_client(at, pair, ClientInput::Open(1), &mut Silent);
         }
@@ -118,19 +134,6 @@ pub fn run_concurrent_downloads(
         take(sample(&pairs, now));
     }
     Ok(())
-}
-
-/// The start of each download, in order of time.
-fn begins(downloads: &ConcurrentDownloads, seed: Seed) -> Vec<(Time, u32)> {
-    let mut stream = seed.stream("crowd/begin");
-    let begin = |number: u32| {
-        let random = Time::ZERO + Duration(stream.below(BEGIN.as_nanos()));
-        let is_last = number + 1 == downloads.flows;
-        (downloads.late.filter(|_| is_last).unwrap_or(random), number)
-    };
-    let mut begins: Vec<(Time, u32)> = (0..downloads.flows).map(begin).collect();
-    begins.sort_unstable();
-    begins
 }
 
 fn sample(pairs: &TransferPairs, now: Time) -> DownloadsSample<'_> {

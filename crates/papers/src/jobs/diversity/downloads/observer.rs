@@ -1,7 +1,7 @@
 //! The observer of downloads.
 
 use polypath_core::time::{Duration, Time};
-use polypath_report::network::jain_index;
+use polypath_report::downloads::DownloadShares;
 use polypath_sim::tcp::SenderStats;
 use polypath_sim::{DownloadsSample, Side};
 
@@ -65,10 +65,7 @@ impl DownloadsObserver {
         let packets = f64::from(CAPACITY) * number(MEASURED) as f64;
         let offered = end.offered - begin.offered;
         let sent = (end.sent - begin.sent).max(1.0);
-        let flows = FLOWS as usize;
-        let shares = since(&begin.arrived[..flows], &end.arrived[..flows]);
-        let after = since(&end.arrived, &late.arrived);
-        let others = after[..flows].iter().sum::<f64>() / f64::from(FLOWS);
+        let shares = DownloadShares::of([&begin.arrived, &end.arrived, &late.arrived]);
         Downloaded {
             seed: of.seed,
             overflow: measured.iter().sum::<f64>() / measured.len() as f64,
@@ -78,17 +75,12 @@ impl DownloadsObserver {
             spurious: (end.spurious - begin.spurious) / sent,
             falls: f64::from(self.falls.0) / f64::from(FLOWS),
             before: self.falls.1 / f64::from(self.falls.0.max(1)),
-            goodput: shares.iter().sum::<f64>() / packets,
-            jain: jain_index(&shares).unwrap_or(0.0),
-            late: after[flows] / others.max(1.0),
+            goodput: shares.received / packets,
+            jain: shares.jain,
+            late: shares.late,
             window_sums: self.window_sums,
         }
     }
-}
-
-fn since(before: &[f64], after: &[f64]) -> Vec<f64> {
-    let both = before.iter().zip(after);
-    both.map(|(before, after)| after - before).collect()
 }
 
 impl CounterSample {
