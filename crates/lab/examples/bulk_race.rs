@@ -5,12 +5,13 @@
 
 #[path = "common/errors.rs"]
 mod errors;
+#[path = "common/output.rs"]
+mod output;
 
 use std::fmt::Write as _;
-use std::io::Write as _;
 use std::process::ExitCode;
 
-use clap::{Parser, ValueEnum};
+use clap::Parser;
 use polypath_batch::replica_seeds;
 use polypath_core::rng::Seed;
 use polypath_core::units::Rate;
@@ -24,6 +25,7 @@ use polypath_sim::SimEvent;
 use serde::Serialize;
 
 use errors::error_chain;
+use output::{Format, print};
 
 /// The congestion controls of TCP over two nodes; the bound of a pair is that of the first.
 const CONTROLS: [&str; 3] = ["cubic", "reno", "bbr"];
@@ -101,14 +103,6 @@ struct Args {
     /// The output format.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// Tables.
-    Text,
-    /// JSON with each run.
-    Json,
 }
 
 /// The results over two paths.
@@ -190,13 +184,13 @@ fn run(args: &Args) -> Result<bool, RaceError> {
     for pair in &PAIRS {
         let result = race(pair, &carriers, &lab, args)?;
         if args.format == Format::Text {
-            print(&text(&result, args))?;
+            print(&text(&result, args)).map_err(RaceError::Write)?;
         }
         results.push(result);
     }
     if args.format == Format::Json {
         let all = serde_json::json!({ "version": 1, "seed": args.seed, "pairs": &results });
-        print(&format!("{all:#}\n"))?;
+        print(&format!("{all:#}\n")).map_err(RaceError::Write)?;
     }
     let is_good = |result: &PairResult| {
         result.bounds.iter().all(|bound| bound.holds)
@@ -394,14 +388,7 @@ fn mbit(of: Estimate) -> String {
     }
 }
 
-fn print(text: &str) -> Result<(), RaceError> {
-    let mut out = std::io::stdout();
-    out.write_all(text.as_bytes())
-        .and_then(|()| out.flush())
-        .map_err(RaceError::Write)
-}
-
+/// Prints a progress line or an error.
 fn log(message: &str) {
-    // A failed write to standard error has no one to report it to.
-    let _ = writeln!(std::io::stderr(), "bulk-race: {message}");
+    output::log("bulk-race", message);
 }

@@ -1,5 +1,5 @@
-//! Carriers that run at the same time, in groups if the machine cannot emulate the networks of all in
-//! time.
+//! Carriers that run at the same time, in groups if the machine cannot emulate the networks of all
+//! in time.
 
 use polypath_report::media::LabConditions;
 

@@ -74,8 +74,8 @@ impl Namespace {
     }
 
     /// A counter of the namespace's network stack, by its protocol and name in
-    /// `/proc/net/netstat`, such as `"TcpExt:"` and `"TCPDeliveredCE"`; fails if the kernel does not
-    /// have it.
+    /// `/proc/net/netstat`, such as `"TcpExt:"` and `"TCPDeliveredCE"`; fails if the kernel does
+    /// not have it.
     pub fn counter(&self, protocol: &str, name: &str) -> io::Result<u64> {
         let text = self.run(|| fs::read_to_string("/proc/thread-self/net/netstat"))?;
         let mut lines = text.lines().filter(|line| line.starts_with(protocol));

@@ -6,18 +6,20 @@
 mod bounds;
 #[path = "../common/errors.rs"]
 mod errors;
+#[path = "../common/output.rs"]
+mod output;
 mod race;
 mod runs;
 
-use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Parser, ValueEnum};
+use clap::Parser;
 use polypath_core::time::Duration;
 use polypath_lab::{LabError, enter_user_namespace};
 
 use errors::error_chain;
+use output::{Format, print};
 use race::{Race, RaceError};
 use runs::RunFiles;
 
@@ -51,14 +53,6 @@ struct Args {
     format: Format,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// Tables.
-    Text,
-    /// JSON: the report of each file, the predictions and the bounds.
-    Json,
-}
-
 fn main() -> ExitCode {
     let args = Args::parse();
     match run(&args) {
@@ -88,25 +82,18 @@ fn run(args: &Args) -> Result<bool, RaceError> {
         let result = race.run(args, &files, log)?;
         is_good &= result.is_good();
         match args.format {
-            Format::Text => print(&result.text)?,
+            Format::Text => print(&result.text).map_err(RaceError::Write)?,
             Format::Json => reports.push(result.json),
         }
     }
     if args.format == Format::Json {
         let all = serde_json::json!({ "version": 1, "races": reports });
-        print(&format!("{all:#}\n"))?;
+        print(&format!("{all:#}\n")).map_err(RaceError::Write)?;
     }
     Ok(is_good)
 }
 
-fn print(text: &str) -> Result<(), RaceError> {
-    let mut out = std::io::stdout();
-    out.write_all(text.as_bytes())
-        .and_then(|()| out.flush())
-        .map_err(RaceError::Write)
-}
-
+/// Prints a progress line or an error.
 fn log(message: &str) {
-    // A failed write to standard error has no one to report it to.
-    let _ = writeln!(std::io::stderr(), "media-race: {message}");
+    output::log("media-race", message);
 }
