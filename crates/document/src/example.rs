@@ -12,7 +12,7 @@ const DEPTH: usize = 4;
 const MAX_LINE: usize = 80;
 
 /// A line of TOML with a valid value of the key `name`, whose schema is `property` and whose value
-/// is `found`; `None` without a short value that says something.
+/// is `found`; `None` if no such value is short and not empty.
 pub(crate) fn example_line(
     schemas: Schemas<'_>,
     name: &str,

@@ -308,9 +308,10 @@ impl fmt::Display for Coverage {
         let paths = &self.paths;
         writeln!(
             f,
-            "paths: {} became silent ({} recovered), {} datagrams above the MTU, {} packets refused, {} reduced MTUs \
-             discovered; {} closed, {} opened ({} quotas renewed), {} wakes while ahead of a ceiling; \
-             {} packets marked and {} dropped as copies showed congestion; {} reloads, {} stalls",
+            "paths: {} became silent ({} recovered), {} datagrams above the MTU, \
+             {} packets refused, {} reduced MTUs discovered; {} closed, {} opened \
+             ({} quotas renewed), {} wakes while ahead of a ceiling; {} packets marked and \
+             {} dropped as copies showed congestion; {} reloads, {} stalls",
             paths.silenced,
             paths.recovered,
             paths.above_mtu,

@@ -367,8 +367,8 @@ pub struct Stats {
     pub repair: Option<RepairStatistics>,
     /// Packets of the peer that were held for their order; absent under a policy without one.
     pub order: Option<OrderStatistics>,
-    /// The congestion that copies of the peer's packets show; absent under a policy that does not look
-    /// for it.
+    /// The congestion that copies of the peer's packets show; absent under a policy that does not
+    /// detect it.
     pub congestion: Option<DetectorStatistics>,
     /// The classes of packets, in the order of the node's file; none without classes.
     pub classes: Vec<ClassStats>,

@@ -16,8 +16,8 @@ pub(crate) fn exclusive() -> RwLockWriteGuard<'static, ()> {
     PROCESSORS.write().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Locks the descriptors of this process for a test that frees a port and needs it again: a new child
-/// has a copy of each socket until it runs its program, and the port stays taken meanwhile.
+/// Locks the descriptors of this process for a test that frees a port and needs it again: a new
+/// child has a copy of each socket until it runs its program, and the port stays taken meanwhile.
 pub(crate) fn without_new_processes() -> RwLockReadGuard<'static, ()> {
     DESCRIPTORS.read().unwrap_or_else(PoisonError::into_inner)
 }

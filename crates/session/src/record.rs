@@ -98,7 +98,7 @@ impl Shape {
         }
     }
 
-    /// With the fields that the endpoint examines besides.
+    /// The shape of a packet, with the optional fields that the endpoint examines.
     fn examined(packet: &Bytes, examined: Examined) -> Self {
         Self {
             flow: examined.flows.then(|| packet.flow()),

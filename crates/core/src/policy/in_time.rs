@@ -26,9 +26,9 @@
 //! **Costs.** A path suffices if it delivers within the deadline, without congestion, and loses
 //! less than half of what the budget can repair, or less than
 //! [`MAX_UNREPAIRED`](crate::repair::MAX_UNREPAIRED) where a repair would be late. Data is on a
-//! path of the lowest cost among those that suffice, and returns to a cheaper one after its hold, whatever that lost before. Media that
-//! the paths of this cost cannot carry goes on those of higher costs; TCP, which takes what it
-//! gets, does not.
+//! path of the lowest cost among those that suffice, and returns to a cheaper one after its hold,
+//! whatever that lost before. Media that the paths of this cost cannot carry goes on those of
+//! higher costs; TCP, which takes what it gets, does not.
 //!
 //! Paths without data are measured by heartbeats while data flows. A path that answers again may
 //! carry data before the hold of [`crate::liveness`] is over: this policy has holds of its own.

@@ -207,8 +207,8 @@ impl RepairLog {
             return;
         }
         tracing::warn!(
-            "the peer does not report which packets arrive, so that `in-time` repairs nothing; update polypath \
-             at the peer"
+            "the peer does not report which packets arrive, so that `in-time` repairs nothing; \
+             update polypath at the peer"
         );
     }
 }

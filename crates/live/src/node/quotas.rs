@@ -100,8 +100,8 @@ impl Quotas {
     }
 
     /// Counts the `traffic` of all paths since the start, with outer headers; returns the inputs of
-    /// the endpoint, which has counted its frames as `usage`. With a `limit` the paths carry no more
-    /// than it has.
+    /// the endpoint, which has counted its frames as `usage`. With a `limit` the paths carry no
+    /// more than it has.
     pub(super) fn update(
         &mut self,
         moment: Moment,
@@ -185,8 +185,8 @@ impl Quotas {
         if let Some(names) = self.changed_unused() {
             tracing::warn!(
                 names,
-                "the state file has counts of quotas under these names, and no path with a quota has them: the \
-                 counts are kept, and continue when a path of that name has a quota"
+                "the state file has counts of quotas under these names, and no path with a quota \
+                 has them: the counts are kept, and continue when a path of that name has a quota"
             );
         }
     }

@@ -213,7 +213,11 @@ proptest! {
         seed: u64,
     ) {
         let [outage, dropping, halve, slow_start, looked] = readings;
-        let response = SignatureResponse { signature: SignatureConfig::default(), marks: MarkRule::default(), acts: true };
+        let response = SignatureResponse {
+            signature: SignatureConfig::default(),
+            marks: MarkRule::default(),
+            acts: true,
+        };
         let config = RoundModelConfig {
             fading: Some(fading(up, down)),
             outage: if outage { Outage::Window } else { Outage::Share },

@@ -77,8 +77,8 @@ impl Limited {
     }
 }
 
-/// Segments beyond the ceiling wait or are dropped, whether the peer reports or not, and the reports
-/// that this end sends count.
+/// Segments beyond the ceiling wait or are dropped, whether the peer reports or not, and the
+/// reports that this end sends count.
 #[test]
 fn bulk_stays_within_a_ceiling_beside_reports() {
     for (reports, len) in [(true, 100), (false, 100), (true, 1400), (false, 1400)] {
