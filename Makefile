@@ -33,7 +33,7 @@ SBOM ?= out/polypath.cdx.json
 # The last revision before the mends of what `make attack` shows.
 BEFORE_MENDS = ee456c2
 
-.PHONY: demo help test check reproduce bench race media-race bulk-race tunnel-race failover attack soak faults models fuzz fuzz-build miri deb deploy-check recipes reproducible sbom instructions golden protocol structure setup build fmt clippy doc wasm licences dependencies advisories clean
+.PHONY: demo help test check reproduce bench race media-race bulk-race diversity-race tunnel-race failover attack soak faults models fuzz fuzz-build miri deb deploy-check recipes reproducible sbom instructions golden protocol structure setup build fmt clippy doc wasm licences dependencies advisories clean
 
 demo: setup ## carry a media file over two bad paths by four schemes, and report the gain
 	cargo build --profile demo --bin polypath
@@ -75,6 +75,10 @@ media-race: setup ## media over emulated links by polypath, SRT, RIST, MPTCP, TC
 bulk-race: setup ## goodput of one TCP flow over two paths: nodes against kernel MPTCP and the simulator, RUNS transfers each (30 min)
 	@$(RELEASE) build --release --quiet -p polypath-lab --example bulk_race
 	@"$(BUILT)/release/examples/bulk_race" $(if $(filter command%,$(origin RUNS)),--runs $(RUNS)) --seed $(or $(SEED),1) $(if $(FORMAT),--format $(FORMAT))
+
+diversity-race: setup ## 1 to 50 downloads by the kernel's TCP over links that fade and congest: one link, copies, and marks, beside the simulator, RUNS times each (40 min)
+	@$(RELEASE) build --release --quiet -p polypath-lab --example diversity_race
+	@"$(BUILT)/release/examples/diversity_race" $(if $(filter command%,$(origin RUNS)),--runs $(RUNS)) --seed $(or $(SEED),1) $(if $(FLOWS),--flows $(FLOWS)) $(if $(CONTROLS),--controls $(CONTROLS)) $(if $(FORMAT),--format $(FORMAT))
 
 tunnel-race: setup build ## throughput of the tunnel against wireguard-go (from Debian) and the revision BASE, alternating (10 min)
 	@scripts/setup.sh wireguard-go:wireguard-go

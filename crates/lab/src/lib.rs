@@ -27,6 +27,7 @@
 
 mod addressing;
 pub mod bulk;
+pub mod downloads;
 pub mod emulation;
 mod endpoints;
 mod error;

@@ -1,0 +1,221 @@
+//! One run of a group of carriers, each over a network of its own.
+
+use std::io;
+use std::net::SocketAddr;
+use std::thread;
+
+use polypath_core::frame::PathId;
+use polypath_core::rng::Seed;
+use polypath_core::time::{Duration, Time};
+use polypath_link::Counters;
+use polypath_live::clock::Clock;
+use polypath_live::priority;
+use polypath_report::downloads::DownloadShares;
+use polypath_report::media::LabConditions;
+use polypath_sim::Side;
+
+use super::connections::Connections;
+use super::{DownloadCarrier, DownloadOutcome, DownloadSchedule};
+use crate::LabError;
+use crate::addressing::{SIDES, STREAM_PORT, overlay_addresses, path_address};
+use crate::emulation::Emulation;
+use crate::endpoints::Endpoints;
+use crate::interrupt::Interrupt;
+use crate::network::{Network, Snapshot};
+use crate::node_pair::{NodePair, PRIORITY};
+use crate::settle::await_settled;
+
+/// The interval at which the carriers are checked.
+const POLL: Duration = Duration::from_millis(50);
+/// From the last handshake to the first download, for the threads to start.
+const LEAD: Duration = Duration::from_millis(100);
+
+/// One run of a group of carriers.
+pub(super) struct GroupRun<'a> {
+    carriers: &'a [DownloadCarrier],
+    congestion_control: &'a str,
+    schedule: DownloadSchedule,
+    seed: Seed,
+    clock: Clock,
+    // Drop order: nodes, then the networks and their namespaces.
+    nodes: Vec<Option<NodePair>>,
+    emulation: Emulation,
+    endpoints: Vec<Endpoints>,
+}
+
+impl<'a> GroupRun<'a> {
+    pub(super) fn start(
+        carriers: &'a [DownloadCarrier],
+        congestion_control: &'a str,
+        schedule: DownloadSchedule,
+        seed: Seed,
+    ) -> Result<Self, LabError> {
+        let opened = carriers
+            .iter()
+            .map(|carrier| Network::open(&carrier.scenario, seed));
+        let opened = opened.collect::<Result<Vec<_>, _>>()?;
+        let (networks, endpoints): (Vec<Network>, Vec<Endpoints>) = opened.into_iter().unzip();
+        let clock = Clock::starting_now();
+        let emulation = Emulation::start(networks, clock).map_err(LabError::Emulation)?;
+        let start = |(carrier, endpoints): (&DownloadCarrier, &Endpoints)| {
+            let nodes = start_nodes(carrier, endpoints);
+            nodes.map_err(|source| LabError::of_carrier(&carrier.name, source))
+        };
+        let nodes = carriers.iter().zip(&endpoints).map(start);
+        let nodes = nodes.collect::<Result<Vec<_>, _>>()?;
+        Ok(Self {
+            carriers,
+            congestion_control,
+            schedule,
+            seed,
+            clock,
+            nodes,
+            emulation,
+            endpoints,
+        })
+    }
+
+    /// Waits for the end of the downloads and collects the results.
+    pub(super) fn finish(
+        mut self,
+        interrupt: &Interrupt,
+    ) -> Result<(Vec<DownloadOutcome>, LabConditions), LabError> {
+        // Before the connections: the kernel reduces its window if a SYN is lost.
+        self.await_settled(interrupt)?;
+        let connections = self.connect()?;
+        let (clock, start) = (self.clock, self.clock.now() + LEAD);
+        let begins = self.begins(start);
+        let totals_at = self.schedule.totals_at().map(|after| start + after);
+        self.emulation
+            .start_counting()
+            .map_err(LabError::Emulation)?;
+        let serve = |connections: &Connections| {
+            // Without a priority, other processes affect all carriers alike.
+            let _ = priority::realtime(PRIORITY);
+            connections.serve(&begins, totals_at, clock, interrupt)
+        };
+        let (totals, snapshots) = thread::scope(|scope| {
+            let serve = &serve;
+            let serving = connections
+                .iter()
+                .map(|connections| scope.spawn(move || serve(connections)));
+            let serving: Vec<_> = serving.collect();
+            let snapshots = self.watch(totals_at, interrupt);
+            (serving.into_iter().map(join).collect::<Vec<_>>(), snapshots)
+        });
+        let snapshots = snapshots?;
+        self.emulation
+            .stop_counting()
+            .map_err(LabError::Emulation)?;
+        let mut outcomes = Vec::new();
+        for (at, totals) in totals.into_iter().enumerate() {
+            let name = &self.carriers[at].name;
+            let failed = |source| LabError::of_carrier(name, source);
+            let totals = totals.map_err(failed)?;
+            let client = self.endpoints[at].at(Side::Client);
+            let marked = client.counter("IpExt:", "InCEPkts");
+            outcomes.push(DownloadOutcome {
+                shares: DownloadShares::of(totals.each_ref().map(|totals| &totals[..])),
+                measured: self.schedule.measured,
+                links: towards_client(&snapshots[1][at]) - towards_client(&snapshots[0][at]),
+                marked: marked.map_err(failed)?,
+            });
+        }
+        drop(connections);
+        for (carrier, nodes) in self.carriers.iter().zip(self.nodes) {
+            let finished = nodes.map(NodePair::finish).transpose();
+            finished.map_err(|source| LabError::of_carrier(&carrier.name, source))?;
+        }
+        let emulated = self.emulation.finish().map_err(LabError::Emulation)?;
+        Ok((outcomes, emulated.conditions()))
+    }
+
+    /// The start of each download, as in the simulator.
+    fn begins(&self, start: Time) -> Vec<Time> {
+        let [first, ..] = self.carriers else {
+            return Vec::new();
+        };
+        let starts = self.schedule.simulated(first).starts(self.seed);
+        starts
+            .into_iter()
+            .map(|at| start + at.since(Time::ZERO))
+            .collect()
+    }
+
+    /// Waits until the nodes use all paths.
+    fn await_settled(&mut self, interrupt: &Interrupt) -> Result<(), LabError> {
+        for (carrier, nodes) in self.carriers.iter().zip(&mut self.nodes) {
+            let Some(nodes) = nodes else { continue };
+            let settled = await_settled(self.clock, interrupt, || {
+                nodes.check()?;
+                nodes.unsettled(carrier.scenario.paths.len())
+            });
+            settled.map_err(|source| LabError::of_carrier(&carrier.name, source))?;
+        }
+        Ok(())
+    }
+
+    /// The connections of each carrier.
+    fn connect(&self) -> Result<Vec<Connections>, LabError> {
+        let connect = |(carrier, endpoints): (&DownloadCarrier, &Endpoints)| {
+            let to = match carrier.policy {
+                Some(_) => overlay_addresses(Side::Client)[0],
+                None => path_address(PathId(0), Side::Client),
+            };
+            let to = SocketAddr::new(to.addr(), STREAM_PORT);
+            let number = self.schedule.flows + 1;
+            let opened = Connections::open(endpoints, to, number, self.congestion_control);
+            opened.map_err(|source| LabError::of_carrier(&carrier.name, source))
+        };
+        self.carriers
+            .iter()
+            .zip(&self.endpoints)
+            .map(connect)
+            .collect()
+    }
+
+    /// Waits for each of the times and takes a snapshot of all networks there; fails as soon as the
+    /// emulation or a node ends.
+    fn watch(
+        &mut self,
+        times: [Time; 3],
+        interrupt: &Interrupt,
+    ) -> Result<Vec<Vec<Snapshot>>, LabError> {
+        let mut snapshots = Vec::new();
+        for time in times {
+            while self.clock.now() < time {
+                self.emulation.check().map_err(LabError::Emulation)?;
+                for (carrier, nodes) in self.carriers.iter().zip(&mut self.nodes) {
+                    let checked = nodes.as_mut().map_or(Ok(()), NodePair::check);
+                    checked.map_err(|source| LabError::of_carrier(&carrier.name, source))?;
+                }
+                let next = time.min(self.clock.now() + POLL);
+                interrupt.sleep_until(self.clock, next)?;
+            }
+            snapshots.push(self.emulation.snapshot().map_err(LabError::Emulation)?);
+        }
+        Ok(snapshots)
+    }
+}
+
+/// Starts the nodes of a carrier that has some, on hosts with ECN (RFC 3168).
+fn start_nodes(carrier: &DownloadCarrier, endpoints: &Endpoints) -> io::Result<Option<NodePair>> {
+    for side in SIDES {
+        endpoints.at(side).set("ipv4/tcp_ecn", "1")?;
+    }
+    let start = |policy| NodePair::of_scenario(&carrier.scenario, policy, endpoints);
+    carrier.policy.map(start).transpose()
+}
+
+/// The totals of all links towards the client.
+fn towards_client(snapshot: &Snapshot) -> Counters {
+    let links = snapshot.links.iter();
+    let towards = links.filter(|link| link.name.towards == Some(Side::Client));
+    towards.map(|link| link.counters).sum()
+}
+
+fn join<T>(thread: thread::ScopedJoinHandle<'_, T>) -> T {
+    thread
+        .join()
+        .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
