@@ -41,7 +41,7 @@ pub struct DownloadCarrier {
 pub struct DownloadSchedule {
     /// The number of downloads, without the one that begins after the measurement.
     pub flows: u32,
-    /// The time from the first second's start to the measurement, in which the windows settle.
+    /// The time before the measurement, in which the downloads begin and their windows settle.
     pub warm_up: Duration,
     /// The duration of the measurement.
     pub measured: Duration,

@@ -12,7 +12,6 @@ use polypath_sim::Side;
 use socket2::Socket;
 
 use crate::endpoints::Endpoints;
-use crate::interrupt::Interrupt;
 use crate::tcp;
 
 /// The bytes that are handed to a socket, or taken from it, at most at once.
@@ -21,6 +20,9 @@ const CHUNK: usize = 1 << 16;
 const POLL: Duration = Duration::from_millis(50);
 /// The time in which all connections must be established.
 const CONNECT_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(10);
+
+/// The bytes that each connection had received at three times.
+pub(super) type Totals = [Vec<f64>; 3];
 
 /// Established connections from the server's side to the client's.
 pub(super) struct Connections {
@@ -77,20 +79,20 @@ impl Connections {
     /// Sends on each connection from its begin on, without an end, and returns the bytes that each
     /// had received at the times of `totals_at`, the last of which ends the downloads.
     ///
-    /// Fails if a socket does, or on a signal to stop.
+    /// Fails if a socket or `check` does, which is called often.
     pub(super) fn serve(
         &self,
         begins: &[Time],
         totals_at: [Time; 3],
         clock: Clock,
-        interrupt: &Interrupt,
-    ) -> io::Result<[Vec<f64>; 3]> {
+        check: impl Fn() -> io::Result<()>,
+    ) -> io::Result<Totals> {
         let mut buffer = vec![0x55; CHUNK];
         let mut received = vec![0; self.receivers.len()];
         let mut totals = totals_at.map(|_| Vec::new());
         let mut taken = 0;
         while taken < totals.len() {
-            interrupt.check()?;
+            check()?;
             let now = clock.now();
             if now >= totals_at[taken] {
                 totals[taken] = received.iter().map(|&bytes| bytes as f64).collect();

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use polypath_core::frame::PathId;
@@ -14,7 +15,7 @@ use polypath_report::downloads::DownloadShares;
 use polypath_report::media::LabConditions;
 use polypath_sim::Side;
 
-use super::connections::Connections;
+use super::connections::{Connections, Totals};
 use super::{DownloadCarrier, DownloadOutcome, DownloadSchedule};
 use crate::LabError;
 use crate::addressing::{SIDES, STREAM_PORT, overlay_addresses, path_address};
@@ -41,6 +42,14 @@ pub(super) struct GroupRun<'a> {
     nodes: Vec<Option<NodePair>>,
     emulation: Emulation,
     endpoints: Vec<Endpoints>,
+}
+
+/// What was counted while the downloads were carried.
+struct Carried {
+    /// The totals of each carrier, or the error of its connections.
+    totals: Vec<io::Result<Totals>>,
+    /// The snapshots of all networks at the times of the totals.
+    snapshots: Vec<Vec<Snapshot>>,
 }
 
 impl<'a> GroupRun<'a> {
@@ -83,44 +92,13 @@ impl<'a> GroupRun<'a> {
         // Before the connections: the kernel reduces its window if a SYN is lost.
         self.await_settled(interrupt)?;
         let connections = self.connect()?;
-        let (clock, start) = (self.clock, self.clock.now() + LEAD);
-        let begins = self.begins(start);
-        let totals_at = self.schedule.totals_at().map(|after| start + after);
-        self.emulation
-            .start_counting()
-            .map_err(LabError::Emulation)?;
-        let serve = |connections: &Connections| {
-            // Without a priority, other processes affect all carriers alike.
-            let _ = priority::realtime(PRIORITY);
-            connections.serve(&begins, totals_at, clock, interrupt)
+        let Carried { totals, snapshots } = self.carry(&connections, interrupt)?;
+        let outcome = |(at, totals)| {
+            let outcome = self.outcome(at, totals, &snapshots);
+            outcome.map_err(|source| LabError::of_carrier(&self.carriers[at].name, source))
         };
-        let (totals, snapshots) = thread::scope(|scope| {
-            let serve = &serve;
-            let serving = connections
-                .iter()
-                .map(|connections| scope.spawn(move || serve(connections)));
-            let serving: Vec<_> = serving.collect();
-            let snapshots = self.watch(totals_at, interrupt);
-            (serving.into_iter().map(join).collect::<Vec<_>>(), snapshots)
-        });
-        let snapshots = snapshots?;
-        self.emulation
-            .stop_counting()
-            .map_err(LabError::Emulation)?;
-        let mut outcomes = Vec::new();
-        for (at, totals) in totals.into_iter().enumerate() {
-            let name = &self.carriers[at].name;
-            let failed = |source| LabError::of_carrier(name, source);
-            let totals = totals.map_err(failed)?;
-            let client = self.endpoints[at].at(Side::Client);
-            let marked = client.counter("IpExt:", "InCEPkts");
-            outcomes.push(DownloadOutcome {
-                shares: DownloadShares::of(totals.each_ref().map(|totals| &totals[..])),
-                measured: self.schedule.measured,
-                links: towards_client(&snapshots[1][at]) - towards_client(&snapshots[0][at]),
-                marked: marked.map_err(failed)?,
-            });
-        }
+        let outcomes = (0..).zip(totals).map(outcome);
+        let outcomes = outcomes.collect::<Result<Vec<_>, _>>()?;
         drop(connections);
         for (carrier, nodes) in self.carriers.iter().zip(self.nodes) {
             let finished = nodes.map(NodePair::finish).transpose();
@@ -128,6 +106,67 @@ impl<'a> GroupRun<'a> {
         }
         let emulated = self.emulation.finish().map_err(LabError::Emulation)?;
         Ok((outcomes, emulated.conditions()))
+    }
+
+    /// Carries the downloads.
+    fn carry(
+        &mut self,
+        connections: &[Connections],
+        interrupt: &Interrupt,
+    ) -> Result<Carried, LabError> {
+        let (clock, start) = (self.clock, self.clock.now() + LEAD);
+        let begins = self.begins(start);
+        let totals_at = self.schedule.totals_at().map(|after| start + after);
+        self.emulation
+            .start_counting()
+            .map_err(LabError::Emulation)?;
+        let is_over = AtomicBool::new(false);
+        let check = || {
+            interrupt.check()?;
+            // The network or a node has failed, which is the error of the run.
+            let is_over = is_over.load(Ordering::Relaxed);
+            if is_over {
+                return Err(io::ErrorKind::Interrupted.into());
+            }
+            Ok(())
+        };
+        let serve = |connections: &Connections| {
+            // Without a priority, other processes affect all carriers alike.
+            let _ = priority::realtime(PRIORITY);
+            connections.serve(&begins, totals_at, clock, check)
+        };
+        let (totals, snapshots) = thread::scope(|scope| {
+            let serve = &serve;
+            let start = |connections| scope.spawn(move || serve(connections));
+            let serving: Vec<_> = connections.iter().map(start).collect();
+            let snapshots = self.watch(totals_at, interrupt);
+            is_over.store(snapshots.is_err(), Ordering::Relaxed);
+            let totals: Vec<_> = serving.into_iter().map(join).collect();
+            (totals, snapshots)
+        });
+        let snapshots = snapshots?;
+        self.emulation
+            .stop_counting()
+            .map_err(LabError::Emulation)?;
+        Ok(Carried { totals, snapshots })
+    }
+
+    /// The outcome of a carrier, by its totals and the snapshots of all networks.
+    fn outcome(
+        &self,
+        at: usize,
+        totals: io::Result<Totals>,
+        snapshots: &[Vec<Snapshot>],
+    ) -> io::Result<DownloadOutcome> {
+        let totals = totals?;
+        let links = |time: usize| towards_client(&snapshots[time][at]);
+        let client = self.endpoints[at].at(Side::Client);
+        Ok(DownloadOutcome {
+            shares: DownloadShares::of(totals.each_ref().map(|totals| &totals[..])),
+            measured: self.schedule.measured,
+            links: links(1) - links(0),
+            marked: client.counter("IpExt:", "InCEPkts")?,
+        })
     }
 
     /// The start of each download, as in the simulator.
