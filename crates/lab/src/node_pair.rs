@@ -66,6 +66,7 @@ impl NodePair {
             files[at].configure(config.overlay, &public[1 - at])?;
             let options = Options {
                 stats: Some(files[at].stats()),
+                state: Some(files[at].state()),
                 events: config.with_events.then(|| files[at].events()),
                 origin_ns: config.origin_ns,
                 ..Options::default()

@@ -70,6 +70,11 @@ impl NodeFiles {
         self.with_suffix("events")
     }
 
+    /// The state, which a path with a quota requires.
+    pub(crate) fn state(&self) -> PathBuf {
+        self.with_suffix("state.json")
+    }
+
     /// The statistics.
     pub(crate) fn stats(&self) -> PathBuf {
         self.with_suffix("stats.json")
@@ -120,8 +125,7 @@ impl NodeProcess {
         command.arg("node").arg(files.configuration());
         command.arg("--events").arg(files.events());
         command.arg("--stats").arg(files.stats());
-        // A path with a quota requires it.
-        command.arg("--state").arg(files.with_suffix("state.json"));
+        command.arg("--state").arg(files.state());
         command.arg("--origin-ns").arg(origin_ns.to_string());
         let name = format!("the {}'s node", side_name(files.side));
         let process = Process::start(namespace, name, &mut command, files.log())?;
