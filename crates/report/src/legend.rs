@@ -27,8 +27,8 @@ pub const LEGEND: [(&str, &str); 17] = [
     ),
     (
         "overhead",
-        "kB that both ends sent on all paths beyond the applications' bytes; in brackets bytes sent per \
-         application byte",
+        "kB that both ends sent on all paths beyond the hosts' packets; in brackets bytes sent per byte \
+         of these packets",
     ),
     (
         "duplicates discarded",

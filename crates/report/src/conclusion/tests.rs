@@ -162,7 +162,7 @@ fn transfers_end_in_their_comparison() {
         "ppd-tcp3 was faster than tcp by 1.8 s (95 % confidence: 1.1 to 2.6 s).",
         "Differences are paired over 3 rounds, seed 7.",
         "Longest transfer: tcp 5.00 s, ppd-tcp3 3.50 s.",
-        "Bytes on the wire per application byte: tcp 1.09, ppd-tcp3 2.18.",
+        "Bytes on the wire per byte of packets: tcp 1.09, ppd-tcp3 2.18.",
         "Other traffic next to ppd-tcp3 showed no difference from that next to tcp (-0.5 to 0.9 % \
          includes zero).",
     ];

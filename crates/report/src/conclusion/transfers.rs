@@ -151,7 +151,7 @@ fn overhead(schemes: &[(&SchemeRecord, &SchemeFigures)]) -> Option<String> {
         })
     });
     let text = each(&ratios.collect::<Vec<_>>())?;
-    Some(format!("Bytes on the wire per application byte: {text}."))
+    Some(format!("Bytes on the wire per byte of packets: {text}."))
 }
 
 /// Each name with its value, or the least and the greatest of more than [`LISTED`].

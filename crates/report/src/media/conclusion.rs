@@ -83,6 +83,6 @@ fn basis(record: MediaRecord<'_>) -> String {
         1 => format!(
             "A single run (seed {seed}) gives no interval: repeat with --set media.runs={RUNS}."
         ),
-        runs => format!("Differences are paired over {runs} runs, with seeds from {seed}."),
+        runs => format!("Differences are paired over {runs} runs, with seeds derived from {seed}."),
     }
 }

@@ -65,7 +65,7 @@ const OF_TRANSFERS: [Quantity; 5] = [
     },
     of(
         "schemes",
-        "Bytes per application byte",
+        "Bytes per byte of packets",
         "",
         1.0,
         "overhead_ratio",
