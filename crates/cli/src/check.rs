@@ -214,8 +214,8 @@ fn check_scenario(path: &Path, text: String) -> Result<bool, String> {
         };
         built.map_err(|error| format!("{}: {error}", path.display()))?;
     }
-    let is_transfers = |experiment: &Experiment| matches!(experiment, Experiment::Transfers(_));
-    Ok(!file.is_sweep() && is_transfers(&file.points[0].experiment))
+    let is_network = matches!(file.points[0].experiment, Experiment::Network(_));
+    Ok(!file.is_sweep() && !is_network)
 }
 
 /// Checks a node's file and its keys; returns whether a path has a quota, with which the node needs a

@@ -18,7 +18,7 @@ pub(crate) struct Args {
 enum File {
     /// Transfers over paths, for `polypath sim` and `polypath lab`.
     Scenario,
-    /// A media stream over paths, for `polypath sim`.
+    /// A media stream over paths, for `polypath sim` and `polypath lab`.
     Media,
     /// Flows over a network, for `polypath sim`.
     Network,
