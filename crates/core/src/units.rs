@@ -217,6 +217,10 @@ impl fmt::Display for Bytes {
 
 impl fmt::Display for Duration {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Nobody writes zero in nanoseconds.
+        if self.0 == 0 {
+            return f.pad("0 s");
+        }
         scaled(
             f,
             self.0,
