@@ -36,7 +36,7 @@ pub(super) fn conclusion(record: MediaRecord<'_>, figures: &MediaFigures) -> Vec
     let gap = |of: &PolicyFigures| Some(with_interval(of.longest_gap?.scaled(1e3), "ms"));
     let words = each(figures, gap);
     sentences.push(format!("Longest time without a delivery: {words}."));
-    sentences.push(basis(record));
+    sentences.push(basis(record, figures));
     sentences
 }
 
@@ -77,12 +77,15 @@ fn compared(figures: &MediaFigures, n: usize, deadline: Duration) -> Option<Stri
 }
 
 /// The source of the intervals.
-fn basis(record: MediaRecord<'_>) -> String {
+fn basis(record: MediaRecord<'_>, figures: &MediaFigures) -> String {
     let seed = record.scenario.seed;
     match record.seeds.len() {
         1 => format!(
             "A single run (seed {seed}) gives no interval: repeat with --set media.runs={RUNS}."
         ),
+        runs if figures.policies.len() < 2 => {
+            format!("Intervals are those of {runs} runs, with seeds derived from {seed}.")
+        }
         runs => format!("Differences are paired over {runs} runs, with seeds derived from {seed}."),
     }
 }

@@ -40,7 +40,12 @@ pub(super) struct FigureTable {
 pub fn render(record: MediaRecord<'_>, figures: &MediaFigures) -> String {
     let scenario = record.scenario;
     let mut text = format!("{}\n", titled(&scenario.name, &scenario.title));
-    let _ = writeln!(text, "{};\n+- is half of the 95 % interval", basis(record));
+    let intervals = if record.seeds.len() > 1 {
+        ";\n+- is half of the 95 % interval"
+    } else {
+        ""
+    };
+    let _ = writeln!(text, "{}{intervals}", basis(record));
     // The conclusion has the differences, and the page their table.
     let shown = tables(record, figures).into_iter();
     for table in shown.filter(|table| table.class != DIFFERENCES) {
@@ -66,7 +71,7 @@ pub(super) fn basis(record: MediaRecord<'_>) -> String {
     let (media, seed) = (&record.scenario.media, record.scenario.seed);
     let runs = match record.seeds.len() {
         1 => format!("one run of each policy, seed {seed}"),
-        runs => format!("n = {runs} runs of each policy from seed {seed}"),
+        runs => format!("n = {runs} runs of each policy, seeds derived from {seed}"),
     };
     let mode = record.mode().name();
     let (rate, packet, duration) = (media.rate, media.packet, media.duration);
