@@ -49,7 +49,7 @@ pub struct DownloadSchedule {
     pub last: Duration,
 }
 
-/// What the downloads of a carrier did.
+/// The result of the downloads of a carrier.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DownloadOutcome {
     /// The shares, in bytes.

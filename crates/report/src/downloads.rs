@@ -1,4 +1,4 @@
-//! What concurrent downloads receive, and how they share it.
+//! The bytes that concurrent downloads receive, and how they share them.
 
 use crate::network::jain_index;
 
@@ -6,11 +6,12 @@ use crate::network::jain_index;
 /// ends.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DownloadShares {
-    /// What all but the last received in the measurement, in the unit of the totals.
+    /// The sum that all but the last received in the measurement, in the unit of the totals.
     pub received: f64,
     /// Jain's index of that; 0 if nothing was received.
     pub jain: f64,
-    /// What the last received after the measurement, over the mean of the others in the same time.
+    /// The amount that the last received after the measurement, over the mean of the others in the
+    /// same time.
     pub late: f64,
 }
 

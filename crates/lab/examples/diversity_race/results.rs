@@ -11,12 +11,12 @@ use serde::Serialize;
 use super::Args;
 use super::settings::SETTINGS;
 
-/// Where one download has a link of a hundred packets a round trip, its goodput with marks is at
-/// least this many times that of one link that fades (claim `diversity.ecn_fix`).
+/// The least gain of one download, for which a link carries a hundred packets a round trip: its
+/// goodput with marks over that of one link that fades (claim `diversity.ecn_fix`).
 const LEAST_GAIN: f64 = 1.6;
 /// With marks, Jain's index is at least this part of that over one link without fades.
 const LEAST_FAIRNESS: f64 = 0.95;
-/// The positions of one link without fades, of one that fades, and of the carriers with marks.
+/// The positions of one link without fades and of one that fades.
 const UNFADED: usize = 0;
 const SINGLE: usize = 1;
 

@@ -44,7 +44,7 @@ pub(super) struct GroupRun<'a> {
     endpoints: Vec<Endpoints>,
 }
 
-/// What was counted while the downloads were carried.
+/// The counts of a run.
 struct Carried {
     /// The totals of each carrier, or the error of its connections.
     totals: Vec<io::Result<Totals>>,

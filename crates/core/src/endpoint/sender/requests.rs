@@ -1,4 +1,4 @@
-//! What a policy asks for in a call.
+//! The requests of a policy in one call.
 
 use alloc::vec::Vec;
 
