@@ -46,13 +46,13 @@ fn downloads_share_a_link_alone_and_with_copies_on_two() {
     for (outcome, carrier) in outcomes.iter().zip(&carriers) {
         let goodput = outcome.goodput() / 1e6;
         assert!(
-            (5.0..10.0).contains(&goodput),
+            (7.0..10.0).contains(&goodput),
             "{}: {goodput}",
             carrier.name
         );
         let shares = outcome.shares;
         assert!(shares.jain > 0.34 && shares.jain <= 1.0, "{shares:?}");
-        assert!(shares.late > 0.0, "{shares:?}");
+        assert!(shares.late > 0.05, "{shares:?}");
         let delay = outcome.queue_delay();
         assert!(delay > 0.0 && delay < 0.03, "{delay}");
     }
