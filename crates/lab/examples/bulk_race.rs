@@ -7,6 +7,8 @@
 mod errors;
 #[path = "common/output.rs"]
 mod output;
+#[path = "common/scenario.rs"]
+mod scenario;
 
 use std::fmt::Write as _;
 use std::process::ExitCode;
@@ -15,7 +17,6 @@ use clap::Parser;
 use polypath_batch::replica_seeds;
 use polypath_core::rng::Seed;
 use polypath_core::units::Rate;
-use polypath_document::Override;
 use polypath_lab::bulk::{BulkCarrier, BulkLab, BulkRun};
 use polypath_lab::{LabError, enter_user_namespace};
 use polypath_report::statistics::Estimate;
@@ -233,16 +234,10 @@ fn race(
 }
 
 fn scenario(pair: &Pair, more: &[String]) -> Result<Scenario, RaceError> {
-    let wrong = |e: String| RaceError::Scenario(e);
-    let sets = pair
-        .sets
-        .iter()
-        .map(ToString::to_string)
-        .chain(more.iter().cloned());
-    let overrides = sets.map(|set| set.parse::<Override>().map_err(|e| wrong(e.to_string())));
-    let overrides = overrides.collect::<Result<Vec<_>, _>>()?;
+    let sets = pair.sets.iter().copied();
+    let sets = sets.chain(more.iter().map(String::as_str));
     let text = include_str!("../../../scenarios/aggregate.toml");
-    Scenario::parse(text, "aggregate.toml", &overrides).map_err(|e| wrong(e.to_string()))
+    scenario::parse(text, "aggregate.toml", sets).map_err(RaceError::Scenario)
 }
 
 fn carrier_result(name: String, runs: &[BulkRun]) -> CarrierResult {

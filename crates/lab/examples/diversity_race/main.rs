@@ -9,6 +9,8 @@ mod errors;
 #[path = "../common/output.rs"]
 mod output;
 mod results;
+#[path = "../common/scenario.rs"]
+mod scenario;
 mod settings;
 
 use std::process::ExitCode;

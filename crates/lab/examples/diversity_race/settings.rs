@@ -4,13 +4,13 @@ use polypath_batch::replica_seeds;
 use polypath_core::policy::{DiversityConfig, PolicyConfig};
 use polypath_core::rng::Seed;
 use polypath_core::time::{Duration, Time};
-use polypath_document::Override;
 use polypath_lab::downloads::{DownloadCarrier, DownloadOutcome, DownloadSchedule};
 use polypath_link::Counters;
 use polypath_report::downloads::DownloadShares;
 use polypath_scenario::Scenario;
 use polypath_sim::{DownloadsRun, DownloadsSample, Side, run_concurrent_downloads};
 
+use super::scenario::parse;
 use super::{Args, RaceError};
 
 /// The times of a run: 300 round trips are measured.
@@ -91,13 +91,8 @@ impl Setting {
 }
 
 fn scenario(sets: &[&str]) -> Result<Scenario, RaceError> {
-    let wrong = |e: String| RaceError::Scenario(e);
-    let sets = sets.iter().map(|set| set.parse::<Override>());
-    let sets = sets
-        .collect::<Result<Vec<_>, _>>()
-        .map_err(|e| wrong(e.to_string()))?;
     let text = include_str!("../../../../scenarios/fading-links.toml");
-    Scenario::parse(text, "fading-links.toml", &sets).map_err(|e| wrong(e.to_string()))
+    parse(text, "fading-links.toml", sets).map_err(RaceError::Scenario)
 }
 
 /// The outcomes of each carrier in the simulator, by run; `None` for a congestion control that it
