@@ -113,10 +113,10 @@ impl Mptcp {
         if sockets.contains("backoff:") {
             return Ok(Some("a subflow's retransmission timer backed off".into()));
         }
-        let read = || std::fs::read_to_string("/proc/thread-self/net/netstat");
-        let table = endpoints.at(Side::Server).run(read)?;
-        let [stale, recovered] = ["SubflowStale", "SubflowRecover"].map(|n| counter(&table, n));
-        Ok((stale != recovered).then(|| "a subflow is stale".into()))
+        let server = endpoints.at(Side::Server);
+        let count = |name| server.counter("netstat", "MPTcpExt:", name);
+        Ok((count("SubflowStale")? != count("SubflowRecover")?)
+            .then(|| "a subflow is stale".into()))
     }
 }
 
@@ -128,15 +128,6 @@ fn announce(endpoints: &Endpoints, path: PathId) -> io::Result<()> {
     let rest = ["id", &id, "signal"];
     let client = endpoints.at(Side::Client);
     client.ip(&[&add[..], &rest[..]].concat()).map(drop)
-}
-
-/// A counter of the `MPTcpExt` section of `/proc/net/netstat`: a line of names and a line of
-/// values.
-fn counter(table: &str, name: &str) -> Option<u64> {
-    let mut lines = table.lines().filter(|line| line.starts_with("MPTcpExt:"));
-    let (names, values) = (lines.next()?, lines.next()?);
-    let mut pairs = names.split_whitespace().zip(values.split_whitespace());
-    pairs.find(|(n, _)| *n == name)?.1.parse().ok()
 }
 
 fn socket(congestion_control: &str) -> io::Result<Socket> {
@@ -153,18 +144,4 @@ fn connect(
     let any = SocketAddr::from(([0, 0, 0, 0], PORT));
     let to = SocketAddr::new(path_address(PathId(0), Side::Client).addr(), PORT);
     tcp::connect(endpoints, [any, to], || socket(congestion_control))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn counters_are_found_by_name() {
-        let table = "TcpExt: SyncookiesSent SubflowStale\nTcpExt: 1 2\n\
-                     MPTcpExt: MPCapableSYNRX SubflowStale SubflowRecover\nMPTcpExt: 3 4 5\n";
-        assert_eq!(counter(table, "SubflowStale"), Some(4));
-        assert_eq!(counter(table, "SubflowRecover"), Some(5));
-        assert_eq!(counter(table, "Nonesuch"), None);
-    }
 }

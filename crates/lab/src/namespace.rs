@@ -73,18 +73,13 @@ impl Namespace {
         Err(io::Error::other(format!("{command:?}: {stderr}")))
     }
 
-    /// A counter of the namespace's network stack, by its protocol and name in
-    /// `/proc/net/netstat`, such as `"TcpExt:"` and `"TCPDeliveredCE"`; fails if the kernel does
-    /// not have it.
-    pub fn counter(&self, protocol: &str, name: &str) -> io::Result<u64> {
-        let text = self.run(|| fs::read_to_string("/proc/thread-self/net/netstat"))?;
-        let mut lines = text.lines().filter(|line| line.starts_with(protocol));
-        let mut words = || lines.next().unwrap_or_default().split(' ');
-        let (names, values) = (words(), words());
-        let value = names.zip(values).find(|(found, _)| *found == name);
-        let value = value.and_then(|(_, value)| value.parse().ok());
-        value
-            .ok_or_else(|| io::Error::other(format!("the kernel has no counter {protocol} {name}")))
+    /// A counter of the namespace's network stack, by its protocol and name in a file below
+    /// `/proc/net`, such as `"netstat"`, `"TcpExt:"` and `"TCPDeliveredCE"`; `None` if the kernel
+    /// does not have it. Fails if the file cannot be read.
+    pub fn counter(&self, file: &str, protocol: &str, name: &str) -> io::Result<Option<u64>> {
+        let path = format!("/proc/thread-self/net/{file}");
+        let table = self.run(|| fs::read_to_string(path))?;
+        Ok(counter(&table, protocol, name))
     }
 
     /// Sets a network parameter of the namespace by its path below `/proc/sys/net`; fails if the
@@ -129,6 +124,14 @@ fn on_thread<T: Send>(work: impl FnOnce() -> io::Result<T> + Send) -> io::Result
         Ok(result) => result,
         Err(panic) => std::panic::resume_unwind(panic),
     })
+}
+
+/// A counter of a table that has for each protocol a line of names and a line of values.
+fn counter(table: &str, protocol: &str, name: &str) -> Option<u64> {
+    let mut lines = table.lines().filter(|line| line.starts_with(protocol));
+    let (names, values) = (lines.next()?, lines.next()?);
+    let mut pairs = names.split_whitespace().zip(values.split_whitespace());
+    pairs.find(|(n, _)| *n == name)?.1.parse().ok()
 }
 
 #[cfg(test)]

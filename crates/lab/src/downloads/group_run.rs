@@ -161,11 +161,13 @@ impl<'a> GroupRun<'a> {
         let totals = totals?;
         let links = |time: usize| towards_client(&snapshots[time][at]);
         let client = self.endpoints[at].at(Side::Client);
+        let marked = client.counter("netstat", "IpExt:", "InCEPkts")?;
         Ok(DownloadOutcome {
             shares: DownloadShares::of(totals.each_ref().map(|totals| &totals[..])),
             measured: self.schedule.measured,
             links: links(1) - links(0),
-            marked: client.counter("IpExt:", "InCEPkts")?,
+            marked: marked
+                .ok_or_else(|| io::Error::other("the kernel counts no marked packets"))?,
         })
     }
 

@@ -65,3 +65,14 @@ fn standard_error_becomes_the_error_text() {
     let error = namespace.ip(&["link", "show", "nonesuch"]).unwrap_err();
     assert!(error.to_string().contains("nonesuch"), "{error}");
 }
+
+#[test]
+fn counters_are_found_by_protocol_and_name() {
+    let table = "TcpExt: SyncookiesSent SubflowStale\nTcpExt: 1 2\n\
+                 MPTcpExt: MPCapableSYNRX SubflowStale SubflowRecover\nMPTcpExt: 3 4 5\n";
+    let of = |name| counter(table, "MPTcpExt:", name);
+    assert_eq!(of("SubflowStale"), Some(4));
+    assert_eq!(of("SubflowRecover"), Some(5));
+    assert_eq!(of("Nonesuch"), None);
+    assert_eq!(counter(table, "TcpExt:", "SubflowStale"), Some(2));
+}
