@@ -99,8 +99,8 @@ impl<P: Payload> Endpoint<P> {
         self.sender.policy()
     }
 
-    /// The path that carries data now; `None` if several do, or if it differs from packet to
-    /// packet.
+    /// The path that carries data now, or on which new flows begin; `None` if several do, or if it
+    /// differs from packet to packet.
     #[must_use]
     pub fn active(&self) -> Option<PathId> {
         self.sender.active()
@@ -111,6 +111,12 @@ impl<P: Payload> Endpoint<P> {
     #[must_use]
     pub fn measured_rtt(&self, path: PathId) -> Option<MeasuredRtt> {
         self.sender.current_policy().measured_rtt(path)
+    }
+
+    /// The number of flows on `path`; `None` if flows do not choose their paths by themselves.
+    #[must_use]
+    pub fn flows_on(&self, path: PathId) -> Option<usize> {
+        self.sender.current_policy().flows_on(path)
     }
 
     /// The running guard time of the policy, if there is one.

@@ -1,12 +1,14 @@
 //! Estimators for paths: round-trip time, its trend, and delta T.
 
 mod delta_t;
+mod growth;
 mod macd;
 mod minimum;
 mod round_trip;
 mod srtt;
 
 pub use delta_t::{DeltaT, Measurement};
+pub use growth::Growth;
 pub use macd::Macd;
 pub(crate) use minimum::Minimum;
 pub use round_trip::RoundTrip;

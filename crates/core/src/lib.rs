@@ -9,6 +9,7 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+pub mod cbr;
 pub mod class;
 pub mod combine;
 pub mod connections;
@@ -21,6 +22,7 @@ pub mod liveness;
 pub mod machine;
 pub mod math;
 pub mod metering;
+pub mod multihomed;
 #[cfg(feature = "serde")]
 mod notation;
 pub mod order;

@@ -19,7 +19,9 @@ mod round_robin;
 mod single_path;
 
 pub use context::{CopiedPackets, PolicyContext, PolicyProperties};
-pub use delay_centric::{DelayCentric, DelayCentricConfig, PredictiveConfig, ReactiveConfig};
+pub use delay_centric::{
+    DelayCentric, DelayCentricConfig, GrowthConfig, PredictiveConfig, ReactiveConfig,
+};
 pub use diversity::{DiversityConfig, DiversityError, DiversitySignature};
 pub use duplicate::{DuplicateAcks, DuplicateAll};
 pub use in_time::InTime;
@@ -103,6 +105,9 @@ pub enum PolicyConfig {
     /// All data on the path with the lower short-term average, if the trends agree (delay-centric
     /// paper, II.C).
     PredictiveDelayCentric(PredictiveConfig),
+    /// All data leaves a path whose delay grows, at random and as often as its queue fills fast, so
+    /// that many senders distribute over paths without knowing of each other.
+    DelayGrowth(GrowthConfig),
     /// All data on the path with the earliest expected arrival; losses are repaired on the others
     /// before a deadline ([`crate::repair`]).
     InTime(RepairConfig),
@@ -222,6 +227,9 @@ impl PolicyConfig {
             Self::PredictiveDelayCentric(config) => {
                 Box::new(DelayCentricConfig::PredictiveDelayCentric(config).build(context))
             }
+            Self::DelayGrowth(config) => {
+                Box::new(DelayCentricConfig::DelayGrowth(config).build(context))
+            }
             Self::InTime(config) => Box::new(InTime::new(&config, &context)),
         }
     }
@@ -243,6 +251,7 @@ impl PolicyConfig {
             Self::PredictiveDelayCentric(config) => {
                 DelayCentricConfig::PredictiveDelayCentric(config).check()?;
             }
+            Self::DelayGrowth(config) => DelayCentricConfig::DelayGrowth(config).check()?,
             Self::InTime(config) => config.check()?,
             Self::Diversity(config) => config.check()?,
             Self::SinglePath { leave, .. } => {
@@ -266,6 +275,7 @@ impl PolicyConfig {
             Self::RoundRobin { .. } => RoundRobin::PROPERTIES,
             Self::DelayCentric(_) => DelayCentric::PROPERTIES,
             Self::PredictiveDelayCentric(_) => DelayCentric::PREDICTIVE_PROPERTIES,
+            Self::DelayGrowth(_) => DelayCentric::GROWTH_PROPERTIES,
             Self::InTime(_) => InTime::PROPERTIES,
         }
     }
@@ -282,6 +292,7 @@ impl PolicyConfig {
             | Self::RoundRobin { .. }
             | Self::DelayCentric(_)
             | Self::PredictiveDelayCentric(_)
+            | Self::DelayGrowth(_)
             | Self::InTime(_) => None,
         }
     }
@@ -298,7 +309,8 @@ impl PolicyConfig {
             | Self::ProbeAndSwitch { .. }
             | Self::RoundRobin { .. }
             | Self::DelayCentric(_)
-            | Self::PredictiveDelayCentric(_) => None,
+            | Self::PredictiveDelayCentric(_)
+            | Self::DelayGrowth(_) => None,
         }
     }
 

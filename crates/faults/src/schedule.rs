@@ -31,6 +31,8 @@ pub const IN_TIME_FROM: u64 = 8_000;
 pub const DELAY_CENTRIC_FROM: u64 = 12_000;
 /// The first seed whose schedule may have the policy `diversity`.
 pub const DIVERSITY_FROM: u64 = 14_000;
+/// The first seed in whose schedule flows may choose by themselves, and heartbeats may wait.
+pub const FLOW_SCOPE_FROM: u64 = 16_000;
 /// The time for which packets are sent after the calm has settled.
 const CALM_TRAFFIC: Duration = Duration::from_secs(8);
 /// The rate limit of a relay that drops nothing: more than applications and heartbeats need.
@@ -349,18 +351,7 @@ impl Schedule {
         schedule.end = schedule.last_packet_at + DELIVERY_TIME + TAIL;
         fault_intervals::draw(&mut schedule);
         attacks::draw(&mut schedule);
-        if seed.0 >= IN_TIME_FROM {
-            policies::draw_in_time(&mut schedule);
-        }
-        if seed.0 >= ROUND_ROBIN_FROM {
-            policies::draw_round_robin(&mut schedule);
-        }
-        if seed.0 >= DELAY_CENTRIC_FROM {
-            policies::draw_delay_centric(&mut schedule);
-        }
-        if seed.0 >= DIVERSITY_FROM {
-            policies::draw_diversity(&mut schedule);
-        }
+        policies::draw_later(&mut schedule);
         limits::draw(&mut schedule);
         schedule
     }

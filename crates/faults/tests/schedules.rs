@@ -4,7 +4,8 @@ use polypath_faults::coverage::Coverage;
 use polypath_faults::datagram::Host;
 use polypath_faults::mutants::Mutant;
 use polypath_faults::schedule::{
-    AttackKind, DELAY_CENTRIC_FROM, DIVERSITY_FROM, IN_TIME_FROM, ROUND_ROBIN_FROM, ReactionKind,
+    AttackKind, DELAY_CENTRIC_FROM, DIVERSITY_FROM, FLOW_SCOPE_FROM, IN_TIME_FROM,
+    ROUND_ROBIN_FROM, ReactionKind,
 };
 use polypath_faults::violation::Violation;
 use polypath_faults::{Failure, Options, run, run_many};
@@ -103,6 +104,11 @@ fn all_invariants_hold_with_round_robin() {
 #[test]
 fn all_invariants_hold_with_delay_centric() {
     check_from(DELAY_CENTRIC_FROM);
+}
+
+#[test]
+fn all_invariants_hold_with_flows_that_choose_by_themselves() {
+    check_from(FLOW_SCOPE_FROM);
 }
 
 #[test]

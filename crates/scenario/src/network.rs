@@ -24,7 +24,7 @@ use crate::notation::NOTATIONS;
 use crate::sweep::Sweep;
 use crate::tcp::Tcp;
 use crate::trace::{Files, TraceReader, no_files};
-pub use flow::Flow;
+pub use flow::{Flow, flow_stream};
 pub use graph::{Edge, Graph, GraphLink};
 pub use preset::Topology;
 pub use route::{RoundTrip, RouteError, Router, Stop};

@@ -26,6 +26,7 @@ pub mod spaced;
 pub mod striped;
 pub mod tcp;
 
+use polypath_core::cbr::{Cbr, CbrConfig};
 use polypath_core::time::Time;
 use polypath_core::units::Bytes;
 use polypath_scenario::network::Traffic;
@@ -36,7 +37,7 @@ use crate::packet::Packet;
 use crate::percentiles::{DelayHistograms, DelayPercentiles, NO_GROUP};
 use crate::route::AgentEnd;
 use agent::{Agent, Context};
-use datagrams::{Cbr, DatagramFlows, DatagramSource, OnOff, Pattern, Playback, Poisson};
+use datagrams::{DatagramFlows, DatagramSource, OnOff, Pattern, Playback, Poisson};
 use event::Report;
 pub use event::{AgentEvent, PathChange, SpacingEvent, StreamEvent};
 use multihomed::MultihomedFlow;
@@ -60,8 +61,13 @@ pub(crate) fn build(setup: &mut FlowSetup<'_>) -> BuiltFlow {
         Traffic::File(file) => return BuiltFlow::Tcp(TcpSource::file(*file, setup)),
         Traffic::Sessions(config) => return BuiltFlow::Tcp(TcpSource::sessions(config, setup)),
         Traffic::Cbr(config) => {
+            let intervals = CbrConfig {
+                interval: config.interval,
+                jitter: config.jitter,
+                drift: config.drift,
+            };
             return datagrams(
-                Pattern::Cbr(Cbr::of_flow(config, setup)),
+                Pattern::Cbr(Cbr::new(intervals, setup.stream("traffic"))),
                 config.packet,
                 setup,
             );

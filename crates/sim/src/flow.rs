@@ -23,6 +23,8 @@ pub struct FlowCounters {
     pub goodput: u64,
     /// The one-way delays of the packets that arrived, copies included.
     pub delays: Delays,
+    /// Heartbeats that measure the paths of a multihomed flow.
+    pub heartbeats: u64,
 }
 
 /// One-way delays, from the sender to the receiver.

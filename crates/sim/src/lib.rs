@@ -77,7 +77,7 @@ pub use run::{
     FlowOutcome, LinkOutcome, LinkSummary, NetworkObserver, NetworkOutcome, Outcome, SchemeOutcome,
     StreamSpan, run, run_network,
 };
-pub use senders::{PathChoices, PathLoad, SendersOutcome};
+pub use senders::{PathChoices, PathLoad, SendersOutcome, SendersTotals};
 pub use world::{
     Detail, FlowPacket, LinkId, LinkReport, NetworkEvent, PortId, PortInput, Side, World,
     WorldOutput,

@@ -31,7 +31,7 @@ use crate::fabric::Fabric;
 use crate::route::Terminal;
 use crate::world::{FlowName, LinkName, Names, Port, PortId, Side, World};
 pub(crate) use convert::foreground_tcp;
-pub use graph::{NoPayload, build_graph};
+pub use graph::{NoPayload, build_between_senders, build_graph};
 
 /// An error in building the network of a scenario.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -50,6 +50,9 @@ pub enum BuildError {
     /// Background traffic has no two inner nodes to travel between.
     #[error("path {0}: background traffic needs at least 3 links")]
     TooFewLinks(String),
+    /// No flow, or more than one, has the kind `multihomed`.
+    #[error("the network has no senders: give it one flow of kind `multihomed`")]
+    NoSenders,
     /// A flow names a node that no link has, or a link that does not exist.
     #[error("there is no node or link `{0}`")]
     UnknownStop(String),

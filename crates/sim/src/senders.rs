@@ -28,12 +28,31 @@ pub struct SendersOutcome {
     pub sent: u64,
     /// The number of these that arrived, and of earlier ones that arrived after the warm-up.
     pub arrived: u64,
+    /// The number of heartbeats that all senders sent.
+    pub heartbeats: u64,
     /// The mean one-way delay of the datagrams in seconds; `None` if none arrived.
     pub mean_delay: Option<f64>,
     /// Percentiles of these delays.
     pub delay: Option<DelayPercentiles>,
     /// The load of each path.
     pub paths: Vec<PathLoad>,
+}
+
+/// The datagrams of all senders after the warm-up.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SendersTotals {
+    /// The measured time.
+    pub measured: Duration,
+    /// The number of datagrams sent.
+    pub sent: u64,
+    /// The number of heartbeats sent.
+    pub heartbeats: u64,
+    /// The number of datagrams that arrived.
+    pub arrived: u64,
+    /// Their mean one-way delay in seconds; `None` if none arrived.
+    pub mean_delay: Option<f64>,
+    /// Percentiles of these delays.
+    pub delay: Option<DelayPercentiles>,
 }
 
 /// The load of a path: the share of the senders that use it.
@@ -83,11 +102,25 @@ impl PathChoices {
         }
     }
 
-    /// The outcome of the run that this observed.
+    /// The outcome of the simulated run that this observed, with the senders at `position` among
+    /// the flows of its file.
     #[must_use]
     pub fn outcome(&self, network: &NetworkOutcome, position: usize) -> SendersOutcome {
         let flows = network.flows[self.senders.clone()].iter();
         let total: FlowCounters = flows.flat_map(|flow| flow.spans.iter().copied()).sum();
+        self.outcome_of(SendersTotals {
+            measured: network.measured(),
+            sent: total.sender.sent,
+            heartbeats: total.heartbeats,
+            arrived: total.delays.count,
+            mean_delay: total.delays.mean(),
+            delay: network.delay_percentiles.get(position).copied().flatten(),
+        })
+    }
+
+    /// The outcome of a run with these totals and the observed changes.
+    #[must_use]
+    pub fn outcome_of(&self, totals: SendersTotals) -> SendersOutcome {
         let seconds = self
             .now
             .since(self.start)
@@ -102,18 +135,19 @@ impl PathChoices {
             }
         };
         SendersOutcome {
-            measured: network.measured(),
+            measured: totals.measured,
             switches: self.switches,
-            sent: total.sender.sent,
-            arrived: total.delays.count,
-            mean_delay: total.delays.mean(),
-            delay: network.delay_percentiles.get(position).copied().flatten(),
+            sent: totals.sent,
+            heartbeats: totals.heartbeats,
+            arrived: totals.arrived,
+            mean_delay: totals.mean_delay,
+            delay: totals.delay,
             paths: self.sums.iter().zip(&self.history).map(load).collect(),
         }
     }
 
-    /// Adds the time until `now` with the current shares.
-    fn advance(&mut self, now: Time) {
+    /// Observes the time until `now`, in which no sender changes its path.
+    pub fn advance(&mut self, now: Time) {
         let before = std::mem::replace(&mut self.now, now).max(self.start);
         if now <= before {
             return;
@@ -139,7 +173,8 @@ impl PathChoices {
         usize::try_from(steps.min(u64::from(HISTORY))).unwrap_or(usize::MAX)
     }
 
-    fn change(&mut self, at: Time, PathChange { from, to }: PathChange) {
+    /// Observes a sender that begins on a path or moves to another; times do not decrease.
+    pub fn change(&mut self, at: Time, PathChange { from, to }: PathChange) {
         self.advance(at);
         let mut add = |path: PathId, by: fn(u32, u32) -> u32| {
             if let Some(using) = self.using.get_mut(path.index()) {

@@ -15,11 +15,17 @@
 //! immediately, and the rule is not evaluated before the guard time ends. Until then all paths
 //! without data have heartbeats at the short interval.
 //!
+//! The choice is that of all data, or each flow has one of its own, as each source does in the
+//! paper ([`Scope`]): all share the measurements, and each draws its own guard times. A new flow
+//! begins on the path that is chosen for all data.
+//!
 //! Decisions that the paper leaves open:
 //!
 //! * After a guard time the whole rule applies, with hysteresis, threshold and trends.
 //! * The first heartbeat is sent one interval after the first packet. At a switch the old and the
 //!   new path exchange their heartbeat schedules, so that two paths share one schedule.
+//! * An interval begins when a heartbeat is sent, or when it is answered ([`Heartbeats::wait`]):
+//!   then a path has at most one heartbeat in flight, and keeps its schedule at a switch.
 //! * *Stale estimates attract no data.* A path is *silent* if nothing has been answered for the
 //!   timeout, counted from the first packet or heartbeat after its last answer. Its estimate is
 //!   then discarded, so no estimate is older than an interval plus the timeout. Data leaves a
@@ -37,20 +43,27 @@
 //! * Where data is not acknowledged, heartbeats end after 10 s without data, and the estimates
 //!   are discarded. With the next packet, measurement begins again.
 
+mod by_flow;
+mod choice;
 mod config;
-mod guard_time;
+mod flows;
+mod heartbeats;
 mod path;
+mod random;
 mod rule;
 #[cfg(test)]
 mod tests;
 
+use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
 
+use choice::{Choice, Decision};
 pub use config::{
-    DelayCentricConfig, DelayCentricError, Guard, GuardKind, Heartbeats, MIN_INTERVAL,
-    PredictiveConfig, ReactiveConfig, TrendRule,
+    DelayCentricConfig, DelayCentricError, GrowthConfig, Guard, GuardKind, Heartbeats,
+    MIN_INTERVAL, PredictiveConfig, ReactiveConfig, Scope, TrendRule,
 };
+use flows::Flows;
 use path::{Estimates, MonitoredPath};
 
 use super::{
@@ -73,10 +86,14 @@ pub struct DelayCentric {
     paths: Vec<MonitoredPath>,
     /// The live paths.
     alive: PathSet,
-    current: PathId,
-    guard_time: Option<GuardTime>,
+    /// The choice of all data, or of new flows.
+    choice: Choice,
+    /// The flows, if each has a choice of its own.
+    flows: Option<Box<Flows>>,
     epoch: Epoch,
     last_packet: Time,
+    /// The time up to which choices have had the chance to move at random.
+    last_chance: Time,
     /// Whether acknowledgments measure the current path while it carries data.
     acknowledges: bool,
     stream: Stream,
@@ -99,6 +116,12 @@ impl DelayCentric {
         ..Self::PROPERTIES
     };
 
+    /// The properties of the policy that regards the growth of delays.
+    pub(super) const GROWTH_PROPERTIES: PolicyProperties = PolicyProperties {
+        name: "delay-growth",
+        ..Self::PROPERTIES
+    };
+
     /// A policy whose data starts on the first path unless the context names another.
     #[must_use]
     pub fn new(config: DelayCentricConfig, context: PolicyContext) -> Self {
@@ -107,19 +130,20 @@ impl DelayCentric {
             config,
             paths: vec![MonitoredPath::new(context.epoch); usize::from(paths)],
             alive: PathSet::first(paths),
-            current: PathId(context.start_on(0).0.min(paths - 1)),
-            guard_time: None,
+            choice: Choice::on(PathId(context.start_on(0).0.min(paths - 1))),
+            flows: (config.scope() == Scope::Flow).then(Box::default),
             epoch: context.epoch,
             last_packet: Time::ZERO,
+            last_chance: Time::ZERO,
             acknowledges: context.acknowledges,
             stream: context.stream,
         }
     }
 
-    /// The path that carries data now.
+    /// The path that carries data now, or new flows.
     #[must_use]
     pub fn current(&self) -> PathId {
-        self.current
+        self.choice.current
     }
 
     /// The delay by which the rule compares a path; `None` if it is not measured.
@@ -132,7 +156,13 @@ impl DelayCentric {
     /// Whether a guard time is running.
     #[must_use]
     pub fn is_in_guard_time(&self) -> bool {
-        self.guard_time.is_some()
+        self.choices().any(|choice| choice.guard_time.is_some())
+    }
+
+    /// The choice of all data, and those of flows.
+    fn choices(&self) -> impl Iterator<Item = Choice> {
+        let flows = self.flows.iter().flat_map(|flows| flows.choices());
+        core::iter::once(self.choice).chain(flows)
     }
 
     fn timeout(&self) -> Duration {
@@ -150,176 +180,161 @@ impl DelayCentric {
         }
     }
 
-    /// Draws the times of the first heartbeats unless they are already scheduled.
-    fn schedule_first_heartbeats(&mut self, now: Time) {
-        let heartbeats = self.config.heartbeats();
-        for path in &mut self.paths {
-            if path.next_heartbeat == Time::MAX {
-                path.next_heartbeat = now + heartbeats.draw(&mut self.stream);
-            }
-        }
-    }
-
-    /// The live paths other than the current one that are not silent.
-    fn candidates(&self) -> impl Iterator<Item = (PathId, &MonitoredPath)> {
-        let others = self.alive.without(PathSet::only(self.current));
+    /// The live paths other than `current` that are not silent.
+    fn candidates(&self, current: PathId) -> impl Iterator<Item = (PathId, &MonitoredPath)> {
+        let others = self.alive.without(PathSet::only(current));
         let others = others
             .into_iter()
             .map(|path| (path, &self.paths[path.index()]));
         others.filter(|(_, path)| !path.is_silent())
     }
 
-    fn measured_candidates(&self) -> impl Iterator<Item = (PathId, &Estimates)> {
-        self.candidates()
+    fn measured_candidates(&self, current: PathId) -> impl Iterator<Item = (PathId, &Estimates)> {
+        self.candidates(current)
             .filter_map(|(number, path)| Some((number, path.estimates()?)))
     }
 
-    fn preferred(&self) -> Option<PathId> {
-        let current = self.paths[self.current.index()].estimates()?;
-        self.config.better(current, self.measured_candidates())
+    /// The path that the rule prefers to `current`.
+    fn preferred(&self, current: PathId) -> Option<PathId> {
+        let estimates = self.paths[current.index()].estimates()?;
+        self.config
+            .better(estimates, self.measured_candidates(current))
     }
 
-    /// Whether the current path is silent or not live.
-    fn has_failed(&self) -> bool {
-        self.paths[self.current.index()].is_silent() || !self.alive.contains(self.current)
+    /// Whether a path is silent or not live.
+    fn has_failed(&self, path: PathId) -> bool {
+        self.paths[path.index()].is_silent() || !self.alive.contains(path)
     }
 
-    /// The best measured candidate in `among`, or any candidate there if none is measured.
-    fn fallback_path(&self, among: PathSet) -> Option<PathId> {
+    /// The best measured candidate in `among` instead of `current`, or any candidate there if none
+    /// is measured.
+    fn fallback_path(&self, current: PathId, among: PathSet) -> Option<PathId> {
         let best = self
-            .measured_candidates()
+            .measured_candidates(current)
             .filter(|(path, _)| among.contains(*path))
             .min_by_key(|(_, estimates)| self.config.delay(estimates));
-        let mut others = self.candidates().map(|(path, _)| path);
+        let mut others = self.candidates(current).map(|(path, _)| path);
         let any = || others.find(|path| among.contains(*path));
         best.map(|(path, _)| path).or_else(any)
     }
 
-    /// The path of a packet for which only `usable` are live and wide enough; empty if none is.
-    fn packet_path(&self, usable: PathSet) -> PathSet {
+    /// The path of a packet on `current` for which only `usable` are live and wide enough; empty if
+    /// none is.
+    fn packet_path(&self, current: PathId, usable: PathSet) -> PathSet {
         let usable = usable.and(self.alive);
-        if usable.contains(self.current) {
-            return PathSet::only(self.current);
+        if usable.contains(current) {
+            return PathSet::only(current);
         }
-        let fallback = self.fallback_path(usable).unwrap_or(self.current);
+        let fallback = self.fallback_path(current, usable).unwrap_or(current);
         // A silent path may still carry the packet; one that is too narrow never does.
         usable.preferred_or_lowest(fallback)
     }
 
-    /// Leaves the current path if it has failed; otherwise evaluates the rule.
+    /// The change of a choice: it leaves a path that has failed; otherwise the rule decides.
+    fn decide(&self, choice: Choice) -> Option<Decision> {
+        let current = choice.current;
+        if self.has_failed(current) {
+            return self.fallback_path(current, self.alive).map(Decision::Leave);
+        }
+        if choice.guard_time.is_some() || self.config.growth().is_some() {
+            return None;
+        }
+        let to = self.preferred(current)?;
+        Some(if self.config.guard().is_of(GuardKind::Confirm) {
+            Decision::Wait(to)
+        } else {
+            Decision::Switch(to)
+        })
+    }
+
+    /// Changes the choices that have to change.
     fn evaluate(&mut self, now: Time, act: &mut dyn FnMut(Action)) {
-        if self.has_failed() {
-            if let Some(to) = self.fallback_path(self.alive) {
+        match self.decide(self.choice) {
+            None => {}
+            Some(Decision::Wait(to)) => {
+                let current = self.choice.current;
+                self.choice.guard_time = Some(self.start_guard_time(now, Some(to), current));
+            }
+            Some(Decision::Leave(to)) => {
                 self.end_guard_time(now);
                 self.switch(now, to, act);
             }
-            return;
+            Some(Decision::Switch(to)) => self.switch(now, to, act),
         }
-        if self.guard_time.is_some() {
-            return;
-        }
-        let Some(to) = self.preferred() else {
-            return;
-        };
-        if self.config.guard().is_of(GuardKind::Confirm) {
-            self.start_guard_time(now, Some(to));
-        } else {
-            self.switch(now, to, act);
-        }
-    }
-
-    fn start_guard_time(&mut self, now: Time, to: Option<PathId>) {
-        let end = now + self.config.guard().draw(&mut self.stream);
-        let guard_time = GuardTime { to, end };
-        self.guard_time = Some(guard_time);
-        let soon = now + guard_interval(self.config.heartbeats());
-        for (number, path) in (0..).map(PathId).zip(&mut self.paths) {
-            if guard_time.has_fast_heartbeats(number, self.current) {
-                path.next_heartbeat = path.next_heartbeat.min(soon);
-            }
-        }
-    }
-
-    /// Ends the running guard time, if any, and its short heartbeat intervals.
-    fn end_guard_time(&mut self, now: Time) {
-        let Some(guard_time) = self.guard_time.take() else {
-            return;
-        };
-        let heartbeats = self.config.heartbeats();
-        for (number, path) in (0..).map(PathId).zip(&mut self.paths) {
-            if guard_time.has_fast_heartbeats(number, self.current) {
-                path.next_heartbeat = now + heartbeats.draw(&mut self.stream);
-            }
-        }
+        self.evaluate_flows(now, act);
     }
 
     fn switch(&mut self, now: Time, to: PathId, act: &mut dyn FnMut(Action)) {
-        let from = core::mem::replace(&mut self.current, to);
-        let (left, entered) = (
-            self.paths[from.index()].next_heartbeat,
-            self.paths[to.index()].next_heartbeat,
-        );
-        self.paths[from.index()].next_heartbeat = entered;
-        self.paths[to.index()].next_heartbeat = left;
+        let from = core::mem::replace(&mut self.choice.current, to);
+        if !self.config.heartbeats().wait {
+            let (left, entered) = (
+                self.paths[from.index()].next_heartbeat,
+                self.paths[to.index()].next_heartbeat,
+            );
+            self.paths[from.index()].next_heartbeat = entered;
+            self.paths[to.index()].next_heartbeat = left;
+        }
         self.epoch = self.epoch.next();
         if self.config.guard().is_of(GuardKind::Hold) {
-            self.start_guard_time(now, None);
+            self.choice.guard_time = Some(self.start_guard_time(now, None, to));
         }
         act(Action::Switched { from, to });
     }
 
+    /// Ends the guard times that are due; each choice then moves to the path that the rule prefers.
+    fn end_guard_times(&mut self, now: Time, act: &mut dyn FnMut(Action)) {
+        if self.choice.guard_time.is_some_and(|guard| guard.end <= now) {
+            self.end_guard_time(now);
+            if let Some(to) = self.preferred(self.choice.current) {
+                self.switch(now, to, act);
+            }
+        }
+        let Some(mut flows) = self.flows.take() else {
+            return;
+        };
+        let ended = flows.end_guard_times(now);
+        for (flow, before) in &ended {
+            if let Some(to) = self.preferred(before.current)
+                && let Some(choice) = flows.choice_mut(*flow)
+            {
+                self.apply(now, choice, Decision::Switch(to), act);
+            }
+        }
+        flows.update_next_end();
+        self.flows = Some(flows);
+        for (_, before) in ended {
+            self.draw_usual_heartbeats(now, before);
+        }
+    }
+
     /// Ends the heartbeats until the next packet.
     fn pause(&mut self) {
-        self.guard_time = None;
+        self.choice.guard_time = None;
+        if let Some(flows) = &mut self.flows {
+            flows.clear();
+        }
         for path in &mut self.paths {
             path.pause();
         }
     }
-
-    fn send_heartbeats(&mut self, now: Time, act: &mut dyn FnMut(Action)) {
-        let heartbeats = self.config.heartbeats();
-        for (number, path) in (0..).map(PathId).zip(&mut self.paths) {
-            if path.next_heartbeat > now {
-                continue;
-            }
-            let in_guard = self
-                .guard_time
-                .is_some_and(|guard| guard.has_fast_heartbeats(number, self.current));
-            path.next_heartbeat = if in_guard {
-                now + guard_interval(heartbeats)
-            } else {
-                now + heartbeats.draw(&mut self.stream)
-            };
-            let is_measured_by_data = self.acknowledges
-                && number == self.current
-                && path.carries_data(now, heartbeats.least);
-            if !is_measured_by_data && self.alive.contains(number) {
-                let id = path.send_heartbeat(now);
-                act(Action::Heartbeat { path: number, id });
-            }
-        }
-    }
-}
-
-fn guard_interval(heartbeats: Heartbeats) -> Duration {
-    heartbeats.in_guard.max(MIN_INTERVAL)
 }
 
 impl PathPolicy for DelayCentric {
     fn route(
         &mut self,
         now: Time,
-        _: &PacketMeta,
+        meta: &PacketMeta,
         paths: &Paths,
         act: &mut dyn FnMut(Action),
     ) -> Plan {
         self.update_alive(*paths);
         self.last_packet = now;
         self.schedule_first_heartbeats(now);
-        if self.has_failed() {
+        if self.has_failed(self.choice.current) {
             self.evaluate(now, act);
         }
-        let copies = self.packet_path(paths.usable);
+        let current = self.flow_path(now, meta.flow, act);
+        let copies = self.packet_path(current, paths.usable);
         for path in copies {
             self.paths[path.index()].send_data(now, self.acknowledges);
         }
@@ -335,15 +350,23 @@ impl PathPolicy for DelayCentric {
         let Some(monitored) = self.paths.get_mut(path.index()) else {
             return;
         };
+        let window = self.config.growth().map(|growth| growth.window);
         match feedback {
-            Feedback::Acknowledged { rtt, .. } => monitored.handle_answer(rtt),
-            Feedback::HeartbeatReply { id, .. } if monitored.handle_reply(now, id) => {}
+            Feedback::Acknowledged { rtt, .. } => monitored.handle_answer(now, rtt, window),
+            Feedback::HeartbeatReply { id, .. } if monitored.handle_reply(now, id, window) => {}
             Feedback::HeartbeatReply { .. }
             | Feedback::Health { .. }
             | Feedback::Switch { .. }
             | Feedback::Measured { .. } => return,
         }
         self.evaluate(now, act);
+        if let Some(growth) = self.config.growth() {
+            self.give_chance(now, growth, act);
+        }
+        if matches!(feedback, Feedback::HeartbeatReply { .. }) && self.config.heartbeats().wait {
+            let next = now + self.draw_interval(path);
+            self.paths[path.index()].next_heartbeat = next;
+        }
     }
 
     fn deadline(&self) -> Option<Deadline> {
@@ -355,7 +378,12 @@ impl PathPolicy for DelayCentric {
             heartbeat = heartbeat.min(path.next_heartbeat);
             silence = silence.min(path.silence_deadline(timeout).unwrap_or(Time::MAX));
         }
-        let guard = self.guard_time.map_or(Time::MAX, |guard| guard.end);
+        let guard = self.choice.guard_time.map_or(Time::MAX, |guard| guard.end);
+        let of_flows = self
+            .flows
+            .as_ref()
+            .map_or(Time::MAX, |flows| flows.next_end());
+        let guard = guard.min(of_flows);
         let others = Deadline::earlier(of(heartbeat, "heartbeat"), of(silence, "silent path"));
         Deadline::earlier(others, of(guard, "end of the guard time"))
     }
@@ -369,24 +397,24 @@ impl PathPolicy for DelayCentric {
         for path in &mut self.paths {
             path.handle_timeout(now, timeout);
         }
-        if self.has_failed() {
+        if self.choices().any(|choice| self.has_failed(choice.current)) {
             self.evaluate(now, act);
         }
-        if self.guard_time.is_some_and(|guard| guard.end <= now) {
-            self.end_guard_time(now);
-            if let Some(to) = self.preferred() {
-                self.switch(now, to, act);
-            }
-        }
+        self.end_guard_times(now, act);
         self.send_heartbeats(now, act);
     }
 
     fn active(&self) -> Option<PathId> {
-        Some(self.current)
+        Some(self.choice.current)
+    }
+
+    fn flows_on(&self, path: PathId) -> Option<usize> {
+        let flows = self.flows.as_ref()?.choices();
+        Some(flows.filter(|choice| choice.current == path).count())
     }
 
     fn measured_rtt(&self, path: PathId) -> Option<MeasuredRtt> {
-        let Estimates { srtt, macd } = self.paths.get(path.index())?.estimates()?;
+        let Estimates { srtt, macd, .. } = self.paths.get(path.index())?.estimates()?;
         Some(MeasuredRtt {
             smoothed: srtt.value(),
             short: macd.short(),
@@ -394,8 +422,10 @@ impl PathPolicy for DelayCentric {
         })
     }
 
+    /// The one that ends first.
     fn guard_time(&self) -> Option<GuardTime> {
-        self.guard_time
+        let guards = self.choices().filter_map(|choice| choice.guard_time);
+        guards.min_by_key(|guard| guard.end)
     }
 
     fn epoch(&self) -> Epoch {

@@ -174,6 +174,13 @@ pub enum Action {
         /// The path that is active now.
         to: PathId,
     },
+    /// One of the flows that choose by themselves has moved to another path.
+    FlowSwitched {
+        /// The previous path.
+        from: PathId,
+        /// The new path.
+        to: PathId,
+    },
 }
 
 /// Selects the paths of each packet.
@@ -199,8 +206,8 @@ pub trait PathPolicy: core::fmt::Debug + Send {
         None
     }
 
-    /// The path that carries data while it is usable; `None` if several do, or if it differs from
-    /// packet to packet.
+    /// The path that carries data while it is usable, or on which new flows begin; `None` if several
+    /// do, or if it differs from packet to packet.
     fn active(&self) -> Option<PathId> {
         None
     }
@@ -210,7 +217,12 @@ pub trait PathPolicy: core::fmt::Debug + Send {
         None
     }
 
-    /// The running guard time, if there is one.
+    /// The number of flows on `path`; `None` if flows do not choose by themselves.
+    fn flows_on(&self, _: PathId) -> Option<usize> {
+        None
+    }
+
+    /// The running guard time, if there is one; of several the one that ends first.
     fn guard_time(&self) -> Option<GuardTime> {
         None
     }

@@ -11,7 +11,7 @@ use crate::tariff::Tariffs;
 use crate::time::{Duration, Time};
 
 /// One configuration of each policy.
-fn all() -> [PolicyConfig; 8] {
+fn all() -> [PolicyConfig; 9] {
     [
         PolicyConfig::single_path(0),
         PolicyConfig::DuplicateAcks { path: 0 },
@@ -23,6 +23,7 @@ fn all() -> [PolicyConfig; 8] {
         },
         PolicyConfig::DelayCentric(ReactiveConfig::default()),
         PolicyConfig::PredictiveDelayCentric(PredictiveConfig::default()),
+        PolicyConfig::DelayGrowth(GrowthConfig::default()),
     ]
 }
 

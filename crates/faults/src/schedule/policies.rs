@@ -2,15 +2,19 @@
 
 use polypath_core::combine::Reaction;
 use polypath_core::order::{MAX_HOLD, Order};
-use polypath_core::policy::delay_centric::{Guard, GuardKind, TrendRule};
+use polypath_core::policy::delay_centric::{Guard, GuardKind, Scope, TrendRule};
 use polypath_core::policy::{
-    DiversityConfig, DiversitySignature, PolicyConfig, PredictiveConfig, ReactiveConfig, Weights,
+    DiversityConfig, DiversitySignature, GrowthConfig, PolicyConfig, PredictiveConfig,
+    ReactiveConfig, Weights,
 };
 use polypath_core::repair::{RepairConfig, Share};
 use polypath_core::rng::Stream;
 use polypath_core::time::Duration;
 
-use super::{Incident, Schedule, Settings, pick};
+use super::{
+    DELAY_CENTRIC_FROM, DIVERSITY_FROM, FLOW_SCOPE_FROM, IN_TIME_FROM, Incident, ROUND_ROBIN_FROM,
+    Schedule, Settings, pick,
+};
 
 /// One of the policies of all schedules; those that name a path name `path`.
 pub(super) fn draw(stream: &mut Stream, path: u8) -> PolicyConfig {
@@ -23,6 +27,21 @@ pub(super) fn draw(stream: &mut Stream, path: u8) -> PolicyConfig {
         PolicyConfig::probe_and_switch(path).or_hysteresis(true),
     ];
     pick(stream, &policies)
+}
+
+/// Replaces policies by those that schedules have from some seed on.
+pub(super) fn draw_later(schedule: &mut Schedule) {
+    let all: [(u64, fn(&mut Schedule)); 5] = [
+        (IN_TIME_FROM, draw_in_time),
+        (ROUND_ROBIN_FROM, draw_round_robin),
+        (DELAY_CENTRIC_FROM, draw_delay_centric),
+        (DIVERSITY_FROM, draw_diversity),
+        (FLOW_SCOPE_FROM, draw_scopes),
+    ];
+    let seed = schedule.seed.0;
+    for (_, draw) in all.iter().filter(|(from, _)| seed >= *from) {
+        draw(schedule);
+    }
 }
 
 /// The settings of the nodes at first and after each reload.
@@ -44,7 +63,7 @@ const ORDERS: [Order; 4] = [
 ];
 
 /// Replaces half of the policies by `in-time`.
-pub(super) fn draw_in_time(schedule: &mut Schedule) {
+fn draw_in_time(schedule: &mut Schedule) {
     let stream = &mut schedule.seed.stream("faults/in-time");
     let orders = &mut schedule.seed.stream("faults/order");
     for settings in all_settings(schedule) {
@@ -60,7 +79,7 @@ pub(super) fn draw_in_time(schedule: &mut Schedule) {
 }
 
 /// Replaces a third of the policies by round robin, in which a third of the paths is a standby.
-pub(super) fn draw_round_robin(schedule: &mut Schedule) {
+fn draw_round_robin(schedule: &mut Schedule) {
     let stream = &mut schedule.seed.stream("faults/round-robin");
     let paths = schedule.paths.len();
     for settings in all_settings(schedule) {
@@ -74,7 +93,7 @@ pub(super) fn draw_round_robin(schedule: &mut Schedule) {
 }
 
 /// Replaces a third of the policies by a delay-centric one.
-pub(super) fn draw_delay_centric(schedule: &mut Schedule) {
+fn draw_delay_centric(schedule: &mut Schedule) {
     let stream = &mut schedule.seed.stream("faults/delay-centric");
     for settings in all_settings(schedule) {
         let seconds = pick(stream, &[0, 1, 4]);
@@ -100,8 +119,29 @@ pub(super) fn draw_delay_centric(schedule: &mut Schedule) {
     }
 }
 
+/// Replaces a fifth of the policies by `delay-growth`, lets each flow choose by itself under half of
+/// the delay-centric policies, and heartbeats wait for their answers under a third.
+fn draw_scopes(schedule: &mut Schedule) {
+    let stream = &mut schedule.seed.stream("faults/delay-centric/scope");
+    for settings in all_settings(schedule) {
+        if stream.chance(0.2) {
+            settings.policy = PolicyConfig::DelayGrowth(GrowthConfig::default());
+        }
+        let (scope, heartbeats) = match &mut settings.policy {
+            PolicyConfig::DelayCentric(config) => (&mut config.scope, &mut config.heartbeats),
+            PolicyConfig::PredictiveDelayCentric(config) => {
+                (&mut config.scope, &mut config.heartbeats)
+            }
+            PolicyConfig::DelayGrowth(config) => (&mut config.scope, &mut config.heartbeats),
+            _ => continue,
+        };
+        *scope = pick(stream, &[Scope::All, Scope::Flow]);
+        heartbeats.wait = stream.chance(0.33);
+    }
+}
+
 /// Replaces a third of the policies by `diversity`.
-pub(super) fn draw_diversity(schedule: &mut Schedule) {
+fn draw_diversity(schedule: &mut Schedule) {
     let stream = &mut schedule.seed.stream("faults/diversity");
     let signatures = [DiversitySignature::Likelihood, DiversitySignature::Paper];
     for settings in all_settings(schedule) {

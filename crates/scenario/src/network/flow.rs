@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use polypath_core::rng::{Seed, Stream};
+use polypath_core::time::{Duration, Time};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 
@@ -89,6 +91,22 @@ impl Flow {
         }
     }
 
+    /// The times at which the flow of this number starts and stops, since the start of the run;
+    /// [`Time::MAX`] for no stop.
+    #[must_use]
+    pub fn span(&self, seed: Seed, number: u32) -> [Time; 2] {
+        let since_start = |span: Duration| Time::ZERO + span;
+        let spread = self.active.start_spread.as_secs_f64();
+        let late = if spread > 0.0 {
+            let drawn = flow_stream(seed, &self.name_of(number), "start").uniform();
+            Duration::from_secs_f64(drawn * spread)
+        } else {
+            Duration::ZERO
+        };
+        let start = since_start(self.active.start) + late;
+        [start, self.active.stop.map_or(Time::MAX, since_start)]
+    }
+
     /// For each route of the flow of this number: the names of the nodes and links that it passes,
     /// including both ends.
     pub fn routes(&self, number: u32) -> impl Iterator<Item = Vec<String>> {
@@ -108,6 +126,12 @@ impl Flow {
         };
         one.into_iter().chain(several.iter().map(Vec::as_slice))
     }
+}
+
+/// The random stream of a part of the flow `name`.
+#[must_use]
+pub fn flow_stream(seed: Seed, name: &str, part: &str) -> Stream {
+    seed.stream(&format!("flow/{name}/{part}"))
 }
 
 impl TcpChanges {

@@ -9,7 +9,9 @@ mod setting;
 #[cfg(test)]
 mod tests;
 
-use polypath_core::time::Duration;
+use polypath_core::multihomed::MultihomedSource;
+use polypath_core::rng::Seed;
+use polypath_core::time::{Duration, Time};
 use polypath_core::units::{Bytes, Rate};
 use polypath_document::{Errors, Override, Problems};
 use polypath_link::QueueLimit;
@@ -18,10 +20,10 @@ use super::graph::{Graph, GraphLink};
 use super::route::{Router, Stop};
 use super::traffic::Traffic;
 use super::traffic::multihomed::Multihomed;
-use super::{Flow, Network};
+use super::{Flow, Network, flow_stream};
 use crate::trace::Files;
 pub use scale::{Scale, ScaleError};
-pub use setting::{GridPoint, PolicyGrid, Setting};
+pub use setting::{GridPoint, PolicyGrid, RunMode, Setting};
 
 /// The maximum number of paths among which senders choose.
 pub const MAX_SENDER_PATHS: usize = 8;
@@ -148,6 +150,11 @@ fn report_flows(found: &[usize], problems: &mut Problems) {
     problems.report("flow.0", message, remedy);
 }
 
+/// A time of a run that begins at `origin`.
+fn since(origin: Time, at: Time) -> Time {
+    Time(origin.0.saturating_add(at.0))
+}
+
 impl Senders<'_> {
     /// The number of senders.
     #[must_use]
@@ -161,6 +168,18 @@ impl Senders<'_> {
         let before = self.network.flows[..self.position].iter();
         let first = before.map(|flow| flow.count as usize).sum();
         first..first + self.count() as usize
+    }
+
+    /// The sources of all senders, for a run that begins at `origin`.
+    #[must_use]
+    pub fn sources(&self, seed: Seed, origin: Time) -> Vec<MultihomedSource> {
+        let source = |number| {
+            let name = self.flow.name_of(number);
+            let [start, stop] = self.flow.span(seed, number).map(|at| since(origin, at));
+            let stream = |part: &str| flow_stream(seed, &name, part);
+            self.traffic.source(start, stop, stream)
+        };
+        (0..self.count()).map(source).collect()
     }
 
     /// The limits of each path, in the order of `ways`.

@@ -11,6 +11,8 @@ pub(super) struct DatagramCounters {
     /// Bytes received.
     pub(super) bytes: u64,
     pub(super) delays: Delays,
+    /// Heartbeats sent.
+    pub(super) heartbeats: u64,
 }
 
 impl DatagramCounters {
@@ -22,6 +24,7 @@ impl DatagramCounters {
             },
             goodput: self.bytes,
             delays: self.delays,
+            heartbeats: self.heartbeats,
         }
     }
 }

@@ -1,6 +1,5 @@
 //! Datagrams whose times nothing in the network changes: their sources and sinks, in typed arrays.
 
-mod cbr;
 mod on_off;
 mod playback;
 mod poisson;
@@ -19,7 +18,6 @@ use crate::flow::FlowCounters;
 use crate::packet::{Packet, PacketKind};
 use crate::percentiles::{DelayHistograms, NO_GROUP};
 use crate::route::Cursor;
-pub use cbr::{Cbr, CbrConfig};
 pub use on_off::{OnOff, OnOffConfig, Sojourn};
 pub use playback::Playback;
 pub use poisson::Poisson;

@@ -2,24 +2,20 @@
 //!
 //! The receiver answers each datagram and heartbeat on the route on which it arrived.
 
-mod source;
-
-use polypath_core::frame::PathId;
 use polypath_core::machine::{Machine, Wake, step};
+use polypath_core::multihomed::{MultihomedFrame, MultihomedOutput, MultihomedSource};
 use polypath_core::policy::Feedback;
-use polypath_core::time::Time;
 use polypath_scenario::network::Multihomed as MultihomedConfig;
 
 use super::agent::{Agent, Context};
 use super::counters::DatagramCounters;
 use super::event::{AgentEvent, PathChange};
-use super::setup::{FlowSetup, RoutePair, wire_size};
+use super::setup::{FlowSetup, RoutePair, Span, wire_size};
 use crate::flow::FlowCounters;
 use crate::packet::{Packet, PacketKind};
 use crate::route::FlowEnd;
 use crate::slab::Slab;
 use crate::timer::Timer;
-pub use source::{MultihomedOutput, MultihomedSource};
 
 /// A source over several routes, and the totals of its receiver.
 #[derive(Clone, Debug)]
@@ -33,19 +29,6 @@ pub(super) struct MultihomedFlow {
     counters: DatagramCounters,
 }
 
-/// A frame between a source and its receiver.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum MultihomedFrame {
-    /// A datagram, by its number within its flow from 1.
-    Data { path: PathId, number: u32 },
-    /// The acknowledgement of a datagram that was sent at `sent`.
-    Ack { path: PathId, sent: Time },
-    /// A heartbeat.
-    Heartbeat { path: PathId, id: u64 },
-    /// The answer to a heartbeat.
-    Reply { path: PathId, id: u64 },
-}
-
 /// Sizes on the wire in bytes.
 #[derive(Clone, Copy, Debug)]
 struct Sizes {
@@ -57,13 +40,14 @@ struct Sizes {
 
 impl MultihomedFlow {
     pub(super) fn new(config: &MultihomedConfig, setup: &mut FlowSetup<'_>) -> Self {
+        let Span { start, stop } = setup.span;
         Self {
-            source: MultihomedSource::of_flow(config, setup),
+            source: config.source(start, stop, |part| setup.stream(part)),
             timer: Timer::default(),
             routes: setup.add_routes(),
             sizes: Sizes {
                 packet: wire_size(config.packet),
-                heartbeat: wire_size(config.heartbeat.unwrap_or(config.packet)),
+                heartbeat: wire_size(config.heartbeat_size()),
                 ack: wire_size(config.ack),
             },
             frames: Slab::default(),
@@ -79,15 +63,12 @@ impl MultihomedFlow {
             context.now,
             wake,
             &mut |output| match output {
-                MultihomedOutput::Data(path) => {
-                    counters.sent += 1;
-                    let number = u32::try_from(counters.sent).unwrap_or(u32::MAX);
-                    let frame = frames.put(MultihomedFrame::Data { path, number });
-                    context.send(routes[path.index()].there, sizes.packet, frame);
-                }
-                MultihomedOutput::Heartbeat { path, id } => {
-                    let frame = frames.put(MultihomedFrame::Heartbeat { path, id });
-                    context.send(routes[path.index()].there, sizes.heartbeat, frame);
+                MultihomedOutput::Send(frame) => {
+                    let is_data = matches!(frame, MultihomedFrame::Data { .. });
+                    counters.sent += u64::from(is_data);
+                    counters.heartbeats += u64::from(!is_data);
+                    let route = routes[frame.path().index()].there;
+                    context.send(route, sizes.of(frame), frames.put(frame));
                 }
                 MultihomedOutput::Path { from, to } => {
                     context.report(AgentEvent::Path(PathChange { from, to }));
@@ -97,9 +78,28 @@ impl MultihomedFlow {
         context.arm(FlowEnd::Sender, &mut self.timer, deadline);
     }
 
-    fn answer(&mut self, path: PathId, answer: MultihomedFrame, context: &mut Context<'_>) {
-        let frame = self.frames.put(answer);
-        context.send(self.routes[path.index()].back, self.sizes.ack, frame);
+    /// Handles a frame at the receiver.
+    fn answer(&mut self, frame: MultihomedFrame, size: u32, context: &mut Context<'_>) {
+        if let MultihomedFrame::Data { sent, .. } = frame {
+            let delay = context.now.since(sent);
+            self.counters.bytes += u64::from(size);
+            self.counters.delays.add(delay);
+            context.record_delay(delay);
+        }
+        if let Some(answer) = frame.answer(context.now) {
+            let route = self.routes[answer.path().index()].back;
+            context.send(route, self.sizes.of(answer), self.frames.put(answer));
+        }
+    }
+}
+
+impl Sizes {
+    const fn of(self, frame: MultihomedFrame) -> u32 {
+        match frame {
+            MultihomedFrame::Data { .. } => self.packet,
+            MultihomedFrame::Heartbeat { .. } => self.heartbeat,
+            MultihomedFrame::Ack { .. } | MultihomedFrame::Reply { .. } => self.ack,
+        }
     }
 }
 
@@ -119,25 +119,11 @@ impl Agent for MultihomedFlow {
         let PacketKind::Agent(payload) = packet.kind else {
             unreachable!("multihomed flows have no TCP");
         };
-        let feedback = match *self.frames.release(payload) {
-            MultihomedFrame::Data { path, .. } => {
-                let sent = packet.sent;
-                let delay = context.now.since(sent);
-                self.counters.bytes += u64::from(packet.size);
-                self.counters.delays.add(delay);
-                context.record_delay(delay);
-                return self.answer(path, MultihomedFrame::Ack { path, sent }, context);
-            }
-            MultihomedFrame::Heartbeat { path, id } => {
-                return self.answer(path, MultihomedFrame::Reply { path, id }, context);
-            }
-            MultihomedFrame::Ack { path, sent } => Feedback::Acknowledged {
-                path,
-                rtt: context.now.since(sent),
-            },
-            MultihomedFrame::Reply { path, id } => Feedback::HeartbeatReply { path, id },
-        };
-        self.wake_source(Wake::Input(feedback), context);
+        let frame = *self.frames.release(payload);
+        match frame.feedback(context.now) {
+            Some(feedback) => self.wake_source(Wake::Input(feedback), context),
+            None => self.answer(frame, packet.size, context),
+        }
     }
 
     fn forget(&mut self, payload: u32) {

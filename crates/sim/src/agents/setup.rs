@@ -4,7 +4,7 @@ use polypath_core::rng::{Seed, Stream};
 use polypath_core::time::Time;
 use polypath_core::units::Bytes;
 use polypath_scenario::Tcp;
-use polypath_scenario::network::{Flow, Graph, RoundTrip};
+use polypath_scenario::network::{Flow, Graph, RoundTrip, flow_stream};
 
 use crate::route::{AgentEnd, Cursor, FlowEnd, Routes, Terminal};
 
@@ -44,7 +44,7 @@ pub(crate) struct RoutePair {
 impl FlowSetup<'_> {
     /// The random stream of a part of the flow.
     pub(super) fn stream(&self, part: &str) -> Stream {
-        self.seed.stream(&format!("flow/{}/{part}", self.name))
+        flow_stream(self.seed, self.name, part)
     }
 
     /// Adds all routes between the ends of the agent.

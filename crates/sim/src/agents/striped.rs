@@ -120,6 +120,7 @@ impl Agent for StripedFlow {
             sender: self.source.machine.stats(),
             goodput: self.sink.machine.delivered(),
             delays: self.delays,
+            heartbeats: 0,
         }
     }
 

@@ -97,6 +97,7 @@ impl TcpFlows {
             sender: self.sources[number as usize].machine.stats(),
             goodput: delivered.bytes,
             delays: delivered.delays,
+            heartbeats: 0,
         }
     }
 

@@ -1,8 +1,8 @@
 //! The network of a graph: its links, and its flows at rest.
 
-use polypath_core::frame::Payload;
+use polypath_core::frame::{PathId, Payload};
 use polypath_core::rng::Seed;
-use polypath_core::time::{Duration, Time};
+use polypath_core::time::Time;
 use polypath_scenario::Tcp;
 use polypath_scenario::network as scenario;
 use polypath_scenario::network::activity::WindowChange;
@@ -16,7 +16,7 @@ use crate::agents::{self, BuiltFlow};
 use crate::flow::FlowKind;
 use crate::route::Terminal;
 use crate::tcp::TcpConfig;
-use crate::world::{FlowName, LinkName, World};
+use crate::world::{FlowName, LinkName, Side, World};
 
 /// The input of a network without ports, which has no values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,28 +33,8 @@ pub fn build_graph(
     network: &scenario::Network,
     seed: Seed,
 ) -> Result<World<NoPayload>, BuildError> {
-    let graph = network.graph();
-    let mut built = NetworkBuilder::new(seed);
-    for link in &graph.links {
-        let name = LinkName {
-            name: link.name.clone(),
-            path: None,
-            towards: None,
-            inner: false,
-        };
-        let config = link.link.config().map_err(|source| BuildError::Link {
-            name: link.name.clone(),
-            source,
-        })?;
-        built.add_link(&config, name)?;
-    }
-    let mut router = Router::new(&graph);
-    for flow in &network.flows {
-        let hosts = flow.tcp.apply(&network.tcp);
-        for number in 0..flow.count {
-            built.add_flow(&hosts, flow, number, &graph, &mut router)?;
-        }
-    }
+    let mut built = NetworkBuilder::with_links(network, seed)?;
+    built.add_flows(network, |_| true)?;
     if network.run.percentiles {
         let groups = network.flows.iter().zip(0..);
         let groups = groups.flat_map(|(flow, group)| (0..flow.count).map(move |_| group));
@@ -62,6 +42,30 @@ pub fn build_graph(
         let count = network.flows.len();
         built.agents.measure_delays(kinds.zip(groups), count);
     }
+    Ok(built.finish())
+}
+
+/// The network of a graph with senders ([`scenario::Senders`]), which run outside: each of their
+/// paths has a port at the senders ([`Side::Server`]) and one at the receiver ([`Side::Client`]).
+/// The other flows run inside.
+///
+/// # Errors
+/// If the graph makes no network, or there are no senders.
+pub fn build_between_senders<X: Payload>(
+    network: &scenario::Network,
+    seed: Seed,
+) -> Result<World<X>, BuildError> {
+    let mut built = NetworkBuilder::with_links(network, seed)?;
+    let senders = network.senders().ok_or(BuildError::NoSenders)?;
+    let graph = network.graph();
+    let trips = round_trips(senders.flow, 0, &graph, &mut Router::new(&graph))
+        .map_err(|error| error.of(&senders.flow.name))?;
+    for (path, trip) in (0..).map(PathId).zip(&trips) {
+        let links = RouteLinks::of(trip);
+        built.add_port(path, Side::Server, links.there.into_iter());
+        built.add_port(path, Side::Client, links.back.into_iter());
+    }
+    built.add_flows(network, |position| position != senders.position)?;
     Ok(built.finish())
 }
 
@@ -134,6 +138,43 @@ impl FlowRouteError {
 }
 
 impl NetworkBuilder {
+    /// The links of a graph.
+    fn with_links(network: &scenario::Network, seed: Seed) -> Result<Self, BuildError> {
+        let mut built = Self::new(seed);
+        for link in &network.graph().links {
+            let name = LinkName {
+                name: link.name.clone(),
+                path: None,
+                towards: None,
+                inner: false,
+            };
+            let config = link.link.config().map_err(|source| BuildError::Link {
+                name: link.name.clone(),
+                source,
+            })?;
+            built.add_link(&config, name)?;
+        }
+        Ok(built)
+    }
+
+    /// Adds the flows at the positions that `is_wanted` selects.
+    fn add_flows(
+        &mut self,
+        network: &scenario::Network,
+        is_wanted: impl Fn(usize) -> bool,
+    ) -> Result<(), BuildError> {
+        let graph = network.graph();
+        let mut router = Router::new(&graph);
+        let flows = network.flows.iter().enumerate();
+        for (_, flow) in flows.filter(|(position, _)| is_wanted(*position)) {
+            let hosts = flow.tcp.apply(&network.tcp);
+            for number in 0..flow.count {
+                self.add_flow(&hosts, flow, number, &graph, &mut router)?;
+            }
+        }
+        Ok(())
+    }
+
     fn add_flow(
         &mut self,
         hosts: &Tcp,
@@ -145,12 +186,12 @@ impl NetworkBuilder {
         let name = flow.name_of(number);
         let round_trips =
             round_trips(flow, number, graph, router).map_err(|error| error.of(&name))?;
-        let span = self.span(flow, &name);
+        let [start, stop] = flow.span(self.seed, number);
         let mut setup = FlowSetup {
             name: &name,
             flow,
             hosts,
-            span,
+            span: Span { start, stop },
             round_trips: &round_trips,
             graph,
             seed: self.seed,
@@ -185,21 +226,6 @@ impl NetworkBuilder {
             self.agents
                 .tcp
                 .schedule_window(at, number, change.window, fabric);
-        }
-    }
-
-    fn span(&self, flow: &Flow, name: &str) -> Span {
-        let since_start = |span: Duration| Time::ZERO + span;
-        let spread = flow.active.start_spread.as_secs_f64();
-        let late = if spread > 0.0 {
-            let drawn = self.seed.stream(&format!("flow/{name}/start")).uniform();
-            Duration::from_secs_f64(drawn * spread)
-        } else {
-            Duration::ZERO
-        };
-        Span {
-            start: since_start(flow.active.start) + late,
-            stop: flow.active.stop.map_or(Time::MAX, since_start),
         }
     }
 

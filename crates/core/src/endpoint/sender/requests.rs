@@ -16,12 +16,17 @@ pub(super) struct PolicyRequests {
     pub(super) pairs: PathSet,
     pub(super) heartbeats: Vec<(PathId, u64)>,
     pub(super) switched: Option<PathSwitch>,
+    /// The number of flows that have moved to another path by themselves.
+    pub(super) flow_switches: u64,
 }
 
 impl PolicyRequests {
     #[inline]
     fn is_empty(&self) -> bool {
-        self.pairs.is_empty() && self.heartbeats.is_empty() && self.switched.is_none()
+        self.pairs.is_empty()
+            && self.heartbeats.is_empty()
+            && self.switched.is_none()
+            && self.flow_switches == 0
     }
 
     pub(super) fn add(&mut self, action: Action) {
@@ -29,6 +34,7 @@ impl PolicyRequests {
             Action::SendPair(path) => self.pairs = self.pairs.with(path),
             Action::Heartbeat { path, id } => self.heartbeats.push((path, id)),
             Action::Switched { from, to } => self.switched = Some(PathSwitch { from, to }),
+            Action::FlowSwitched { .. } => self.flow_switches += 1,
         }
     }
 }
@@ -53,6 +59,7 @@ impl<P: Payload> Sender<P> {
             self.policy.switches += 1;
             out(Output::Event(Event::Switched { from, to, epoch }));
         }
+        self.policy.switches += requests.flow_switches;
         self.send_pairs(now, requests.pairs, out);
         for (path, id) in requests.heartbeats {
             self.send_heartbeat_frame(now, path, id, Body::Heartbeat(Purpose::Policy), out);

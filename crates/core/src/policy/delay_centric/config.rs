@@ -21,6 +21,9 @@ pub enum DelayCentricConfig {
     /// All data on the path with the lower short-term average, if the trends agree (delay-centric
     /// paper, II.C).
     PredictiveDelayCentric(PredictiveConfig),
+    /// Data leaves a path whose delay grows, at random and as often as its queue fills fast. Not in
+    /// the paper.
+    DelayGrowth(GrowthConfig),
 }
 
 /// The parameters of the policy that compares smoothed round-trip times (delay-centric paper,
@@ -39,6 +42,8 @@ pub struct ReactiveConfig {
     pub guard: Guard,
     /// The measurement of paths without data.
     pub heartbeats: Heartbeats,
+    /// The data that moves together.
+    pub scope: Scope,
 }
 
 /// The parameters of the policy that compares averages and trends (delay-centric paper, II.C).
@@ -58,6 +63,50 @@ pub struct PredictiveConfig {
     pub guard: Guard,
     /// The measurement of paths without data.
     pub heartbeats: Heartbeats,
+    /// The data that moves together.
+    pub scope: Scope,
+}
+
+/// The parameters of the policy that leaves a path whose delay grows.
+///
+/// While a path is offered the share g more than it carries, its delay grows by g, and g/(1+g) of
+/// its load has to leave. A sender leaves at random, at the rate of that share over the sum of
+/// `reaction` and the round-trip time, after which it sees the effect of others that left: many
+/// senders that see the same growth then move the excess and little more, without knowing of each
+/// other. Where the delay does not grow, a sender leaves for a lower delay at the rate of the
+/// relative difference over `patience`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema)
+)]
+#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
+pub struct GrowthConfig {
+    /// A path is better if its round-trip time is lower by more than this.
+    pub hysteresis: Duration,
+    /// The time constant of the growth, or the time between measurements if that is longer.
+    pub window: Duration,
+    /// The mean time, beside the round-trip time, in which the excess leaves a path.
+    pub reaction: Duration,
+    /// The mean time in which a sender leaves a path for one whose delay is nothing.
+    pub patience: Duration,
+    /// The measurement of paths without data.
+    pub heartbeats: Heartbeats,
+    /// The data that moves together.
+    pub scope: Scope,
+}
+
+impl Default for GrowthConfig {
+    fn default() -> Self {
+        Self {
+            hysteresis: Duration::from_millis(10),
+            window: Duration::from_millis(10),
+            reaction: Duration::from_millis(20),
+            patience: Duration::from_secs(20),
+            heartbeats: Heartbeats::default(),
+            scope: Scope::default(),
+        }
+    }
 }
 
 impl Default for ReactiveConfig {
@@ -66,6 +115,7 @@ impl Default for ReactiveConfig {
             hysteresis: Duration::from_millis(10),
             guard: Guard::default(),
             heartbeats: Heartbeats::default(),
+            scope: Scope::default(),
         }
     }
 }
@@ -77,8 +127,25 @@ impl Default for PredictiveConfig {
             trend: TrendRule::default(),
             guard: Guard::default(),
             heartbeats: Heartbeats::default(),
+            scope: Scope::default(),
         }
     }
+}
+
+/// The data that moves to another path together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema)
+)]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
+pub enum Scope {
+    /// All data.
+    #[default]
+    All,
+    /// Each flow (addresses, protocol and ports) by itself, as each source does in the paper: a
+    /// flow has a choice and guard times of its own, and all share the measurements of the paths.
+    Flow,
 }
 
 /// Condition (ii) of the predictive policy.
@@ -150,6 +217,10 @@ pub struct Heartbeats {
     /// After this time without an answer the estimate of a path is discarded, and the policy leaves
     /// the path.
     pub timeout: Duration,
+    /// Whether the interval begins with the answer to a heartbeat, or with the timeout if none
+    /// comes, as SCTP's does (RFC 9260, section 8.3), and not with its sending. Not in the paper's
+    /// text, which has "after each heartbeat" (III).
+    pub wait: bool,
 }
 
 impl Default for Heartbeats {
@@ -161,6 +232,7 @@ impl Default for Heartbeats {
             most: Duration::from_millis(1500),
             in_guard: Duration::from_millis(20),
             timeout: Duration::from_secs(1),
+            wait: false,
         }
     }
 }
@@ -169,6 +241,13 @@ impl Default for Heartbeats {
 pub const MIN_INTERVAL: Duration = Duration::from_millis(1);
 
 impl Guard {
+    /// No guard time.
+    pub const NONE: Self = Self {
+        least: Duration::ZERO,
+        most: Duration::ZERO,
+        kind: GuardKind::Confirm,
+    };
+
     /// Whether there is a guard time.
     #[must_use]
     pub fn is_some(self) -> bool {
@@ -239,10 +318,14 @@ impl DelayCentricConfig {
     /// All errors in the parameters.
     pub fn errors(self) -> impl Iterator<Item = DelayCentricError> {
         let (heartbeats, guard) = (self.heartbeats(), self.guard());
+        let growth = self.growth().unwrap_or_default();
         let spans = [
             ("heartbeats.least", heartbeats.least),
             ("heartbeats.in_guard", heartbeats.in_guard),
             ("heartbeats.timeout", heartbeats.timeout),
+            ("window", growth.window),
+            ("reaction", growth.reaction),
+            ("patience", growth.patience),
         ];
         let orders = [
             ("heartbeats", heartbeats.least, heartbeats.most),
@@ -270,6 +353,17 @@ impl DelayCentricConfig {
         match self {
             Self::DelayCentric(config) => config.guard,
             Self::PredictiveDelayCentric(config) => config.guard,
+            Self::DelayGrowth(_) => Guard::NONE,
+        }
+    }
+
+    /// The data that moves together.
+    #[must_use]
+    pub const fn scope(self) -> Scope {
+        match self {
+            Self::DelayCentric(config) => config.scope,
+            Self::PredictiveDelayCentric(config) => config.scope,
+            Self::DelayGrowth(config) => config.scope,
         }
     }
 
@@ -279,6 +373,16 @@ impl DelayCentricConfig {
         match self {
             Self::DelayCentric(config) => config.heartbeats,
             Self::PredictiveDelayCentric(config) => config.heartbeats,
+            Self::DelayGrowth(config) => config.heartbeats,
+        }
+    }
+
+    /// The parameters of the rule that regards the growth of delays, if the policy has it.
+    #[must_use]
+    pub const fn growth(self) -> Option<GrowthConfig> {
+        match self {
+            Self::DelayGrowth(config) => Some(config),
+            Self::DelayCentric(_) | Self::PredictiveDelayCentric(_) => None,
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use alloc::collections::VecDeque;
 
-use crate::estimate::{Macd, Srtt};
+use crate::estimate::{Growth, Macd, Srtt};
 use crate::frame::Epoch;
 use crate::time::{Duration, Time};
 
@@ -10,10 +10,12 @@ use crate::time::{Duration, Time};
 const MAX_OUTSTANDING: usize = 1024;
 
 /// The round-trip time of a path, smoothed by each method that the rules use.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Estimates {
     pub(super) srtt: Srtt,
     pub(super) macd: Macd,
+    /// The growth, if the rule regards it.
+    pub(super) growth: Option<Growth>,
 }
 
 /// A path with its heartbeats and estimates.
@@ -97,33 +99,43 @@ impl MonitoredPath {
         id
     }
 
-    /// Updates the estimates with an answer that arrived after `rtt`.
-    pub(super) fn handle_answer(&mut self, rtt: Duration) {
+    /// Updates the estimates with an answer that arrived after `rtt`; with `window`, also the growth.
+    pub(super) fn handle_answer(&mut self, now: Time, rtt: Duration, window: Option<Duration>) {
         self.unanswered = None;
         self.silent = false;
         match &mut self.estimates {
             Some(known) => {
                 known.srtt.update(rtt);
                 known.macd.update(rtt);
+                if let (Some(growth), Some(window)) = (&mut known.growth, window) {
+                    growth.update(now, rtt, window);
+                }
             }
             None => {
                 self.estimates = Some(Estimates {
                     srtt: Srtt::new(rtt),
                     macd: Macd::new(rtt),
+                    growth: window.map(|_| Growth::new(now, rtt)),
                 });
             }
         }
     }
 
+    /// Whether a heartbeat has no answer yet, since less than `timeout`.
+    pub(super) fn awaits_reply(&self, now: Time, timeout: Duration) -> bool {
+        let last = self.outstanding.back();
+        last.is_some_and(|(_, sent)| now < *sent + timeout)
+    }
+
     /// Handles the answer to a heartbeat; returns false if no unanswered heartbeat has this number.
-    pub(super) fn handle_reply(&mut self, now: Time, id: u64) -> bool {
+    pub(super) fn handle_reply(&mut self, now: Time, id: u64, window: Option<Duration>) -> bool {
         let Ok(position) = self.outstanding.binary_search_by_key(&id, |(id, _)| *id) else {
             return false;
         };
         let Some((_, sent)) = self.outstanding.remove(position) else {
             return false;
         };
-        self.handle_answer(now.since(sent));
+        self.handle_answer(now, now.since(sent), window);
         true
     }
 

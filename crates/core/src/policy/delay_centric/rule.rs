@@ -1,6 +1,6 @@
 //! The rule that selects a better path than the current one.
 
-use super::config::{DelayCentricConfig, TrendRule};
+use super::config::{DelayCentricConfig, GrowthConfig, ReactiveConfig, TrendRule};
 use super::path::Estimates;
 use crate::frame::PathId;
 use crate::time::Duration;
@@ -9,7 +9,7 @@ impl DelayCentricConfig {
     /// The delay by which the rule compares paths.
     pub(super) fn delay(self, of: &Estimates) -> Duration {
         match self {
-            Self::DelayCentric(_) => of.srtt.value(),
+            Self::DelayCentric(_) | Self::DelayGrowth(_) => of.srtt.value(),
             Self::PredictiveDelayCentric(_) => of.macd.short(),
         }
     }
@@ -17,8 +17,9 @@ impl DelayCentricConfig {
     /// Whether the rule prefers `other` to `current`.
     fn prefers(self, other: &Estimates, current: &Estimates) -> bool {
         match self {
-            Self::DelayCentric(config) => {
-                other.srtt.value() + config.hysteresis < current.srtt.value()
+            Self::DelayCentric(ReactiveConfig { hysteresis, .. })
+            | Self::DelayGrowth(GrowthConfig { hysteresis, .. }) => {
+                other.srtt.value() + hysteresis < current.srtt.value()
             }
             Self::PredictiveDelayCentric(config) => {
                 let is_rising = match config.trend {

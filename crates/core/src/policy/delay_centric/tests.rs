@@ -10,6 +10,8 @@ use crate::packet::{Dscp, Ecn, FlowId, IpVersion, Kind, PacketMeta};
 use crate::rng::Seed;
 use crate::tariff::Tariffs;
 
+mod flows;
+mod growth;
 mod network;
 mod properties;
 mod rules;
@@ -23,8 +25,7 @@ const INTERVAL: Duration = Duration::from_millis(10);
 fn pure(hysteresis: u64) -> DelayCentricConfig {
     DelayCentricConfig::DelayCentric(ReactiveConfig {
         hysteresis: MS * hysteresis,
-        guard: Guard::default(),
-        heartbeats: Heartbeats::default(),
+        ..ReactiveConfig::default()
     })
 }
 
@@ -45,7 +46,7 @@ fn with_guard(kind: GuardKind, least: u64, most: u64) -> DelayCentricConfig {
     DelayCentricConfig::DelayCentric(ReactiveConfig {
         hysteresis: MS * 10,
         guard,
-        heartbeats: Heartbeats::default(),
+        ..ReactiveConfig::default()
     })
 }
 
@@ -53,8 +54,7 @@ fn predictive(trend: TrendRule) -> DelayCentricConfig {
     DelayCentricConfig::PredictiveDelayCentric(PredictiveConfig {
         threshold: MS * 70,
         trend,
-        guard: Guard::default(),
-        heartbeats: Heartbeats::default(),
+        ..PredictiveConfig::default()
     })
 }
 
@@ -169,6 +169,49 @@ fn the_destination_of_a_pending_switch_has_fast_heartbeats() {
     assert_eq!(switched, PathId(1));
     assert!((90..=100).contains(&fast(PathId(1))), "{}", fast(PathId(1)));
     assert_eq!(fast(PathId(2)), 0);
+}
+
+/// A guard time with heartbeats that wait for their answers, which take 100 ms.
+#[test]
+fn a_heartbeat_that_waits_follows_the_answer_to_the_one_before() {
+    let heartbeats = Heartbeats {
+        wait: true,
+        ..Heartbeats::default()
+    };
+    let guard = Guard {
+        least: MS * 2000,
+        most: MS * 2000,
+        ..Guard::default()
+    };
+    let waiting = DelayCentricConfig::DelayCentric(ReactiveConfig {
+        guard,
+        heartbeats,
+        ..ReactiveConfig::default()
+    });
+    let mut network = Network::new(policy(waiting, 2), &[200, 100]);
+    network.run(at(8000));
+    let (switched, to) = network.switches()[0];
+    assert_eq!(to, PathId(1));
+    let sent = network.heartbeats(PathId(1));
+    let before = sent.iter().filter(|at| **at < switched);
+    let gaps = sent.windows(2).map(|pair| pair[1].since(pair[0]));
+    let fast = gaps.clone().filter(|gap| *gap == MS * 120).count();
+    // 2 s of 120 ms each: the round trip and the short interval.
+    assert!((15..=17).contains(&fast), "{fast}");
+    assert!(
+        gaps.clone().all(|gap| gap >= MS * 120),
+        "one is in flight at most"
+    );
+    assert!(before.count() > fast);
+    // A path that does not answer gets one an interval after each timeout.
+    network.round_trips[0] = None;
+    let from = network.heartbeats(PathId(0)).len();
+    network.run(at(28_000));
+    let sent = &network.heartbeats(PathId(0))[from..];
+    let gaps = sent.windows(2).map(|pair| pair[1].since(pair[0]));
+    assert!(gaps.clone().count() > 5);
+    let range = MS * 1500..=MS * 2500;
+    assert!(gaps.skip(1).all(|gap| range.contains(&gap)), "{sent:?}");
 }
 
 /// The new path becomes worse immediately after the switch.
@@ -303,8 +346,8 @@ fn intervals_have_a_length_and_an_order() {
         change(&mut heartbeats, short);
         let config = DelayCentricConfig::DelayCentric(ReactiveConfig {
             hysteresis: MS,
-            guard: Guard::default(),
             heartbeats,
+            ..ReactiveConfig::default()
         });
         config.errors().collect::<Vec<_>>()
     };

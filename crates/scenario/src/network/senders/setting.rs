@@ -1,7 +1,7 @@
 //! The settings of the path policy that are compared: that of the file, those of the paper, a grid.
 
 use polypath_core::policy::delay_centric::{Guard, Heartbeats, TrendRule};
-use polypath_core::policy::{DelayCentricConfig, PredictiveConfig, ReactiveConfig};
+use polypath_core::policy::{DelayCentricConfig, GrowthConfig, PredictiveConfig, ReactiveConfig};
 use polypath_core::time::Duration;
 
 /// A path policy of all senders, with its name in reports.
@@ -13,6 +13,19 @@ pub struct Setting {
     pub policy: DelayCentricConfig,
     /// Its point of the grid; `None` for a policy that is no point of one.
     pub point: Option<GridPoint>,
+    /// The senders that have it.
+    pub mode: RunMode,
+}
+
+/// The senders of a run: simulated ones, or those on real sockets in the lab.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RunMode {
+    /// In virtual time.
+    #[default]
+    Simulation,
+    /// In real time, over emulated links.
+    Lab,
 }
 
 /// A point of a grid.
@@ -46,6 +59,17 @@ impl Setting {
             name: name.to_owned(),
             policy,
             point: None,
+            mode: RunMode::Simulation,
+        }
+    }
+
+    /// The same setting in the lab.
+    #[must_use]
+    pub fn in_lab(&self) -> Self {
+        Self {
+            name: format!("{}, lab", self.name),
+            mode: RunMode::Lab,
+            ..self.clone()
         }
     }
 
@@ -72,6 +96,7 @@ impl Setting {
                 trend,
                 guard,
                 heartbeats,
+                ..PredictiveConfig::default()
             })
         };
         let none = Guard::default();
@@ -107,14 +132,21 @@ impl GridPoint {
                     hysteresis: self.hysteresis,
                     guard,
                     heartbeats,
+                    ..ReactiveConfig::default()
                 })
             }
+            DelayCentricConfig::DelayGrowth(of) => DelayCentricConfig::DelayGrowth(GrowthConfig {
+                hysteresis: self.hysteresis,
+                heartbeats,
+                ..of
+            }),
             DelayCentricConfig::PredictiveDelayCentric(of) => {
                 DelayCentricConfig::PredictiveDelayCentric(PredictiveConfig {
                     threshold: self.hysteresis,
                     trend: of.trend,
                     guard,
                     heartbeats,
+                    ..of
                 })
             }
         }
@@ -158,6 +190,7 @@ impl PolicyGrid {
                 name: format!("{margin}, {guard}, heartbeats {heartbeat}"),
                 policy: point.applied(policy),
                 point: Some(point),
+                mode: RunMode::Simulation,
             }
         };
         self.points().map(setting).collect()

@@ -55,6 +55,7 @@ fn the_defaults_are_those_of_the_paper() {
         hysteresis,
         guard,
         heartbeats,
+        ..
     }) = multihomed.policy
     else {
         panic!("{:?}", multihomed.policy)

@@ -1,8 +1,13 @@
 //! Datagrams over the route with the lowest delay of several (delay-centric paper).
 
-use polypath_core::policy::delay_centric::DelayCentricError;
-use polypath_core::policy::{DelayCentricConfig, PathSet};
-use polypath_core::time::Duration;
+use polypath_core::cbr::{Cbr, CbrConfig};
+use polypath_core::frame::{Epoch, PathId};
+use polypath_core::multihomed::{MultihomedSource, SourceSchedule};
+use polypath_core::policy::delay_centric::{DelayCentricError, Scope};
+use polypath_core::policy::{DelayCentricConfig, PathSet, PolicyContext};
+use polypath_core::rng::Stream;
+use polypath_core::tariff::Tariffs;
+use polypath_core::time::{Duration, Time};
 use polypath_core::units::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -64,6 +69,55 @@ pub enum FirstRoute {
     Random,
 }
 
+impl Multihomed {
+    /// The size of a heartbeat on the wire.
+    #[must_use]
+    pub fn heartbeat_size(&self) -> Bytes {
+        self.heartbeat.unwrap_or(self.packet)
+    }
+
+    /// A source that sends its first datagram at `start` and nothing at `stop` or later, with the
+    /// random stream of each of its parts.
+    ///
+    /// # Panics
+    /// With more than 64 routes, which a checked file does not have.
+    #[must_use]
+    pub fn source(
+        &self,
+        start: Time,
+        stop: Time,
+        stream: impl Fn(&str) -> Stream,
+    ) -> MultihomedSource {
+        let intervals = CbrConfig {
+            interval: self.interval,
+            jitter: self.jitter,
+            drift: self.drift,
+        };
+        let schedule = SourceSchedule {
+            start,
+            stop,
+            intervals: Cbr::new(intervals, stream("traffic")),
+            packets: self.packets.unwrap_or(u64::MAX),
+            size: u32::try_from(self.packet.0).unwrap_or(u32::MAX),
+        };
+        let paths = u8::try_from(self.ways.len()).expect("a checked flow has at most 64 routes");
+        let first = match self.first {
+            FirstRoute::Listed => 0,
+            FirstRoute::Random => stream("first-way").below(u64::from(paths)),
+        };
+        let policy = self.policy.build(PolicyContext {
+            paths,
+            start: Some(PathId(u8::try_from(first).unwrap_or(0))),
+            pair_interval: Duration::from_secs(1),
+            epoch: Epoch::default(),
+            acknowledges: true,
+            tariffs: Tariffs::default(),
+            stream: stream("policy"),
+        });
+        MultihomedSource::new(schedule, policy, paths)
+    }
+}
+
 impl TrafficKind for Multihomed {
     fn check(&self, key: &str, problems: &mut Problems) {
         let at = |leaf: &str| format!("{key}.{leaf}");
@@ -117,6 +171,10 @@ fn check_policy(key: &str, multihomed: &Multihomed, problems: &mut Problems) {
         ("guard.most", multihomed.policy.guard().most),
     ] {
         at_most_a_day(&at(leaf), span, problems);
+    }
+    if multihomed.policy.scope() != Scope::All {
+        let message = "a sender is a single flow";
+        problems.report(&at("scope"), message, "omit `scope`, which is for nodes");
     }
     for error in multihomed.policy.errors() {
         match error {

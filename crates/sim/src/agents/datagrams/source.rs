@@ -1,9 +1,10 @@
 //! Sources of datagrams: when each is sent.
 
+use polypath_core::cbr::Cbr;
 use polypath_core::machine::{Deadline, Machine};
 use polypath_core::time::{Duration, Time};
 
-use super::{Cbr, OnOff, Playback, Poisson};
+use super::{OnOff, Playback, Poisson};
 
 /// A datagram without contents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,7 +68,8 @@ impl DatagramSource {
 impl SendTimes for Pattern {
     fn first(&mut self) -> Duration {
         match self {
-            Self::Cbr(traffic) => traffic.first(),
+            // The first is sent at the start.
+            Self::Cbr(_) => Duration::ZERO,
             Self::Poisson(traffic) => traffic.first(),
             Self::OnOff(traffic) => traffic.first(),
             Self::Playback(traffic) => traffic.first(),
@@ -76,7 +78,7 @@ impl SendTimes for Pattern {
 
     fn interval(&mut self) -> Duration {
         match self {
-            Self::Cbr(traffic) => traffic.interval().max(MIN_INTERVAL),
+            Self::Cbr(traffic) => traffic.interval(),
             Self::Poisson(traffic) => traffic.interval().max(MIN_INTERVAL),
             Self::OnOff(traffic) => traffic.interval().max(MIN_INTERVAL),
             Self::Playback(traffic) => traffic.interval(),

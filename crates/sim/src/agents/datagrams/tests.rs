@@ -1,4 +1,5 @@
 use super::*;
+use polypath_core::cbr::{Cbr, CbrConfig};
 use polypath_core::machine::Machine;
 use polypath_core::rng::Seed;
 use polypath_core::time::{Duration, Time};

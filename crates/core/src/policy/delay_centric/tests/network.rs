@@ -14,10 +14,14 @@ pub(super) struct Network {
     pub(super) usable: PathSet,
     /// The interval between packets; `None` while there are none.
     pub(super) interval: Option<Duration>,
+    /// The number of flows, of which each sends in turn.
+    pub(super) flows: u64,
     /// The actions of the policy.
     pub(super) actions: Vec<(Time, Action)>,
     /// The send time and path of each packet.
     pub(super) sent: Vec<(Time, PathId)>,
+    /// The flow of each packet.
+    pub(super) flow_of: Vec<FlowId>,
     next_packet: Time,
     /// The answers in flight, by arrival time and then by order of sending.
     answers: BTreeMap<(Time, u64), Feedback>,
@@ -33,8 +37,10 @@ impl Network {
             now: Time::ZERO,
             round_trips: round_trips_ms.iter().map(|&ms| Some(MS * ms)).collect(),
             interval: Some(INTERVAL),
+            flows: 1,
             actions: Vec::new(),
             sent: Vec::new(),
+            flow_of: Vec::new(),
             next_packet: Time::ZERO,
             answers: BTreeMap::new(),
             order: 0,
@@ -85,11 +91,12 @@ impl Network {
     fn packet(&mut self) {
         let mut actions = Vec::new();
         let paths = self.paths();
-        let plan = self
-            .policy
-            .route(self.now, &packet(), &paths, &mut |action| {
-                actions.push(action);
-            });
+        let flow = FlowId(self.sent.len() as u64 % self.flows);
+        let packet = PacketMeta { flow, ..packet() };
+        let plan = self.policy.route(self.now, &packet, &paths, &mut |action| {
+            actions.push(action);
+        });
+        self.flow_of.push(flow);
         for path in plan.copies {
             self.sent.push((self.now, path));
             let rtt = self.round_trips[path.index()];

@@ -10,6 +10,7 @@ fn configs() -> impl Strategy<Value = DelayCentricConfig> {
         Just(holding(1000, 4000)),
         Just(predictive(TrendRule::Original)),
         Just(predictive(TrendRule::Modified)),
+        Just(DelayCentricConfig::DelayGrowth(GrowthConfig::default())),
     ]
 }
 

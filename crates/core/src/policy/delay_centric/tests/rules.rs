@@ -9,6 +9,7 @@ fn measured(times: &[u64]) -> Estimates {
     let mut estimates = Estimates {
         srtt: Srtt::new(first),
         macd: Macd::new(first),
+        growth: None,
     };
     for &time in &times[1..] {
         estimates.srtt.update(MS * time);

@@ -1,14 +1,12 @@
 //! Even intervals, as exact as the sender's clock and scheduler.
 
-use polypath_core::rng::Stream;
-use polypath_core::time::Duration;
+use crate::rng::Stream;
+use crate::time::Duration;
 
-use polypath_scenario::network::traffic::datagrams;
+/// The shortest interval that is drawn, so that time advances.
+const MIN_INTERVAL: Duration = Duration(1);
 
-use super::source::{SendTimes, seconds};
-use crate::agents::setup::FlowSetup;
-
-/// The configuration of a source.
+/// The configuration of a source of constant bit rate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CbrConfig {
     /// The interval between the starts of successive datagrams.
@@ -20,7 +18,7 @@ pub struct CbrConfig {
     pub drift: f64,
 }
 
-/// Datagrams at constant intervals; the first is sent at the start.
+/// The intervals of a source of constant bit rate.
 #[derive(Clone, Debug)]
 pub struct Cbr {
     interval: Duration,
@@ -29,7 +27,7 @@ pub struct Cbr {
 }
 
 impl Cbr {
-    /// A source; draws its mean interval.
+    /// The intervals of a source; draws its mean interval.
     #[must_use]
     pub fn new(config: CbrConfig, mut stream: Stream) -> Self {
         Self {
@@ -38,27 +36,10 @@ impl Cbr {
             stream,
         }
     }
-}
 
-impl Cbr {
-    /// The times of a flow of a graph.
-    pub(in crate::agents) fn of_flow(config: &datagrams::Cbr, setup: &FlowSetup<'_>) -> Self {
-        let config = CbrConfig {
-            interval: config.interval,
-            jitter: config.jitter,
-            drift: config.drift,
-        };
-        Self::new(config, setup.stream("traffic"))
-    }
-}
-
-impl SendTimes for Cbr {
-    fn first(&mut self) -> Duration {
-        Duration::ZERO
-    }
-
-    fn interval(&mut self) -> Duration {
-        around(&mut self.stream, self.interval, self.jitter)
+    /// Draws the time from the start of one datagram to the start of the next; at least 1 ns.
+    pub fn interval(&mut self) -> Duration {
+        around(&mut self.stream, self.interval, self.jitter).max(MIN_INTERVAL)
     }
 }
 
@@ -68,5 +49,5 @@ fn around(stream: &mut Stream, mean: Duration, spread: f64) -> Duration {
         return mean;
     }
     let factor = 1.0 + spread * (2.0 * stream.uniform() - 1.0);
-    seconds(mean.as_secs_f64() * factor)
+    Duration::from_secs_f64(mean.as_secs_f64() * factor)
 }

@@ -1,0 +1,67 @@
+//! The choices of flows that choose by themselves.
+
+use super::choice::{Choice, Decision};
+use super::{Action, DelayCentric, GuardKind};
+use crate::frame::PathId;
+use crate::packet::FlowId;
+use crate::time::Time;
+
+impl DelayCentric {
+    /// The path of the data of a flow.
+    #[inline]
+    pub(super) fn flow_path(
+        &mut self,
+        now: Time,
+        flow: FlowId,
+        act: &mut dyn FnMut(Action),
+    ) -> PathId {
+        let first = self.choice.current;
+        let Some(flows) = &mut self.flows else {
+            return first;
+        };
+        let path = flows.path(now, flow, first);
+        if !self.has_failed(path) {
+            return path;
+        }
+        self.evaluate_flows(now, act);
+        let flows = self.flows.as_mut();
+        flows.map_or(first, |flows| flows.path(now, flow, first))
+    }
+
+    /// Changes the choices of flows that have to change.
+    pub(super) fn evaluate_flows(&mut self, now: Time, act: &mut dyn FnMut(Action)) {
+        let Some(mut flows) = self.flows.take() else {
+            return;
+        };
+        flows.forget_idle(now);
+        for (flow, decision) in flows.decisions(|choice| self.decide(choice)) {
+            if let Some(choice) = flows.choice_mut(flow) {
+                self.apply(now, choice, decision, act);
+            }
+        }
+        flows.update_next_end();
+        self.flows = Some(flows);
+    }
+
+    /// Changes the choice of a flow.
+    pub(super) fn apply(
+        &mut self,
+        now: Time,
+        choice: &mut Choice,
+        decision: Decision,
+        act: &mut dyn FnMut(Action),
+    ) {
+        let to = match decision {
+            Decision::Wait(to) => {
+                let guard = self.start_guard_time(now, Some(to), choice.current);
+                choice.guard_time = Some(guard);
+                return;
+            }
+            Decision::Leave(to) | Decision::Switch(to) => to,
+        };
+        let from = core::mem::replace(&mut choice.current, to);
+        choice.guard_time = (self.config.guard().is_of(GuardKind::Hold))
+            .then(|| self.start_guard_time(now, None, to));
+        act(Action::FlowSwitched { from, to });
+    }
+}
