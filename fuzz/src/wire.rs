@@ -1,6 +1,7 @@
-//! Frames inside sealed datagrams, and the IP packets of applications.
+//! Frames inside sealed datagrams, those of sources, and the IP packets of applications.
 
 use polypath_core::frame::{Body, PathId, Purpose};
+use polypath_core::multihomed::MultihomedDatagram;
 use polypath_core::packet::{self, Ecn};
 use polypath_core::time::Time;
 use polypath_core::wire::{self, HEADER_LEN, Numbers};
@@ -22,7 +23,26 @@ pub fn check(bytes: &[u8]) {
         }
     }
     check_numbers(bytes);
+    check_source(bytes);
     check_packet(bytes);
+}
+
+/// A decoded frame of a source is encoded and decoded to the same frame, and so is its answer,
+/// which gets no answer itself.
+fn check_source(bytes: &[u8]) {
+    let Ok(datagram) = MultihomedDatagram::decode(bytes) else {
+        return;
+    };
+    assert_eq!(MultihomedDatagram::decode(&datagram.encode()), Ok(datagram));
+    let now = Time(1_000_000_000);
+    let answered = datagram.frame.answer(now);
+    assert_ne!(answered.is_some(), datagram.frame.feedback(now).is_some());
+    if let Some(frame) = answered {
+        let answer = MultihomedDatagram { frame, ..datagram };
+        assert_eq!(MultihomedDatagram::decode(&answer.encode()), Ok(answer));
+        assert_eq!(frame.answer(now), None);
+        assert_eq!(frame.path(), datagram.frame.path());
+    }
 }
 
 /// The frames of `bytes`, sent by this end and by its peer in turn, 1 s apart.

@@ -201,19 +201,27 @@ impl PathConfig {
     }
 }
 
-#[cfg(test)]
 impl PathConfig {
-    /// A path of a test.
-    pub(crate) fn at(local: &str, interface: Option<&str>) -> Self {
+    /// A path of any interface and remote address, bound to `local`, with the default settings.
+    pub(crate) fn bound_to(name: &str, local: SocketAddr) -> Self {
         Self {
-            name: "test".to_owned(),
-            local: Some(local.parse().unwrap()),
+            name: name.to_owned(),
+            local: Some(local),
             remote: None,
             relay: None,
-            interface: interface.map(str::to_owned),
+            interface: None,
             tariff: Tariff::default(),
-            copy_dscp: true,
-            copy_ecn: true,
+            copy_dscp: copies(),
+            copy_ecn: copies(),
+        }
+    }
+
+    /// A path of a test.
+    #[cfg(test)]
+    pub(crate) fn at(local: &str, interface: Option<&str>) -> Self {
+        Self {
+            interface: interface.map(str::to_owned),
+            ..Self::bound_to("test", local.parse().unwrap())
         }
     }
 }

@@ -11,7 +11,6 @@
 //! priority, where the kernel stalls a busy thread for 50 ms each second, it rests for at least a
 //! tenth of the time, even if deadlines follow each other within [`SPIN`].
 
-mod lateness;
 mod realtime_throttle;
 mod stop;
 mod timer;
@@ -24,10 +23,10 @@ use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTime
 use polypath_core::machine::Deadline;
 use polypath_core::time::{Duration, Time};
 
-pub use lateness::Lateness;
 pub use stop::StopHandle;
 
 use crate::clock::Clock;
+use crate::durations::DurationHistogram;
 use realtime_throttle::RealtimeThrottle;
 use stop::StopListener;
 use timer::Timer;
@@ -89,7 +88,7 @@ pub trait EventHandler {
 #[derive(Clone, Debug, Default)]
 pub struct DriveReport {
     /// The lateness of deadlines.
-    pub lateness: Lateness,
+    pub lateness: DurationHistogram,
     /// The number of deadlines that did not advance after they were handled: a bug of a machine.
     pub stuck: u64,
     /// The number of inputs handled.

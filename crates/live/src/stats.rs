@@ -115,6 +115,10 @@ pub struct PathStats {
     /// yet.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub measured: Option<MeasuredStats>,
+    /// The number of flows on the path that have sent lately; absent where flows do not choose their
+    /// paths by themselves.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub flows: Option<u64>,
     /// The use of its ceiling and quota; absent where neither end limits the path.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub usage: Option<UsageStats>,
@@ -266,9 +270,9 @@ pub struct PolicyStats {
     pub kind: String,
     /// The parameters in force, with defaults, by their keys in the node's file.
     pub parameters: Map<String, Value>,
-    /// The path that carries data now; absent where several do.
+    /// The path that carries data now, or on which new flows begin; absent where several do.
     pub active: Option<String>,
-    /// The number of times the policy has switched data to another path.
+    /// The number of times the policy has switched data, or a flow, to another path.
     pub switches: u64,
     /// The guard time that runs now; absent if none does.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-use polypath_core::tariff::Tariff;
 use polypath_core::units::Rate;
 use polypath_document::file;
 use polypath_document::{self as document, Document, Errors, FileKind, Problems};
@@ -126,15 +125,11 @@ impl RelayedPath {
     #[must_use]
     pub fn socket(&self) -> PathConfig {
         PathConfig {
-            tariff: Tariff::default(),
-            name: self.name.clone(),
-            local: Some(self.local),
-            remote: None,
-            relay: None,
             interface: self.interface.clone(),
             copy_dscp: self.copy_dscp,
             // A relay that lost marks would hide congestion from ECN-capable transports.
             copy_ecn: true,
+            ..PathConfig::bound_to(&self.name, self.local)
         }
     }
 }

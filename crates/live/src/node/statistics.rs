@@ -81,6 +81,7 @@ impl Statistics {
                 relay: tunnel.relay(id).map(RelayStats::from),
                 delivery: tunnel.endpoint().path_estimate(id).map(DeliveryStats::from),
                 measured: tunnel.endpoint().measured_rtt(id).map(MeasuredStats::from),
+                flows: tunnel.endpoint().flows_on(id).map(|flows| flows as u64),
                 usage: usage(tunnel, id, quotas),
                 mtu_bytes: size.and_then(|size| paths.wire_mtu(id, size)),
                 mtu_state: size.map(|size| size.state),

@@ -54,6 +54,7 @@ fn of_node() -> Value {
             ..UsageStats::default()
         }),
         measured: Some(MeasuredStats::default()),
+        flows: Some(1),
         relay: Some(RelayStats {
             established: true,
             session: session(&Counters::default(), None),

@@ -24,6 +24,13 @@ pub(super) fn encode(page: &mut Page<'_>, stats: &Stats) -> fmt::Result {
         "Round-trip time of a path as the policy measures it by itself, by the kind of its average.",
     )
     .samples(samples)?;
+    let flows = stats.paths.iter();
+    let flows = flows.filter_map(|path| Some((vec![("path", &*path.name)], path.flows?)));
+    page.gauge(
+        "policy_flows",
+        "Flows on a path that have sent lately, where each chooses its path by itself.",
+    )
+    .samples(flows)?;
     page.gauge(
         "policy_guard_time",
         "1 while a guard time of the policy runs, else 0.",

@@ -108,6 +108,7 @@ fn stats() -> Stats {
             short_average_ms: 21.0,
             long_average_ms: 19.0,
         }),
+        flows: liveness.map(|_| 7),
         usage: liveness.map(|_| UsageStats {
             ceiling_bit_per_s: Some(8_000_000),
             quota_bytes: Some(20_000_000),
