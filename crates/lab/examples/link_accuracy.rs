@@ -26,7 +26,7 @@ use polypath_lab::network::Network;
 use polypath_lab::{Endpoints, preflight};
 use polypath_link::{Link, LinkConfig, Output, QueueLimit};
 use polypath_live::clock::Clock;
-use polypath_live::drive::Lateness;
+use polypath_live::durations::DurationHistogram;
 use polypath_live::priority;
 use polypath_scenario::Scenario;
 use polypath_sim::Side;
@@ -175,7 +175,7 @@ fn expected_arrivals(sent: &[Time]) -> Vec<Option<Time>> {
 
 fn print(traffic: &Traffic, emulation: &EmulationResult) {
     let expected = expected_arrivals(&traffic.sent);
-    let (mut late, mut early) = (Lateness::default(), 0_u64);
+    let (mut late, mut early) = (DurationHistogram::default(), 0_u64);
     for &Arrival { number, at } in &traffic.arrived {
         let Some(due) = expected.get(number).copied().flatten() else {
             continue;
@@ -184,7 +184,7 @@ fn print(traffic: &Traffic, emulation: &EmulationResult) {
         late.record(Duration(at.0.abs_diff(due.0)));
     }
     let us = |d: Duration| d.as_secs_f64() * 1e6;
-    let row = |what: &str, l: &Lateness| {
+    let row = |what: &str, l: &DurationHistogram| {
         let (p50, p99, max) = (us(l.quantile(0.5)), us(l.quantile(0.99)), us(l.max()));
         println!("{what:<28} {p50:>9.1} {p99:>9.1} {max:>9.1}");
     };

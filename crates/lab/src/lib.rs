@@ -52,6 +52,7 @@ mod run;
 mod scheme_programs;
 mod settle;
 pub mod silence;
+pub mod sources;
 mod tcp;
 mod transfer_file;
 mod udp;

@@ -14,9 +14,10 @@ use polypath_core::time::{Duration, Time};
 use polypath_core::units::Rate;
 use polypath_link::Counters;
 use polypath_live::clock::Clock;
-use polypath_live::drive::Lateness;
+use polypath_live::durations::DurationHistogram;
 use polypath_live::stats::Volume;
-use polypath_scenario::{LoadedPaths, Path};
+use polypath_scenario::{self as scenario, LoadedPaths, Path};
+use polypath_sim::network::BuildError;
 use polypath_sim::world::{BackgroundBytes, LinkName, LinkReport};
 use polypath_sim::{PortInput, Side, World, WorldOutput, network};
 
@@ -101,17 +102,38 @@ impl Network {
     ) -> Result<(Self, Endpoints), LabError> {
         let loaded = paths.into();
         let world = network::build(loaded, seed)?;
-        let slack = slack(loaded.paths);
-        let paths = u8::try_from(loaded.paths.len()).unwrap_or(u8::MAX);
-        let (endpoints, devices) = Endpoints::open(paths)?;
-        let counters = BoundaryCounters::default();
+        Self::between(world, loaded.paths.len(), slack(loaded.paths))
+    }
+
+    /// Creates the network of a graph whose senders run outside it, and its endpoints: the server's
+    /// is that of the senders.
+    ///
+    /// Fails if the graph makes no valid network or has no senders, or the system refuses a
+    /// namespace or device.
+    pub fn open_between_senders(
+        network: &scenario::Network,
+        seed: Seed,
+    ) -> Result<(Self, Endpoints), LabError> {
+        let world = network::build_between_senders(network, seed)?;
+        let senders = network.senders().ok_or(BuildError::NoSenders)?;
+        // A link of a graph may be the last one of a path, whatever its delay.
+        Self::between(world, senders.traffic.ways.len(), Duration::ZERO)
+    }
+
+    /// The network of a world with `paths` paths.
+    fn between(
+        world: World<Bytes>,
+        paths: usize,
+        slack: Duration,
+    ) -> Result<(Self, Endpoints), LabError> {
+        let (endpoints, devices) = Endpoints::open(u8::try_from(paths).unwrap_or(u8::MAX))?;
         let network = Self {
             world,
             devices,
             slack,
             silence: Silence::default(),
-            counters,
-            sent: vec![Default::default(); loaded.paths.len()],
+            counters: BoundaryCounters::default(),
+            sent: vec![Default::default(); paths],
         };
         Ok((network, endpoints))
     }
@@ -187,7 +209,7 @@ impl Network {
         &mut self,
         now: Time,
         clock: Clock,
-        lateness: &mut Lateness,
+        lateness: &mut DurationHistogram,
     ) -> io::Result<()> {
         let mut result = Ok(());
         loop {

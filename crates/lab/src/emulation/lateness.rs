@@ -1,7 +1,7 @@
 //! The lateness of an emulation: of packets and of the thread's wakes.
 
 use polypath_core::time::Duration;
-use polypath_live::drive::Lateness;
+use polypath_live::durations::DurationHistogram;
 
 /// The assumed interval between wakes of an unblocked thread.
 const INTERVAL: Duration = Duration::from_millis(1);
@@ -14,9 +14,9 @@ const INTERVAL: Duration = Duration::from_millis(1);
 #[derive(Clone, Debug, Default)]
 pub struct EmulationLateness {
     /// Departure time minus due time of each packet.
-    pub packets: Lateness,
+    pub packets: DurationHistogram,
     /// Wake time minus requested time of each wake.
-    pub wakes: Lateness,
+    pub wakes: DurationHistogram,
 }
 
 impl EmulationLateness {

@@ -52,7 +52,7 @@ fn a_stall_counts_for_every_late_packet() {
     assert!(entered >= PACKETS, "{entered} entered");
     // Long enough that packets enter and leave the last link in one call, 20 ms late.
     std::thread::sleep(std::time::Duration::from_millis(30));
-    let mut lateness = Lateness::default();
+    let mut lateness = DurationHistogram::default();
     network.advance(clock.now(), clock, &mut lateness).unwrap();
     assert_eq!(network.counters().left, entered);
     assert_eq!(lateness.count(), entered);
@@ -86,7 +86,7 @@ fn a_silenced_path_drops_packets_that_enter_and_that_leave() {
         {}
         set(silenced_within);
         std::thread::sleep(std::time::Duration::from_millis(15));
-        let mut lateness = Lateness::default();
+        let mut lateness = DurationHistogram::default();
         network.advance(clock.now(), clock, &mut lateness).unwrap();
         let after = network.counters();
         let entered = after.entered - before.entered;

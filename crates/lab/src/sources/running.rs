@@ -1,0 +1,162 @@
+//! Sources and a responder on threads of this process, in the namespaces of an emulated network.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::mpsc::{Receiver, channel};
+use std::thread::{Builder, JoinHandle};
+
+use polypath_core::frame::PathId;
+use polypath_core::rng::Seed;
+use polypath_core::time::Time;
+use polypath_live::clock::Clock;
+use polypath_live::drive::StopHandle;
+use polypath_live::priority;
+use polypath_live::sources::{
+    Responder, ResponderReport, SourceChange, SourcePath, Sources, SourcesConfig, SourcesError,
+    SourcesReport,
+};
+use polypath_scenario::network::Senders;
+use polypath_sim::Side;
+
+use super::SourceRun;
+use crate::addressing::{STREAM_PORT, path_address};
+use crate::endpoints::Endpoints;
+use crate::node_pair::PRIORITY;
+
+/// The sources of a run and their responder; both are stopped on drop.
+#[derive(Debug)]
+pub(super) struct RunningSources {
+    sources: Running<SourcesReport>,
+    responder: Running<ResponderReport>,
+    changes: Receiver<SourceChange>,
+}
+
+/// The results of a run.
+pub(super) struct SourcesResult {
+    pub(super) report: SourcesReport,
+    pub(super) responder: ResponderReport,
+    pub(super) changes: Vec<SourceChange>,
+}
+
+/// A thread that runs until it is stopped.
+#[derive(Debug)]
+struct Running<T> {
+    stop: StopHandle,
+    thread: Option<JoinHandle<Result<T, SourcesError>>>,
+}
+
+impl RunningSources {
+    /// Starts the sources of a run, which begins at time zero of `clock`, and their responder.
+    pub(super) fn start(
+        run: SourceRun<'_>,
+        senders: Senders<'_>,
+        endpoints: &Endpoints,
+        clock: Clock,
+    ) -> io::Result<Self> {
+        let traffic = senders.traffic;
+        let paths = u8::try_from(traffic.ways.len()).unwrap_or(u8::MAX);
+        let size = |bytes: u64| u32::try_from(bytes).unwrap_or(u32::MAX);
+        let remotes: Vec<SocketAddr> = (0..paths).map(|path| remote(PathId(path))).collect();
+        let ack = size(traffic.ack.0);
+        let mut responder = endpoints
+            .at(Side::Client)
+            .run(|| Responder::open(&remotes, ack, clock).map_err(io::Error::other))?;
+        let path = |(path, remote): (u8, &SocketAddr)| SourcePath {
+            name: traffic.ways[usize::from(path)].join("+"),
+            local: (path_address(PathId(path), Side::Server).addr(), 0).into(),
+            remote: *remote,
+        };
+        let config = SourcesConfig {
+            sources: senders.sources(Seed(run.seed), Time::ZERO),
+            paths: (0..).zip(&remotes).map(path).collect(),
+            packet: size(traffic.packet.0),
+            heartbeat: size(traffic.heartbeat_size().0),
+            session: 0,
+            measured_from: Time::ZERO + run.network.run.warm_up,
+            has_one_clock: true,
+        };
+        let (sender, changes) = channel();
+        // The receiver lives as long as the thread.
+        let on_change = move |change| {
+            let _ = sender.send(change);
+        };
+        let mut sources = endpoints
+            .at(Side::Server)
+            .run(|| Sources::open(config, clock, on_change).map_err(io::Error::other))?;
+        let end = Time::ZERO + run.network.run.duration;
+        let (stop_responder, stop_sources) = (responder.stop_handle(), sources.stop_handle());
+        Ok(Self {
+            responder: Running::start(stop_responder, move || responder.run())?,
+            sources: Running::start(stop_sources, move || sources.run_until(end))?,
+            changes,
+        })
+    }
+
+    /// Whether the sources have ended; fails if the responder has.
+    pub(super) fn is_over(&self) -> io::Result<bool> {
+        if self.responder.is_over() {
+            return Err(io::Error::other("the responder has ended"));
+        }
+        Ok(self.sources.is_over())
+    }
+
+    /// Waits for the end of the sources and returns the results; fails with the error that ended
+    /// one of the threads.
+    pub(super) fn finish(mut self) -> io::Result<SourcesResult> {
+        let report = self.sources.join()?;
+        self.responder.stop.stop();
+        let responder = self.responder.join()?;
+        Ok(SourcesResult {
+            report,
+            responder,
+            changes: self.changes.try_iter().collect(),
+        })
+    }
+}
+
+impl<T: Send + 'static> Running<T> {
+    /// Runs `work` with a real-time priority, if the system allows it.
+    fn start(
+        stop: StopHandle,
+        mut work: impl FnMut() -> Result<T, SourcesError> + Send + 'static,
+    ) -> io::Result<Self> {
+        let builder = Builder::new().name("sources".to_owned());
+        let thread = builder.spawn(move || {
+            let _ = priority::realtime(PRIORITY);
+            work()
+        })?;
+        Ok(Self {
+            stop,
+            thread: Some(thread),
+        })
+    }
+}
+
+impl<T> Running<T> {
+    fn is_over(&self) -> bool {
+        self.thread.as_ref().is_none_or(JoinHandle::is_finished)
+    }
+
+    fn join(&mut self) -> io::Result<T> {
+        let thread = self.thread.take().ok_or(io::ErrorKind::BrokenPipe)?;
+        match thread.join() {
+            Ok(result) => result.map_err(io::Error::other),
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    }
+}
+
+impl<T> Drop for Running<T> {
+    fn drop(&mut self) {
+        self.stop.stop();
+        if let Some(thread) = self.thread.take() {
+            // It is dropped unfinished only on the way out with another error.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// The address of the responder on a path.
+fn remote(path: PathId) -> SocketAddr {
+    (path_address(path, Side::Client).addr(), STREAM_PORT).into()
+}
