@@ -24,6 +24,7 @@ pub use figures::{PathFigures, SettingFigures, StabilityFigures};
 pub use json::{VERSION, render as json};
 pub use table::render;
 
+use crate::media::LabConditions;
 use crate::write::replace_file;
 
 /// Senders by several settings of their policy, and their results.
@@ -37,6 +38,8 @@ pub struct StabilityRecord<'a> {
     pub seeds: &'a [u64],
     /// The outcomes of each setting, in the order of the seeds.
     pub outcomes: &'a [Vec<SendersOutcome>],
+    /// The conditions of the runs in the lab, if there are any.
+    pub lab: Option<LabConditions>,
 }
 
 /// The names of the files of a report; the picture of the map exists only with a grid.

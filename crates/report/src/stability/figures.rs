@@ -19,7 +19,8 @@ pub struct StabilityFigures {
     pub unstable_above: f64,
     /// The figures of each setting.
     pub settings: Vec<SettingFigures>,
-    /// The position of the recommended setting; `None` for a single setting, or if nothing arrived.
+    /// The position of the recommended setting; `None` for a single setting, if nothing arrived, or
+    /// with runs in the lab, which compare simulation and lab.
     ///
     /// Of the settings with the fewest unstable runs, among those whose 99th percentile of the delay
     /// cannot be told from the lowest (the 95 % interval of the difference includes zero), it is the
@@ -32,6 +33,8 @@ pub struct StabilityFigures {
 pub struct SettingFigures {
     /// Path switches of a sender per second.
     pub switch_rate: Option<Estimate>,
+    /// Heartbeats of a sender per second.
+    pub heartbeat_rate: Option<Estimate>,
     /// The mean delay of the datagrams of each run.
     pub mean_delay: Option<Estimate>,
     /// The 50th, 90th and 99th percentile of the delay of the datagrams of each run.
@@ -73,7 +76,7 @@ impl StabilityFigures {
             .iter()
             .map(|outcomes| SettingFigures::of(outcomes, count, unstable_above))
             .collect();
-        let recommended = (settings.len() > 1)
+        let recommended = (settings.len() > 1 && record.lab.is_none())
             .then(|| recommended(&settings))
             .flatten();
         Self {
@@ -94,11 +97,15 @@ impl SettingFigures {
             share: estimate(outcomes, |run| Some(run.paths.get(n)?.share)),
             deviation: estimate(outcomes, |run| Some(run.paths.get(n)?.deviation)),
         };
-        Self {
-            switch_rate: estimate(outcomes, |run| {
+        let rate = |of: fn(&SendersOutcome) -> u64| {
+            estimate(outcomes, |run| {
                 let seconds = run.measured.as_secs_f64();
-                (seconds > 0.0).then(|| run.switches as f64 / seconds / f64::from(senders))
-            }),
+                (seconds > 0.0).then(|| of(run) as f64 / seconds / f64::from(senders))
+            })
+        };
+        Self {
+            switch_rate: rate(|run| run.switches),
+            heartbeat_rate: rate(|run| run.heartbeats),
             mean_delay: estimate(outcomes, |run| run.mean_delay),
             delay: [
                 percentile(|delay| delay.p50),

@@ -1,11 +1,11 @@
 //! `report.json` of senders that choose among the same paths. Each key ends in its unit; shares are
-//! from 0 to 1, `switch_rate_per_sender_s` is in switches of a sender per second; `ci95` is half the
-//! width of the 95 % interval over the runs; what does not exist is null. Equal runs give equal
-//! bytes.
+//! from 0 to 1, `switch_rate_per_sender_s` is in switches of a sender per second and
+//! `heartbeat_rate_per_sender_s` in heartbeats; `ci95` is half the width of the 95 % interval over the
+//! runs; what does not exist is null. Equal runs give equal bytes.
 
 use polypath_core::time::Duration;
 use polypath_scenario::network::PathLimits;
-use polypath_scenario::network::senders::{GridPoint, Setting};
+use polypath_scenario::network::senders::{GridPoint, RunMode, Setting};
 use polypath_scenario::parameters;
 use polypath_sim::SendersOutcome;
 use serde::Serialize;
@@ -14,6 +14,7 @@ use super::conclusion::conclusion;
 use super::figures::{SettingFigures, StabilityFigures, is_unstable, lost};
 use super::{StabilityRecord, settings};
 use crate::json::{Spread, rounded, spread};
+use crate::media::LabConditions;
 use crate::statistics::Estimate;
 
 /// The version of the format of `report.json`; it changes when a key changes its meaning.
@@ -32,6 +33,7 @@ struct Report<'a> {
     warm_up_s: f64,
     unstable_above_ms: f64,
     paths: Vec<Path>,
+    lab: Option<Lab>,
     settings: Vec<SettingReport<'a>>,
     recommended: Option<&'a str>,
     conclusion: Vec<String>,
@@ -46,12 +48,23 @@ struct Path {
     full_delay_ms: f64,
 }
 
+/// The lateness of the emulated links and of the sources in the lab.
+#[derive(Serialize)]
+struct Lab {
+    lateness_p99_ms: f64,
+    lateness_bound_ms: f64,
+    longest_lateness_ms: f64,
+    is_valid: bool,
+}
+
 #[derive(Serialize)]
 struct SettingReport<'a> {
     name: &'a str,
+    mode: RunMode,
     point: Option<Point>,
     policy: serde_json::Value,
     switch_rate_per_sender_s: Spread,
+    heartbeat_rate_per_sender_s: Spread,
     mean_delay_ms: Spread,
     delay_ms: Delays,
     lost_share: Spread,
@@ -90,6 +103,7 @@ struct Run {
     seed: u64,
     switches: u64,
     sent: u64,
+    heartbeats: u64,
     mean_delay_ms: Option<f64>,
     lost_share: Option<f64>,
     is_unstable: bool,
@@ -128,6 +142,7 @@ pub fn render(
             .into_iter()
             .map(Path::from)
             .collect(),
+        lab: record.lab.map(Lab::from),
         settings: all.collect::<serde_json::Result<_>>()?,
         recommended: figures
             .recommended
@@ -155,9 +170,11 @@ fn setting<'a>(
     });
     Ok(SettingReport {
         name: &setting.name,
+        mode: setting.mode,
         point: setting.point.map(Point::from),
         policy: serde_json::to_value(setting.policy)?,
         switch_rate_per_sender_s: spread(figures.switch_rate),
+        heartbeat_rate_per_sender_s: spread(figures.heartbeat_rate),
         mean_delay_ms: in_ms(figures.mean_delay),
         delay_ms: Delays { p50, p90, p99 },
         lost_share: spread(figures.lost),
@@ -173,11 +190,23 @@ fn runs(seeds: &[u64], outcomes: &[SendersOutcome], unstable_above: f64) -> Vec<
         seed: *seed,
         switches: run.switches,
         sent: run.sent,
+        heartbeats: run.heartbeats,
         mean_delay_ms: run.mean_delay.map(|delay| rounded(delay * 1e3)),
         lost_share: lost(run).map(rounded),
         is_unstable: is_unstable(run, unstable_above),
     });
     runs.collect()
+}
+
+impl From<LabConditions> for Lab {
+    fn from(lab: LabConditions) -> Self {
+        Self {
+            lateness_p99_ms: milliseconds(lab.lateness),
+            lateness_bound_ms: milliseconds(lab.bound),
+            longest_lateness_ms: milliseconds(lab.longest),
+            is_valid: lab.is_valid(),
+        }
+    }
 }
 
 impl From<PathLimits> for Path {

@@ -10,6 +10,7 @@ use super::conclusion::conclusion;
 use super::figures::{SettingFigures, StabilityFigures};
 use super::{StabilityRecord, settings};
 use crate::conclusion::lines;
+use crate::media::LabConditions;
 use crate::statistics::Estimate;
 use crate::table::{dash, plain, shortened, spread, titled};
 
@@ -69,10 +70,22 @@ pub(super) fn basis(record: StabilityRecord<'_>, figures: &StabilityFigures) -> 
         runs => format!("n = {runs} runs from seed {}", network.seed),
     };
     let measured = network.run.duration - network.run.warm_up;
+    let lab = record.lab.map_or_else(String::new, |lab| {
+        let LabConditions {
+            lateness,
+            bound,
+            longest,
+            ..
+        } = lab;
+        format!(
+            ";\nin the lab, links and sources were late by {lateness} at the 99th percentile (bound {bound}), \
+             {longest} at most"
+        )
+    });
     format!(
         "{count} senders over {paths} paths at a utilisation of {utilisation:.3};\n\
          {runs}, {measured} after a warm-up of {} each;\n\
-         a run is unstable if its mean delay exceeds {:.1} ms",
+         a run is unstable if its mean delay exceeds {:.1} ms{lab}",
         network.run.warm_up,
         figures.unstable_above * 1e3
     )
@@ -101,14 +114,21 @@ fn switches(settings: &[SettingResult<'_>]) -> SettingTable {
         vec![
             setting.name.clone(),
             spread(of.switch_rate),
+            spread(of.heartbeat_rate),
             unstable(of),
             percent(of.lost),
         ]
     };
     SettingTable {
         class: "switches",
-        caption: "Path switches of a sender per second, unstable runs, lost datagrams",
-        columns: &["setting", "switches\n1/s", "unstable\nruns", "lost\n%"],
+        caption: "Path switches and heartbeats of a sender per second, unstable runs, lost datagrams",
+        columns: &[
+            "setting",
+            "switches\n1/s",
+            "heartbeats\n1/s",
+            "unstable\nruns",
+            "lost\n%",
+        ],
         rows: settings.iter().map(row).collect(),
         first_number: 1,
     }

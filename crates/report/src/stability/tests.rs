@@ -22,6 +22,7 @@ fn outcome(switches: u64, delay: u64) -> SendersOutcome {
         switches,
         sent: 1000,
         arrived: 990,
+        heartbeats: 25_000,
         mean_delay: Some(ms(delay).as_secs_f64()),
         delay: Some(DelayPercentiles {
             p50: ms(delay),
@@ -65,6 +66,7 @@ fn with_record<T>(use_it: impl FnOnce(StabilityRecord<'_>, &StabilityFigures) ->
         settings: &settings,
         seeds: &[7, 8],
         outcomes: &outcomes,
+        lab: None,
     };
     use_it(record, &StabilityFigures::of(record))
 }
@@ -109,6 +111,7 @@ fn the_recommended_setting_is_stable_then_fast_then_calm() {
             settings: &settings,
             seeds: &[7, 8],
             outcomes,
+            lab: None,
         };
         StabilityFigures::of(record).recommended
     };
@@ -137,6 +140,7 @@ fn the_report_has_every_number_with_its_unit() {
             table.lines().all(|line| line.chars().count() <= 80),
             "{table}"
         );
+        assert_eq!(first["heartbeat_rate_per_sender_s"]["mean"], 0.5);
         for part in ["1 of 2", "1.000 +- 6.353", "73.6 ms", "is recommended"] {
             assert!(table.contains(part), "{part} in {table}");
         }
