@@ -11,6 +11,7 @@ use crate::book::ClaimRow;
 use crate::figure::{ClaimRemark, FailedFigure, Figure, MadeFigure};
 use crate::judge::{MeasuredQuantity, PartJudgement, Verdict, judge};
 use crate::ledger::{Claim, Ledger};
+use crate::measurement::Measurement;
 use crate::study::SEED;
 
 pub use table::{render, summary};
@@ -34,6 +35,8 @@ pub struct Answer {
     pub is_unanswerable: bool,
     /// The qualifications of the verdict; may be empty.
     pub caveat: String,
+    /// The answer in the lab, if the claim was measured there.
+    pub lab: Option<Box<Answer>>,
 }
 
 /// The figures that were made and those that failed.
@@ -58,8 +61,21 @@ struct AnswerRecord<'a> {
     parts: &'a [PartJudgement],
     reason: &'a str,
     caveat: &'a str,
+    /// The answer in the lab, if the claim was measured there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lab: Option<LabRecord<'a>>,
     /// The claim as in the ledger.
     statement: &'a Claim,
+}
+
+/// An answer in the lab in JSON.
+#[derive(Serialize)]
+struct LabRecord<'a> {
+    verdict: Verdict,
+    #[serde(flatten)]
+    measured: MeasuredLists<'a>,
+    parts: &'a [PartJudgement],
+    reason: &'a str,
 }
 
 /// The measured quantities as lists with one entry for each quantity and position.
@@ -110,7 +126,21 @@ impl Answer {
                 .map_or_else(String::new, |seed| seed.to_string()),
             verdict: self.verdict,
             reason,
+            lab: self
+                .lab
+                .as_ref()
+                .map_or_else(String::new, |lab| lab.in_words()),
         }
+    }
+
+    /// The answer in the lab in words.
+    fn in_words(&self) -> String {
+        let unmet = match &self.unmet()[..] {
+            [] => String::new(),
+            unmet => format!(" Not met: {}.", unmet.join("; ")),
+        };
+        let (word, measured, runs) = (self.verdict.word(), self.measured(), self.runs());
+        format!("{word}: {measured}; n = {runs}.{unmet}")
     }
 
     fn record(&self) -> AnswerRecord<'_> {
@@ -123,6 +153,12 @@ impl Answer {
             parts: &self.parts,
             reason: &self.reason,
             caveat: &self.caveat,
+            lab: self.lab.as_ref().map(|lab| LabRecord {
+                verdict: lab.verdict,
+                measured: lab.lists(),
+                parts: &lab.parts,
+                reason: &lab.reason,
+            }),
             statement: &self.claim,
         }
     }
@@ -200,9 +236,11 @@ fn answer_made(
     let findings = || all.iter().map(|made| made.findings);
     let reason = texts(claim, findings().flat_map(|findings| &findings.reasons));
     let caveat = texts(claim, findings().flat_map(|findings| &findings.caveats));
-    let answer = judged(claim, made, &reason);
+    let answer = judged(claim, made.figure, &made.measurements, &reason);
+    let is_in_lab = made.in_lab.iter().any(|of| of.claim == claim.id);
     Answer {
         caveat: qualified(&answer, caveat, built_in),
+        lab: is_in_lab.then(|| Box::new(judged(claim, made.figure, &made.in_lab, ""))),
         ..answer
     }
 }
@@ -240,11 +278,10 @@ fn texts<'a>(claim: &Claim, reasons: impl Iterator<Item = &'a ClaimRemark>) -> S
     texts.join(" ")
 }
 
-/// Judges a claim by the measurements of its figure.
-fn judged(claim: &Claim, made: &MadeFigure<'_>, reason: &str) -> Answer {
-    let figure = made.figure;
+/// Judges a claim by measurements of its figure.
+fn judged(claim: &Claim, figure: &Figure, measurements: &[Measurement], reason: &str) -> Answer {
     let mut answer = Answer::not_run(claim, Some(figure));
-    match judge(claim, &made.measurements) {
+    match judge(claim, measurements) {
         Ok(judgement) => {
             answer.verdict = judgement.verdict;
             answer.ours = judgement.ours;
@@ -294,6 +331,7 @@ impl Answer {
             reason: String::new(),
             is_unanswerable: false,
             caveat: String::new(),
+            lab: None,
         }
     }
 }

@@ -67,6 +67,8 @@ pub struct ClaimRow {
     pub verdict: Verdict,
     /// The reason of the verdict and its caveats; may be empty.
     pub reason: String,
+    /// The answer in the lab; empty if the claim was not measured there.
+    pub lab: String,
 }
 
 /// An error of rendering the book.

@@ -8,8 +8,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use polypath_batch::{FileError, Lookup, PARTS, ResultCache, digest, parallel_map};
 
 use crate::figure::{Figure, Findings};
+use crate::lab::{Lab, LabRun};
 use crate::ledger::Ledger;
-use crate::study::{JobError, Known, Missing, Pending, Scale, Study, Wanted};
+use crate::study::{AllWanted, JobError, Known, LabWanted, Missing, Pending, Scale, Study, Wanted};
 
 /// The name of the folder of job results, next to the book.
 pub const JOBS: &str = "jobs";
@@ -62,7 +63,8 @@ pub enum MakeError {
 pub type Attempt = Result<Findings, String>;
 
 /// Makes figures and returns an attempt for each, in their order. A failed job fails only the
-/// figures that need it. `on_progress` is called at least every 100 ms while jobs run.
+/// figures that need it. With a lab, figures measure there, too. `on_progress` is called at least
+/// every 100 ms while simulations run, and after each call of the lab.
 ///
 /// # Errors
 /// If the folder cannot be read or written, or a result does not have the expected type. Finished
@@ -70,6 +72,7 @@ pub type Attempt = Result<Findings, String>;
 pub fn make_figures(
     figures: &[&Figure],
     options: &MakeOptions<'_>,
+    mut lab: Option<&mut dyn Lab>,
     on_progress: &mut impl FnMut(Progress),
 ) -> Result<Vec<Attempt>, MakeError> {
     let engine = Engine {
@@ -82,28 +85,33 @@ pub fn make_figures(
     let mut round = 0;
     loop {
         round += 1;
-        let (attempts, wanted) = engine.attempt(figures, &known);
-        if wanted.is_empty() {
+        let (attempts, wanted) = engine.attempt(figures, lab.is_some(), &known);
+        if wanted.jobs.is_empty() && wanted.lab.is_empty() {
             engine.cache.remove_abandoned();
             return Ok(attempts);
         }
         // A known result that is requested again could not be read: an earlier version stored it,
         // so the job runs again.
-        for key in wanted.keys().filter(|key| known.contains_key(*key)) {
+        let keys = wanted.jobs.keys().chain(wanted.lab.keys());
+        for key in keys.filter(|key| known.contains_key(*key)) {
             if completed.contains(key) {
                 return Err(MakeError::Unreadable(key.clone()));
             }
             outdated.insert(key.clone());
         }
         let is_usable = |key: &String| !options.fresh && !outdated.contains(key);
-        let missing = engine.load(wanted, &is_usable, &mut known)?;
-        if !missing.is_empty() {
-            let results = engine.run(&missing, &mut |progress| {
-                on_progress(Progress { round, ..progress });
-            })?;
-            completed.extend(results.keys().cloned());
-            known.extend(results);
+        let mut missing = engine.load(wanted.jobs, &is_usable, &mut known)?;
+        missing.sort_by(|a, b| b.cost.total_cmp(&a.cost));
+        let in_lab = engine.load(wanted.lab, &is_usable, &mut known)?;
+        let on_progress = &mut |progress| {
+            on_progress(Progress { round, ..progress });
+        };
+        let mut results = engine.run(&missing, on_progress)?;
+        if let Some(lab) = &mut lab {
+            results.extend(engine.run_in_lab(&in_lab, &mut **lab, on_progress)?);
         }
+        completed.extend(results.keys().cloned());
+        known.extend(results);
     }
 }
 
@@ -118,31 +126,35 @@ impl Engine<'_> {
     fn attempt(
         &self,
         figures: &[&Figure],
+        has_lab: bool,
         known: &Known,
-    ) -> (Vec<Attempt>, BTreeMap<String, Wanted>) {
-        let mut all_wanted = BTreeMap::new();
+    ) -> (Vec<Attempt>, AllWanted) {
+        let mut all_wanted = AllWanted::default();
         let mut attempts = Vec::new();
+        let (ledger, scale) = (self.options.ledger, self.options.scale);
         for figure in figures {
-            let mut study = Study::new(self.options.ledger, self.options.scale, known);
+            let mut study = Study::new(ledger, scale, has_lab, known);
             match (figure.make)(&mut study) {
                 Ok(findings) => attempts.push(Ok(findings)),
                 Err(Pending) => match study.into_missing() {
                     Missing::Failed(error) => attempts.push(Err(error)),
-                    Missing::Wanted(wanted) => all_wanted.extend(wanted),
+                    Missing::Wanted(wanted) => {
+                        all_wanted.jobs.extend(wanted.jobs);
+                        all_wanted.lab.extend(wanted.lab);
+                    }
                 },
             }
         }
         (attempts, all_wanted)
     }
 
-    /// Loads stored results into `known`. Returns the other jobs, the longest first, so that the
-    /// threads finish together.
-    fn load(
+    /// Loads stored results into `known` and returns the other jobs.
+    fn load<W>(
         &self,
-        wanted: BTreeMap<String, Wanted>,
+        wanted: BTreeMap<String, W>,
         is_usable: &dyn Fn(&String) -> bool,
         known: &mut Known,
-    ) -> Result<Vec<Wanted>, MakeError> {
+    ) -> Result<Vec<W>, MakeError> {
         let mut missing = Vec::new();
         for (key, job) in wanted {
             match self.cache.lookup(&digest(&key), &self.label(&key))? {
@@ -152,8 +164,34 @@ impl Engine<'_> {
                 _ => missing.push(job),
             }
         }
-        missing.sort_by(|a, b| b.cost.total_cmp(&a.cost));
         Ok(missing)
+    }
+
+    /// Runs jobs in the lab, as many at the same time as fit, and stores each result.
+    fn run_in_lab(
+        &self,
+        wanted: &[LabWanted],
+        lab: &mut dyn Lab,
+        on_progress: &mut impl FnMut(Progress),
+    ) -> Result<Known, MakeError> {
+        let mut results = Known::new();
+        let mut rest = wanted;
+        while let Some(fitting) = fitting(rest, lab.capacity()) {
+            let (jobs, others) = rest.split_at(fitting);
+            for (job, result) in jobs.iter().zip(outcomes(jobs, lab)) {
+                let result = match result {
+                    Ok(result) => {
+                        let (name, label) = (digest(&job.key), self.label(&job.key));
+                        Ok(self.cache.store(&name, &label, &result)?)
+                    }
+                    Err(error) => Err(failure(&job.key, &error)),
+                };
+                results.insert(job.key.clone(), result);
+            }
+            rest = others;
+            on_progress(progress_in_lab(wanted.len() - rest.len(), wanted.len()));
+        }
+        Ok(results)
     }
 
     /// Runs jobs and stores each result as soon as it is there. Errors are not stored, so failed
@@ -185,6 +223,48 @@ impl Engine<'_> {
     /// The label of a stored result: the job and the sources that ran it.
     fn label(&self, key: &str) -> String {
         label(key, self.options.sources)
+    }
+}
+
+/// The number of jobs, at least one, whose runs fit into the lab together; `None` without jobs.
+fn fitting(wanted: &[LabWanted], capacity: usize) -> Option<usize> {
+    let runs = |job: &LabWanted| job.runs.as_ref().map_or(0, Vec::len);
+    let mut all = 0;
+    let fits = wanted.iter().take_while(|job| {
+        all += runs(job);
+        all <= capacity
+    });
+    (!wanted.is_empty()).then(|| fits.count().max(1))
+}
+
+/// Runs jobs in the lab together; returns the result of each.
+fn outcomes(jobs: &[LabWanted], lab: &mut dyn Lab) -> Vec<Result<serde_json::Value, JobError>> {
+    let runs = |job: &LabWanted| job.runs.as_ref().map_or(&[][..], Vec::as_slice).to_vec();
+    let all: Vec<LabRun> = jobs.iter().flat_map(runs).collect();
+    let ran = lab.run(&all);
+    let mut first = 0;
+    let result = |job: &LabWanted| {
+        let of_job = first..first + runs(job).len();
+        first = of_job.end;
+        if let Err(error) = &job.runs {
+            return Err(JobError::Other(error.to_string()));
+        }
+        match &ran {
+            Ok(outcomes) => (job.result)(&outcomes[of_job]),
+            Err(error) => Err(JobError::Other(error.clone())),
+        }
+    };
+    jobs.iter().map(result).collect()
+}
+
+/// The progress after `finished` of `jobs` jobs in the lab.
+fn progress_in_lab(finished: usize, jobs: usize) -> Progress {
+    Progress {
+        round: 0,
+        finished,
+        jobs,
+        share: finished as f64 / jobs.max(1) as f64,
+        cost: jobs as f64,
     }
 }
 

@@ -28,6 +28,8 @@ pub struct Findings {
     pub tables: Vec<FigureTable>,
     /// The measurements that judge the claims.
     pub measurements: Vec<Measurement>,
+    /// The measurements in the lab, by which claims are judged a second time; empty without a lab.
+    pub in_lab: Vec<Measurement>,
     /// The reasons why claims differ, as far as they are known.
     pub reasons: Vec<ClaimRemark>,
     /// Qualifications of verdicts: what was fitted, and which of several interpretations is judged.
@@ -69,6 +71,8 @@ pub struct MadeFigure<'a> {
     pub findings: &'a Findings,
     /// The measurements as read back from their file.
     pub measurements: Vec<Measurement>,
+    /// Those in the lab.
+    pub in_lab: Vec<Measurement>,
 }
 
 /// A figure that could not be made.

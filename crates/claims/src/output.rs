@@ -16,6 +16,8 @@ use crate::study::{SEED, Scale};
 
 /// The name of the file with the measurements of a figure.
 pub(crate) const MEASUREMENTS: &str = "measurements";
+/// The name of the file with those in the lab.
+const IN_LAB: &str = "measurements-lab";
 
 /// An error of the files of a reproduction.
 #[derive(Debug, thiserror::Error)]
@@ -68,18 +70,19 @@ pub struct BookOptions<'a> {
     pub papers: &'a [Paper],
 }
 
-/// Writes the findings of a figure below `out`. Returns the measurements as read back from their
-/// file, by which claims are judged.
+/// Writes the findings of a figure below `out`. Returns the figure with its measurements as read
+/// back from their files, by which claims are judged.
 ///
 /// # Errors
 /// If a file cannot be written.
-pub fn write(
+pub fn write<'a>(
     out: &Path,
-    figure: &Figure,
-    findings: &Findings,
-) -> Result<Vec<Measurement>, OutputError> {
+    figure: &'a Figure,
+    findings: &'a Findings,
+) -> Result<MadeFigure<'a>, OutputError> {
     check_names(figure, findings)?;
     check_measurements(&findings.measurements)?;
+    check_measurements(&findings.in_lab)?;
     for plot in &findings.plots {
         put(out, &figure.file(&plot.id, "csv"), plot.csv().as_bytes())?;
         let name = figure.file(&plot.id, "svg");
@@ -94,11 +97,32 @@ pub fn write(
         let csv = table.csv().map_err(|error| invalid(&name, error))?;
         put(out, &name, &csv)?;
     }
-    let name = figure.file(MEASUREMENTS, "csv");
-    let csv = to_csv(&findings.measurements).map_err(|error| invalid(&name, error))?;
-    let path = put(out, &name, &csv)?;
+    let in_lab = match &findings.in_lab[..] {
+        [] => Vec::new(),
+        measured => written(out, &figure.file(IN_LAB, "csv"), measured)?,
+    };
+    Ok(MadeFigure {
+        figure,
+        findings,
+        measurements: written(
+            out,
+            &figure.file(MEASUREMENTS, "csv"),
+            &findings.measurements,
+        )?,
+        in_lab,
+    })
+}
+
+/// Writes measurements and reads them back.
+fn written(
+    out: &Path,
+    name: &str,
+    measurements: &[Measurement],
+) -> Result<Vec<Measurement>, OutputError> {
+    let csv = to_csv(measurements).map_err(|error| invalid(name, error))?;
+    let path = put(out, name, &csv)?;
     let read = fs::read(&path).map_err(|error| OutputError::File { path, error })?;
-    from_csv(&read).map_err(|error| invalid(&name, error))
+    from_csv(&read).map_err(|error| invalid(name, error))
 }
 
 /// Rejects two files of one name, of which the second would replace the first.
@@ -106,7 +130,7 @@ fn check_names(figure: &Figure, findings: &Findings) -> Result<(), OutputError> 
     let plots = findings.plots.iter().map(|plot| &plot.id);
     let tables = findings.tables.iter().map(|table| &table.id);
     let mut names: Vec<&str> = plots.chain(tables).map(String::as_str).collect();
-    names.push(MEASUREMENTS);
+    names.extend([MEASUREMENTS, IN_LAB]);
     names.sort_unstable();
     let twice = names.windows(2).find(|pair| pair[0] == pair[1]);
     twice.map_or(Ok(()), |pair| {
@@ -223,7 +247,10 @@ mod tests {
                 id: table.to_owned(),
                 ..FigureTable::default()
             });
-            super::write(dir.path(), &figure, &findings).map_err(|error| error.to_string())
+            let written = super::write(dir.path(), &figure, &findings);
+            written
+                .map(|made| made.measurements)
+                .map_err(|error| error.to_string())
         };
         let error = write("gaps", "gaps").unwrap_err();
         assert!(error.starts_with("p.fig1/gaps.csv names two"), "{error}");

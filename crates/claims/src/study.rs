@@ -9,6 +9,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use crate::lab::{LabJob, LabOutcome, LabRun};
 use crate::ledger::Ledger;
 
 /// The root of all seeds.
@@ -82,13 +83,31 @@ pub(crate) struct Wanted {
     pub(crate) work: Work,
 }
 
+/// The result of a job in the lab from the outcomes of its runs.
+type LabResult = Box<dyn Fn(&[LabOutcome]) -> Result<Value, JobError>>;
+
+/// A requested job in the lab without a result.
+pub(crate) struct LabWanted {
+    /// The kind and the parameters.
+    pub(crate) key: String,
+    pub(crate) runs: Result<Vec<LabRun>, JobError>,
+    pub(crate) result: LabResult,
+}
+
+/// The requested jobs without results, by key.
+#[derive(Default)]
+pub(crate) struct AllWanted {
+    pub(crate) jobs: BTreeMap<String, Wanted>,
+    pub(crate) lab: BTreeMap<String, LabWanted>,
+}
+
 /// The results or errors of jobs by key.
 pub(crate) type Known = BTreeMap<String, Result<String, String>>;
 
 /// The reason why a figure is pending.
 pub(crate) enum Missing {
     /// These jobs have to run first.
-    Wanted(BTreeMap<String, Wanted>),
+    Wanted(AllWanted),
     /// The error of a job that the figure needs.
     Failed(String),
 }
@@ -97,19 +116,21 @@ pub(crate) enum Missing {
 pub struct Study<'a> {
     ledger: &'a Ledger,
     scale: Scale,
+    has_lab: bool,
     known: &'a Known,
-    wanted: BTreeMap<String, Wanted>,
+    wanted: AllWanted,
     /// The error of the first failed job.
     failed: Option<String>,
 }
 
 impl<'a> Study<'a> {
-    pub(crate) fn new(ledger: &'a Ledger, scale: Scale, known: &'a Known) -> Self {
+    pub(crate) fn new(ledger: &'a Ledger, scale: Scale, has_lab: bool, known: &'a Known) -> Self {
         Self {
             ledger,
             scale,
+            has_lab,
             known,
-            wanted: BTreeMap::new(),
+            wanted: AllWanted::default(),
             failed: None,
         }
     }
@@ -138,18 +159,9 @@ impl<'a> Study<'a> {
     /// # Errors
     /// If the result is not known yet, or the job failed.
     pub fn request<J: Job>(&mut self, job: &J) -> Result<J::Output, Pending> {
-        let key = key(job);
-        match self.known.get(&key) {
-            Some(Ok(text)) => {
-                if let Ok(result) = serde_json::from_str(text) {
-                    return Ok(result);
-                }
-            }
-            Some(Err(error)) => {
-                self.failed.get_or_insert_with(|| error.clone());
-                return Err(Pending);
-            }
-            None => {}
+        let key = key(J::KIND, job);
+        if let Some(known) = self.known_result(&key) {
+            return known;
         }
         let job = job.clone();
         let wanted = Wanted {
@@ -157,8 +169,42 @@ impl<'a> Study<'a> {
             cost: job.cost(),
             work: Box::new(move |parts| to_value(&job.run(parts)?)),
         };
-        self.wanted.insert(key, wanted);
+        self.wanted.jobs.insert(key, wanted);
         Err(Pending)
+    }
+
+    /// Returns the result of a job in the lab; `None` if the study has none.
+    ///
+    /// # Errors
+    /// If the result is not known yet, or the job failed.
+    pub fn request_in_lab<J: LabJob>(&mut self, job: &J) -> Result<Option<J::Output>, Pending> {
+        if !self.has_lab {
+            return Ok(None);
+        }
+        let key = key(J::KIND, job);
+        if let Some(known) = self.known_result(&key) {
+            return known.map(Some);
+        }
+        let (runs, job) = (job.runs(), job.clone());
+        let wanted = LabWanted {
+            key: key.clone(),
+            runs,
+            result: Box::new(move |outcomes| to_value(&job.result(outcomes)?)),
+        };
+        self.wanted.lab.insert(key, wanted);
+        Err(Pending)
+    }
+
+    /// The known result of a job; `None` if it has to run.
+    fn known_result<T: DeserializeOwned>(&mut self, key: &str) -> Option<Result<T, Pending>> {
+        match self.known.get(key)? {
+            // A text that cannot be read is of an earlier version.
+            Ok(text) => serde_json::from_str(text).ok().map(Ok),
+            Err(error) => {
+                self.failed.get_or_insert_with(|| error.clone());
+                Some(Err(Pending))
+            }
+        }
     }
 
     /// Returns the results of several jobs, which run in parallel.
@@ -183,10 +229,10 @@ impl<'a> Study<'a> {
 }
 
 /// The kind and the parameters of a job on one line.
-fn key<J: Job>(job: &J) -> String {
+fn key(kind: &str, job: &impl Serialize) -> String {
     // Parameters are plain data, which always serialises.
     let parameters = serde_json::to_string(job).unwrap_or_else(|error| error.to_string());
-    format!("{} {parameters}", J::KIND)
+    format!("{kind} {parameters}")
 }
 
 fn to_value(output: &impl Serialize) -> Result<Value, JobError> {

@@ -1,5 +1,5 @@
 //! The five papers that polypath implements: the figures that reproduce theirs, and the simulations
-//! behind them. The same for the promises of its own policy, `in-time` ([`OWN`]).
+//! behind them. The same for the promises of its own policies ([`OWN`]).
 //!
 //! A [`Figure`](polypath_claims::Figure) is a function from a [`Study`](polypath_claims::Study) to
 //! [`Findings`](polypath_claims::Findings). The folder `jobs` has the simulations, the folder
@@ -49,11 +49,11 @@ pub const PAPERS: [Paper; 5] = [
     },
 ];
 
-/// This project's own policy with the figures that answer its own claims, in the place of a paper.
+/// This project's own policies with the figures that answer its own claims, in the place of a paper.
 pub const OWN: Paper = Paper {
     id: ledger::OWN,
-    title: "polypath's own claims: the policy in-time",
-    authors: "The promises of docs/in-time.md",
+    title: "polypath's own claims: the policies in-time and delay-growth",
+    authors: "The promises of docs/in-time.md and docs/stability.md",
     figures: own::FIGURES,
 };
 

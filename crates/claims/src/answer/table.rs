@@ -9,31 +9,82 @@ use crate::judge::{MeasuredQuantity, Verdict};
 /// The width of remarks in characters.
 const WIDTH: usize = 110;
 
-/// The number of columns, of which the first four are text.
+/// The number of columns, of which the first four are text, without those of the lab.
 const COLUMNS: usize = 9;
 
 /// A row for each claim and quantity, followed by the remarks on claims.
 #[must_use]
 pub fn render(answers: &[Answer]) -> String {
-    let rows = answers.iter().flat_map(rows).collect();
-    let mut text = plain(&headings(answers), rows, 4) + "\n";
+    let mut text = table(answers);
     let alike = |a: &Answer, b: &Answer| a.remarks() == b.remarks() && a.verdict == b.verdict;
     for group in answers.chunk_by(alike) {
         let (remarks, word) = (group[0].remarks(), group[0].verdict.word());
-        if remarks.is_empty() {
-            continue;
+        if !remarks.is_empty() {
+            let ids: Vec<&str> = group
+                .iter()
+                .map(|answer| answer.claim.id.as_str())
+                .collect();
+            text.push('\n');
+            text.push_str(&wrapped(&format!("{} ({word}): {remarks}", ids.join(", "))));
+            for line in group.iter().flat_map(Answer::unmet) {
+                text.push_str(&wrapped(&format!("not met: {line}")));
+            }
         }
-        let ids: Vec<&str> = group
-            .iter()
-            .map(|answer| answer.claim.id.as_str())
-            .collect();
-        text.push('\n');
-        text.push_str(&wrapped(&format!("{} ({word}): {remarks}", ids.join(", "))));
-        for line in group.iter().flat_map(Answer::unmet) {
-            text.push_str(&wrapped(&format!("not met: {line}")));
+        for answer in group {
+            let lab = answer.lab.iter().flat_map(|lab| lab.unmet());
+            for line in lab {
+                let id = &answer.claim.id;
+                text.push_str(&wrapped(&format!("{id}, not met in the lab: {line}")));
+            }
         }
     }
     text
+}
+
+/// The rows of all answers; with a lab, its verdicts and values have columns of their own.
+fn table(answers: &[Answer]) -> String {
+    let headings = headings(answers);
+    if answers.iter().all(|answer| answer.lab.is_none()) {
+        let rows = answers.iter().flat_map(rows).collect();
+        return plain(&headings, rows, 4) + "\n";
+    }
+    let rows = answers.iter().flat_map(rows_with_lab).collect();
+    let mut headings = headings.to_vec();
+    headings.insert(2, "in the lab");
+    headings.extend(["lab", "+- 95 %", "runs"]);
+    plain(&headings, rows, 5) + "\n"
+}
+
+/// The rows of an answer, with its verdict and its values in the lab.
+fn rows_with_lab(answer: &Answer) -> Vec<Vec<String>> {
+    let (shown, _) = answer.shown();
+    let mut rows = rows(answer);
+    for (index, row) in rows.iter_mut().enumerate() {
+        let found = shown.get(index).and_then(|ours| in_lab(answer, ours));
+        let cells = found.map_or_else(|| vec![String::new(); 3], |lab| value_cells(lab).to_vec());
+        row.extend(cells);
+        let verdict = answer.lab.as_ref().filter(|_| index == 0);
+        row.insert(
+            2,
+            verdict.map_or_else(String::new, |lab| lab.verdict.word().to_owned()),
+        );
+    }
+    rows
+}
+
+/// The same quantity in the lab.
+fn in_lab<'a>(answer: &'a Answer, ours: &MeasuredQuantity) -> Option<&'a MeasuredQuantity> {
+    let all = &answer.lab.as_ref()?.ours;
+    all.iter().find(|lab| lab.name() == ours.name())
+}
+
+/// A value, half of its interval, and its number of runs.
+fn value_cells(of: &MeasuredQuantity) -> [String; 3] {
+    let [value, half] = match of.ci95 {
+        Some(half) => rounded(of.value, half),
+        None => [number(of.value), "-".to_owned()],
+    };
+    [value, half, of.n.to_string()]
 }
 
 /// The numbers of claims by verdict: a line for those of the papers, and one for those of this
@@ -90,18 +141,12 @@ fn rows(answer: &Answer) -> Vec<Vec<String>> {
 fn row(answer: &Answer, index: usize, ours: &MeasuredQuantity) -> Vec<String> {
     let claim = &answer.claim;
     let dash = || "-".to_owned();
-    let [value, half] = match ours.ci95 {
-        Some(half) => rounded(ours.value, half),
-        None => [number(ours.value), dash()],
-    };
     let mut row = vec![String::new(), String::new(), ours.name(), ours.unit.clone()];
     row.extend([
         claim.value.get(index).map_or_else(dash, |v| number(*v)),
         claim.allowed(index).unwrap_or_else(dash),
-        value,
-        half,
-        ours.n.to_string(),
     ]);
+    row.extend(value_cells(ours));
     row
 }
 

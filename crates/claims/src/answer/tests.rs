@@ -26,6 +26,7 @@ fn answer_from(
         figure: &FIGURE,
         findings,
         measurements,
+        in_lab: findings.in_lab.clone(),
     }];
     let outcome = Outcome {
         made: &made,
@@ -123,6 +124,51 @@ fn json_has_values_intervals_and_seeds() {
     );
     assert_eq!((&row["n"][0], &row["seed"]), (&2.into(), &1.into()));
     assert_eq!(rows[2]["seed"], serde_json::Value::Null);
+}
+
+/// The damped deviation is the smaller one in the simulation, and the greater one in the lab.
+#[test]
+fn a_claim_is_judged_a_second_time_by_its_measurements_in_the_lab() {
+    let of = |quantity, values: [f64; 2]| {
+        let samples = values.map(|value| Sample { seed: 1, value });
+        Measurement::of("psp.fig5.oscillation", quantity, "Mb/s", "runs", &samples)
+    };
+    let [small, great] = [[1.0, 1.1], [9.0, 9.1]];
+    let pair = |damped, ad_hoc| {
+        vec![
+            of("deviation.damped", damped),
+            of("deviation.ad_hoc", ad_hoc),
+        ]
+    };
+    let findings = Findings {
+        in_lab: pair(great, small),
+        ..Findings::default()
+    };
+    let ledger = Ledger::parse(CLAIMS, "claims.toml").unwrap();
+    let names = ["psp.fig5".to_owned()];
+    let answers = answer_from(&ledger, &findings, pair(small, great), &names);
+    assert!(answers[0].lab.is_none(), "nothing was measured for it");
+    let answer = &answers[1];
+    let lab = answer.lab.as_ref().unwrap();
+    assert_eq!(
+        (answer.verdict, lab.verdict),
+        (Verdict::Holds, Verdict::Differs)
+    );
+    let text = render(&answers);
+    let heading = text.lines().find(|line| line.contains("verdict"));
+    assert!(heading.unwrap().contains("in the lab"), "{text}");
+    let row = text.lines().find(|line| line.contains("deviation.damped"));
+    let row = row.unwrap();
+    assert!(row.contains("1.05") && row.contains("9.05"), "{row}");
+    assert!(
+        text.contains("psp.fig5.oscillation, not met in the lab:"),
+        "{text}"
+    );
+    let rows: serde_json::Value = serde_json::from_str(&json(&answers).unwrap()).unwrap();
+    assert_eq!(rows[1]["lab"]["verdict"], "differs");
+    assert_eq!(rows[0]["lab"], serde_json::Value::Null);
+    let words = answer.book_claim().lab;
+    assert!(words.starts_with("differs: "), "{words}");
 }
 
 #[test]

@@ -45,6 +45,7 @@ fn claim(id: &str, verdict: Verdict, reason: &str) -> ClaimRow {
         seed: "1".to_owned(),
         verdict,
         reason: reason.to_owned(),
+        lab: String::new(),
     }
 }
 
@@ -84,6 +85,7 @@ fn made(findings: &[Findings; 2]) -> Vec<MadeFigure<'_>> {
         figure,
         findings,
         measurements: Vec::new(),
+        in_lab: Vec::new(),
     })
     .collect()
 }
@@ -214,6 +216,7 @@ fn the_book_has_every_claim_of_the_ledger() {
         figure: &FIGURES[0],
         findings: &measured,
         measurements: measured.measurements.clone(),
+        in_lab: Vec::new(),
     }];
     let outcome = Outcome {
         made: &made,

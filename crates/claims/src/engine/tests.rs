@@ -3,6 +3,7 @@ use std::sync::atomic::AtomicU32;
 use serde::Serialize;
 
 use super::*;
+use crate::lab::{LabJob, LabOutcome};
 use crate::ledger::CLAIMS;
 use crate::measurement::Measurement;
 use crate::study::{Job, Pending};
@@ -104,6 +105,7 @@ fn jobs_run_once_and_their_results_are_stored() {
                 threads: Some(threads),
                 ..options(&ledger, folder())
             },
+            None,
             &mut |progress| {
                 rounds.push((progress.round, progress.jobs));
             },
@@ -165,6 +167,7 @@ fn a_failed_job_fails_only_the_figures_that_need_it() {
     let made = make_figures(
         &[&figure(stopped), &figure(ready)],
         &options(&ledger, dir.path().join(JOBS)),
+        None,
         &mut |_| {},
     );
     let made = made.unwrap();
@@ -193,4 +196,112 @@ fn figures_are_selected_by_paper_figure_and_claim() {
     assert_eq!(ids(&["q.c", "p.fig1"]), Ok(vec!["p.fig1", "q.fig1"]));
     assert_eq!(ids(&["r.c"]), Ok(vec![]), "a claim without a figure");
     assert_eq!(ids(&["p", "s"]), Err(vec!["s".to_owned()]));
+}
+
+/// The sum of the switches of runs with some seeds.
+#[derive(Clone, Debug, Serialize)]
+struct SwitchesInLab(Vec<u64>);
+
+impl LabJob for SwitchesInLab {
+    type Output = u64;
+
+    const KIND: &'static str = "switches";
+
+    fn runs(&self) -> Result<Vec<LabRun>, JobError> {
+        let text = include_str!("../../../../scenarios/delay-centric.toml");
+        let network = polypath_scenario::Network::parse(text, "delay-centric.toml", &[])?;
+        let run = |&seed| LabRun {
+            network: network.clone(),
+            seed,
+        };
+        Ok(self.0.iter().map(run).collect())
+    }
+
+    fn result(&self, outcomes: &[LabOutcome]) -> Result<u64, JobError> {
+        assert_eq!(outcomes.len(), self.0.len());
+        Ok(outcomes
+            .iter()
+            .map(|outcome| outcome.senders.switches)
+            .sum())
+    }
+}
+
+/// A lab for three runs at a time, in which the number of switches is the seed.
+#[derive(Default)]
+struct FakeLab {
+    calls: Vec<usize>,
+    error: Option<String>,
+}
+
+impl Lab for FakeLab {
+    fn capacity(&self) -> usize {
+        3
+    }
+
+    fn run(&mut self, runs: &[LabRun]) -> Result<Vec<LabOutcome>, String> {
+        self.calls.push(runs.len());
+        let outcome = |run: &LabRun| LabOutcome {
+            senders: polypath_sim::SendersOutcome {
+                measured: polypath_core::time::Duration::ZERO,
+                switches: run.seed,
+                sent: 0,
+                arrived: 0,
+                heartbeats: 0,
+                mean_delay: None,
+                delay: None,
+                paths: Vec::new(),
+            },
+            begun: Vec::new(),
+            ended: Vec::new(),
+        };
+        match &self.error {
+            Some(error) => Err(error.clone()),
+            None => Ok(runs.iter().map(outcome).collect()),
+        }
+    }
+}
+
+/// Measures three numbers in the lab.
+fn beside(study: &mut Study<'_>) -> Result<Findings, Pending> {
+    let in_lab = [vec![1, 2], vec![3], vec![4, 5, 6, 7]].map(|seeds| {
+        let job = SwitchesInLab(seeds);
+        study.request_in_lab(&job)
+    });
+    let mut findings = of(12.0);
+    for (number, switches) in in_lab.into_iter().enumerate() {
+        if let Some(switches) = switches? {
+            let name = format!("x{number}");
+            let measured = Measurement::exact("p.c", &name, "1", switches as f64);
+            findings.in_lab.push(measured);
+        }
+    }
+    Ok(findings)
+}
+
+#[test]
+fn a_lab_runs_the_jobs_that_fit_together_and_their_results_are_stored() {
+    let dir = tempfile::tempdir().unwrap();
+    let ledger = Ledger::parse(CLAIMS, "claims.toml").unwrap();
+    let make = |lab: Option<&mut dyn Lab>| {
+        let options = options(&ledger, dir.path().join(JOBS));
+        let made = make_figures(&[&figure(beside)], &options, lab, &mut |_| {});
+        made.unwrap().remove(0)
+    };
+    assert!(make(None).unwrap().in_lab.is_empty());
+    let mut failing = FakeLab {
+        error: Some("it was late".to_owned()),
+        ..FakeLab::default()
+    };
+    let why = make(Some(&mut failing)).unwrap_err();
+    assert!(why.contains("it was late"), "{why}");
+    let mut lab = FakeLab::default();
+    let measured = |findings: Findings| -> Vec<f64> {
+        let all = findings.in_lab.iter();
+        all.map(|measured| measured.samples[0].value).collect()
+    };
+    assert_eq!(measured(make(Some(&mut lab)).unwrap()), [3.0, 3.0, 22.0]);
+    // By key: [1,2] and [3] fit together, and four runs are more than fit, so they run alone.
+    assert_eq!(lab.calls, [3, 4]);
+    assert_eq!(measured(make(Some(&mut lab)).unwrap()), [3.0, 3.0, 22.0]);
+    assert_eq!(lab.calls.len(), 2, "all results are stored");
 }

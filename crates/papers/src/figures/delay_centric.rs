@@ -2,6 +2,7 @@
 //! stability of multiple delay-centric multi-homed transmissions".
 
 mod homogeneous;
+mod lab;
 mod mixed_traffic;
 mod modes;
 mod parameters;

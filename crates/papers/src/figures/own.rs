@@ -1,4 +1,5 @@
-//! The promises of this project's own policy `in-time` (docs/in-time.md).
+//! The promises of this project's own policies: `in-time` (docs/in-time.md) and `delay-growth`
+//! (docs/stability.md).
 
 mod aggregate;
 mod budget;
@@ -7,6 +8,7 @@ mod media;
 mod others;
 mod overhead;
 mod runs;
+mod senders;
 mod spread;
 mod tariffs;
 
@@ -22,4 +24,5 @@ pub(crate) const FIGURES: &[Figure] = &[
     failover::FIGURE,
     tariffs::FIGURE,
     overhead::FIGURE,
+    senders::FIGURE,
 ];

@@ -1,6 +1,8 @@
-//! The policy `in-time` of this project, over the scenario files that its documentation names.
+//! The policies `in-time` and `delay-growth` of this project, over the scenario files that their
+//! documentation names.
 
 pub(crate) mod downloads;
 pub(crate) mod files;
+pub(crate) mod senders;
 pub(crate) mod silences;
 pub(crate) mod streams;

@@ -4,9 +4,10 @@ use polypath_claims::{ClaimRemark, Figure, FigureTable, Findings, Measurement, P
 use polypath_report::plot::Plot;
 
 use super::homogeneous::tables::starts;
+use super::lab;
 use super::modes::{Threshold, WHAT};
 use super::pictures::{mean_of, milliseconds, utilisation};
-use super::sweep::{ALONE, IN_ALL, LOADED, Load, Quantity, Sweep, delays, only, ratio, share};
+use super::sweep::{ALONE, IN_ALL, LOADED, Load, Quantity, Sweep, delays, of, only, ratio, share};
 use super::variants::{Compared, compared_with_background, mean_delays};
 use crate::figures::estimates::text;
 use crate::figures::pictures::figure_table;
@@ -66,19 +67,43 @@ fn background(study: &mut Study<'_>) -> Result<Findings, Pending> {
     let short = sweeps(study, &MECHANISMS, in_all());
     let alone = sweeps(study, &STABILISED, ALONE);
     let (threshold, variants) = (Threshold::of(study), compared_with_background(study));
+    let in_lab = (
+        lab::sweeps(study, &MECHANISMS, LOADED),
+        lab::sweeps(study, &MECHANISMS, ALONE),
+    );
     let (loaded, short, alone) = (loaded?, short?, alone?);
     let (threshold, variants) = (threshold?, variants?);
+    let in_lab = in_lab.0?.zip(in_lab.1?);
     let mut tables = vec![means(&loaded, "means", "3000 packets a source")];
     tables.push(means(&short, "means-in-all", "3000 packets in all"));
     tables.push(stability(&alone, &loaded, threshold));
     tables.push(starts(&loaded[0], threshold));
+    let mut plots = vec![
+        picture(&loaded, "fig6", "Mean delay with 40 % of background"),
+        picture(&short, "fig6-in-all", "The same with 3000 packets in all"),
+    ];
+    let mut measured_in_lab = Vec::new();
+    if let Some((loaded_in_lab, alone_in_lab)) = &in_lab {
+        let of_lab = Threshold::between(alone_in_lab);
+        let simulated = lab::Simulated {
+            sweeps: &loaded,
+            threshold,
+        };
+        let each: Vec<&Sweep> = loaded_in_lab.iter().collect();
+        tables.push(lab::table(&each, of_lab, simulated));
+        plots.push(picture(
+            loaded_in_lab,
+            "fig6-lab",
+            "The same in the lab, 3000 packets a source",
+        ));
+        measured_in_lab = lowest(loaded_in_lab);
+        measured_in_lab.extend(shares(alone_in_lab, loaded_in_lab, of_lab));
+    }
     Ok(Findings {
-        plots: vec![
-            picture(&loaded, "fig6", "Mean delay with 40 % of background"),
-            picture(&short, "fig6-in-all", "The same with 3000 packets in all"),
-        ],
+        plots,
         tables,
         measurements: [lowest(&loaded), shares(&alone, &loaded, threshold)].concat(),
+        in_lab: measured_in_lab,
         reasons: vec![
             reason(LOWEST, lowest_differs(&loaded, &variants)),
             reason(STABILISES, stabilises_differs(&alone, &loaded, threshold)),
@@ -124,14 +149,9 @@ fn means(sweeps: &[Sweep], id: &str, title: &str) -> FigureTable {
 fn lowest(loaded: &[Sweep]) -> Vec<Measurement> {
     let curve = |sweep: &Sweep| {
         let name = format!("delay.{}", sweep.mechanism.name());
-        sweep.curve(Quantity::delay(LOWEST, &name), 0, delays)
+        sweep.curve(Quantity::delay(LOWEST, &name), .., delays)
     };
     loaded.iter().flat_map(curve).collect()
-}
-
-fn of(sweeps: &[Sweep], mechanism: Mechanism) -> &Sweep {
-    let found = sweeps.iter().find(|sweep| sweep.mechanism == mechanism);
-    found.expect("all mechanisms are run")
 }
 
 /// The share of unstable runs above the critical utilisation, without and with background.
@@ -265,20 +285,45 @@ fn caveats(short: &[Sweep], threshold: Threshold) -> Vec<ClaimRemark> {
 fn trends(study: &mut Study<'_>) -> Result<Findings, Pending> {
     let mechanisms = TRENDS.map(|(mechanism, _)| mechanism);
     let [loaded, short] = [LOADED, in_all()].map(|load| sweeps(study, &mechanisms, load));
-    let (loaded, short) = (loaded?, short?);
-    let curve = |(mechanism, name): (Mechanism, &str)| {
-        of(&loaded, mechanism).curve(Quantity::delay(TREND, name), 0, delays)
+    let threshold = Threshold::of(study);
+    let in_lab = (
+        lab::sweeps(study, &mechanisms, LOADED),
+        lab::sweeps(study, &MECHANISMS, ALONE),
+    );
+    let (loaded, short, threshold) = (loaded?, short?, threshold?);
+    let in_lab = in_lab.0?.zip(in_lab.1?);
+    let mut tables = vec![
+        means(&loaded, "means", "3000 packets a source"),
+        means(&short, "means-in-all", "3000 packets in all"),
+    ];
+    let mut plots = vec![
+        picture(&loaded, "fig7", "Trend rules with 40 % of background"),
+        picture(&short, "fig7-in-all", "The same with 3000 packets in all"),
+    ];
+    if let Some((loaded_in_lab, alone)) = &in_lab {
+        let simulated = lab::Simulated {
+            sweeps: &loaded,
+            threshold,
+        };
+        let each: Vec<&Sweep> = loaded_in_lab.iter().collect();
+        tables.push(lab::table(&each, Threshold::between(alone), simulated));
+        plots.push(picture(
+            loaded_in_lab,
+            "fig7-lab",
+            "The same in the lab, 3000 packets a source",
+        ));
+    }
+    let measured = |sweeps: &[Sweep]| {
+        let curve = |(mechanism, name): (Mechanism, &str)| {
+            of(sweeps, mechanism).curve(Quantity::delay(TREND, name), .., delays)
+        };
+        TRENDS.into_iter().flat_map(curve).collect::<Vec<_>>()
     };
     Ok(Findings {
-        plots: vec![
-            picture(&loaded, "fig7", "Trend rules with 40 % of background"),
-            picture(&short, "fig7-in-all", "The same with 3000 packets in all"),
-        ],
-        tables: vec![
-            means(&loaded, "means", "3000 packets a source"),
-            means(&short, "means-in-all", "3000 packets in all"),
-        ],
-        measurements: TRENDS.into_iter().flat_map(curve).collect(),
+        plots,
+        tables,
+        measurements: measured(&loaded),
+        in_lab: in_lab.map_or_else(Vec::new, |(loaded, _)| measured(&loaded)),
         reasons: vec![reason(
             TREND,
             format!(

@@ -25,14 +25,20 @@ impl Threshold {
     /// If results are missing.
     pub(super) fn of(study: &mut Study<'_>) -> Result<Self, Pending> {
         let sweeps = MECHANISMS.map(|mechanism| Sweep::of(study, mechanism, ALONE));
-        let mut delays = Vec::new();
-        for sweep in sweeps {
-            let sweep = sweep?;
-            let above = sweep.utilisations.iter().zip(&sweep.runs);
-            let above = above.filter(|(at, _)| **at > CRITICAL);
-            delays.extend(above.flat_map(|(_, runs)| runs.iter().map(|run| run.delay)));
-        }
-        Ok(Self(parting(&delays)))
+        let sweeps = sweeps.into_iter().collect::<Result<Vec<_>, _>>()?;
+        Ok(Self::between(&sweeps))
+    }
+
+    /// The threshold of the mechanisms (i) to (iv) without background.
+    pub(super) fn between(sweeps: &[Sweep]) -> Self {
+        let above = |sweep: &Sweep| {
+            let all = sweep.utilisations.iter().zip(&sweep.runs);
+            let above = all.filter(|(at, _)| **at > CRITICAL);
+            let delays = above.flat_map(|(_, runs)| runs.iter().map(|run| run.delay));
+            delays.collect::<Vec<f64>>()
+        };
+        let delays: Vec<f64> = sweeps.iter().flat_map(above).collect();
+        Self(parting(&delays))
     }
 
     /// Whether a run is in the upper mode.

@@ -1,12 +1,14 @@
 //! Runs of a mechanism over the utilisation.
 
+use std::ops::RangeBounds;
+
 use polypath_batch::replica_seeds;
 use polypath_claims::{Measurement, Pending, SEED, Sample, Study};
 use polypath_report::plot::Series;
 
 use crate::figures::estimates::point;
 use crate::jobs::delay_centric::mechanism::Mechanism;
-use crate::jobs::delay_centric::runs::{Run, Runs};
+use crate::jobs::delay_centric::runs::{LabRuns, Run, Runs};
 use crate::jobs::delay_centric::testbed::{Choices, Testbed};
 
 /// Utilisations in percent (III: .66 to .99).
@@ -20,6 +22,9 @@ pub(super) const EACH: u32 = 3000;
 pub(super) const IN_ALL: u32 = 500;
 /// The number of runs of a job.
 const CHUNK: usize = 50;
+/// The utilisations in percent of the lab, and its numbers of runs in a quick and a full study.
+pub(super) const LAB_UTILISATIONS: &[u32] = &[66, 82, 90, 95, 99];
+const LAB_RUNS: [u32; 2] = [16, 32];
 const MS: f64 = 1e3;
 
 /// The common parameters of all runs of a sweep.
@@ -28,6 +33,19 @@ pub(super) struct Load {
     pub(super) background: u32,
     pub(super) packets: u32,
     pub(super) choices: Choices,
+}
+
+impl Load {
+    /// The test bed of a mechanism at a utilisation in percent.
+    fn bed(self, mechanism: Mechanism, utilisation: u32) -> Testbed {
+        Testbed {
+            mechanism,
+            utilisation,
+            background: self.background,
+            packets: self.packets,
+            choices: self.choices,
+        }
+    }
 }
 
 /// The sources without background, as in the figures.
@@ -81,6 +99,31 @@ impl Sweep {
         Self::over(study, utilisations, &seeds, mechanism, load)
     }
 
+    /// Requests runs in the lab, with the seeds of the first simulated ones; `None` without a lab.
+    ///
+    /// # Errors
+    /// If results are missing.
+    pub(super) fn in_lab(
+        study: &mut Study<'_>,
+        mechanism: Mechanism,
+        load: Load,
+    ) -> Result<Option<Self>, Pending> {
+        let [few, many] = LAB_RUNS;
+        let seeds = replica_seeds(SEED, study.pick(few, many));
+        let request = |&utilisation: &u32| {
+            let bed = load.bed(mechanism, utilisation);
+            let seeds = seeds.clone();
+            study.request_in_lab(&LabRuns(Runs { bed, seeds }))
+        };
+        let runs: Vec<_> = LAB_UTILISATIONS.iter().map(request).collect();
+        let runs = runs.into_iter().collect::<Result<Option<Vec<_>>, _>>()?;
+        Ok(runs.map(|runs| Self {
+            mechanism,
+            utilisations: LAB_UTILISATIONS.to_vec(),
+            runs,
+        }))
+    }
+
     /// Requests runs over other utilisations and with other seeds.
     ///
     /// # Errors
@@ -93,13 +136,7 @@ impl Sweep {
         load: Load,
     ) -> Result<Self, Pending> {
         let jobs = utilisations.iter().flat_map(|&utilisation| {
-            let bed = Testbed {
-                mechanism,
-                utilisation,
-                background: load.background,
-                packets: load.packets,
-                choices: load.choices,
-            };
+            let bed = load.bed(mechanism, utilisation);
             seeds.chunks(CHUNK).map(move |seeds| Runs {
                 bed,
                 seeds: seeds.to_vec(),
@@ -132,16 +169,16 @@ impl Sweep {
         }
     }
 
-    /// The curve of a quantity from utilisation `from` on, with all runs of a seed in one
+    /// The curve of a quantity over the utilisations of a range, with all runs of a seed in one
     /// group.
     pub(super) fn curve(
         &self,
         quantity: Quantity<'_>,
-        from: u32,
+        range: impl RangeBounds<u32>,
         of: impl Fn(&[Run]) -> Vec<Sample>,
     ) -> Vec<Measurement> {
         let points = self.utilisations.iter().zip(&self.runs);
-        let points = points.filter(|(at, _)| **at >= from);
+        let points = points.filter(|(at, _)| range.contains(*at));
         let measured = points.map(|(&at, runs)| {
             let measured = Measurement::of(
                 quantity.claim,
@@ -175,6 +212,12 @@ impl Sweep {
     }
 }
 
+/// The sweep of a mechanism that was run.
+pub(super) fn of(sweeps: &[Sweep], mechanism: Mechanism) -> &Sweep {
+    let found = sweeps.iter().find(|sweep| sweep.mechanism == mechanism);
+    found.expect("all mechanisms are run")
+}
+
 /// A sample of each run.
 pub(super) fn samples(runs: &[Run], of: impl Fn(&Run) -> f64) -> Vec<Sample> {
     let sample = |run: &Run| Sample {
@@ -182,6 +225,11 @@ pub(super) fn samples(runs: &[Run], of: impl Fn(&Run) -> f64) -> Vec<Sample> {
         value: of(run),
     };
     runs.iter().map(sample).collect()
+}
+
+/// The switches of all sources in each run.
+pub(super) fn switches(runs: &[Run]) -> Vec<Sample> {
+    samples(runs, |run| f64::from(run.switches))
 }
 
 /// The mean delays of runs in ms.

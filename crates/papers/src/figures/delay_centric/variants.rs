@@ -3,7 +3,7 @@
 use polypath_batch::replica_seeds;
 use polypath_claims::{Figure, FigureTable, Findings, Pending, SEED, Study};
 
-use super::sweep::{ALONE, EACH, IN_ALL, LOADED, Load, Sweep, delays, ratio};
+use super::sweep::{ALONE, EACH, IN_ALL, LOADED, Load, Sweep, delays, ratio, switches};
 use crate::figures::estimates::{estimate, text};
 use crate::figures::pictures::figure_table;
 use crate::jobs::delay_centric::mechanism::{MECHANISMS, Mechanism, Rule};
@@ -54,6 +54,9 @@ const fn of(name: &'static str, packets: u32) -> Variant {
 
 const OURS: Choices = Choices::OURS;
 
+/// The name of the variant with the threshold of the paper's text (II.C).
+pub(super) const THRESHOLD: &str = "threshold 150 ms";
+
 /// The variants; the first is that of the figures.
 #[rustfmt::skip]
 const VARIANTS: &[Variant] = &[
@@ -64,7 +67,10 @@ const VARIANTS: &[Variant] = &[
     with("all begin on one path", Choices { first: FirstPaths::Listed, ..OURS }),
     with("guard time .1 to .4 s", Choices { guard: [100, 400], ..OURS }),
     with("heartbeats of 40 B", Choices { heartbeat: 40, ..OURS }),
+    with("heartbeats that wait for their answer", Choices { waits: true, ..OURS }),
+    with("heartbeats of 40 B that wait for their answer", Choices { waits: true, heartbeat: 40, ..OURS }),
     with("hysteresis 50 ms", Choices { hysteresis: 50, ..OURS }),
+    with(THRESHOLD, Choices { threshold: 150, ..OURS }),
     with("intervals within 50 %", Choices { jitter: 50, ..OURS }),
     with("guard time after a switch", Choices { holds: true, ..OURS }),
     with("guard time after a switch, heartbeats of 40 B", Choices { holds: true, heartbeat: 40, ..OURS }),
@@ -85,6 +91,7 @@ const EVEN: Choices = Choices {
 const VARIANTS_WITH_BACKGROUND: &[Variant] = &[
     loaded("as in the figures", OURS),
     loaded("heartbeats of 40 B", Choices { heartbeat: 40, ..OURS }),
+    loaded("heartbeats that wait for their answer", Choices { waits: true, ..OURS }),
     loaded("heartbeats every 1 s in guard time", Choices { fast: 1000, ..OURS }),
 ];
 
@@ -140,6 +147,25 @@ impl Compared {
         let sweep = self.of(mechanism);
         sweep.map_or_else(String::new, |sweep| text(&delays(sweep.at(utilisation)), 0))
     }
+
+    fn switches(&self, mechanism: Mechanism, utilisation: u32) -> String {
+        let sweep = self.of(mechanism);
+        sweep.map_or_else(String::new, |sweep| {
+            text(&switches(sweep.at(utilisation)), 1)
+        })
+    }
+}
+
+/// The switches of a run of a mechanism in a variant, as text.
+pub(super) fn switches_in_variant(all: &[Compared], name: &str, mechanism: Mechanism) -> String {
+    let compared = find(all, name);
+    let at = |at| format!("{} at {}", compared.switches(mechanism, at), ratio(at));
+    COMPARED.map(at).join(", ")
+}
+
+fn find<'a>(all: &'a [Compared], name: &str) -> &'a Compared {
+    let found = all.iter().find(|compared| compared.name == name);
+    found.expect("the variant is one of the list")
 }
 
 /// The mean delays of two mechanisms in the variants that affect them, as text.
@@ -170,8 +196,7 @@ fn list<'a>(
 
 /// The mean delays of two mechanisms in the variant of this name, at each utilisation, as text.
 pub(super) fn in_variant(all: &[Compared], name: &str, pair: [Mechanism; 2]) -> String {
-    let found = all.iter().find(|compared| compared.name == name);
-    let compared = found.expect("the variant is one of the list");
+    let compared = find(all, name);
     let at = |at| {
         let [a, b] = pair.map(|mechanism| compared.cell(mechanism, at));
         format!("{a} and {b} at {}", ratio(at))
@@ -214,9 +239,12 @@ pub(super) fn extremes(all: &[Compared], pair: [Mechanism; 2]) -> Option<String>
 fn relevant(all: &[Compared], pair: [Mechanism; 2]) -> impl Iterator<Item = &Compared> {
     let has_guard = pair.iter().any(|mechanism| mechanism.guard);
     let has_hysteresis = pair.iter().any(|of| of.rule == Rule::Reactive);
+    let has_threshold = pair.iter().any(|of| of.rule != Rule::Reactive);
     all.iter().filter(move |compared| {
         let is_of = |what: &str| compared.name.contains(what);
-        (has_guard || !is_of("guard time")) && (has_hysteresis || !is_of("hysteresis"))
+        (has_guard || !is_of("guard time"))
+            && (has_hysteresis || !is_of("hysteresis"))
+            && (has_threshold || !is_of("threshold"))
     })
 }
 
@@ -225,8 +253,9 @@ fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
     let (all, loaded) = (all?, loaded?);
     let alone = COMPARED.map(|at| table("mean-delays", "", &all, at));
     let loaded = COMPARED.map(|at| table("beside", " with 40 % of background", &loaded, at));
+    let switches = COMPARED.map(|at| switch_table(&all, at));
     Ok(Findings {
-        tables: alone.into_iter().chain(loaded).collect(),
+        tables: alone.into_iter().chain(loaded).chain(switches).collect(),
         notes: NOTES.iter().map(ToString::to_string).collect(),
         parameters: Testbed::parameters(ALONE),
         ..Findings::default()
@@ -242,6 +271,25 @@ const NOTES: &[&str] = &[
     "A queue of 1000 packets holds 2 s of data; it loses packets only if a path is offered twice \
      its rate for that long.",
 ];
+
+fn switch_table(all: &[Compared], utilisation: u32) -> FigureTable {
+    let row = |compared: &Compared| {
+        let cells = MECHANISMS.map(|mechanism| compared.switches(mechanism, utilisation));
+        let name = compared.name.to_owned();
+        std::iter::once(name).chain(cells).collect()
+    };
+    let heads = MECHANISMS.map(Mechanism::title).into_iter();
+    let heads: Vec<&str> = std::iter::once("setting").chain(heads).collect();
+    figure_table(
+        &format!("switches-{utilisation}"),
+        &format!(
+            "Switches of all sources in a run at a utilisation of {}",
+            ratio(utilisation)
+        ),
+        &heads,
+        all.iter().map(row).collect(),
+    )
+}
 
 fn table(id: &str, background: &str, all: &[Compared], utilisation: u32) -> FigureTable {
     let row = |compared: &Compared| {

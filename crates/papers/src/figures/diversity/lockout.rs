@@ -131,6 +131,7 @@ fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
             shown.seed
         )],
         parameters: parameters(&late(self::paper(FLOWS, LINKS, SHARE, LONG))),
+        ..Findings::default()
     })
 }
 

@@ -138,6 +138,7 @@ fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
              that of the case furthest from 1 (table `losses`)."
                 .to_owned(),
         ],
+        ..Findings::default()
     })
 }
 

@@ -105,6 +105,7 @@ pub(super) fn fig3(study: &mut Study<'_>) -> Result<Findings, Pending> {
         caveats: caveats(&rows),
         notes: vec![counted_how(&rows)],
         parameters: parameters::of(&Setting::new(Topology::Apart), FILE),
+        ..Findings::default()
     })
 }
 

@@ -69,6 +69,7 @@ pub(super) fn fig5(study: &mut Study<'_>) -> Result<Findings, Pending> {
                 .to_owned(),
         ],
         parameters: parameters::of(&Setting::new(Topology::Apart), FILE),
+        ..Findings::default()
     })
 }
 

@@ -67,6 +67,7 @@ pub(super) fn fig9(study: &mut Study<'_>) -> Result<Findings, Pending> {
                 .to_owned(),
         ],
         parameters: parameters::of(&setting, FILE),
+        ..Findings::default()
     })
 }
 

@@ -150,6 +150,7 @@ fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
             .with_tcp(EACH, 20)
             .parameters(TIME),
         notes: vec![STARTS.to_owned()],
+        ..Findings::default()
     })
 }
 

@@ -193,6 +193,7 @@ fn large_window(study: &mut Study<'_>) -> Result<Findings, Pending> {
         measurements,
         parameters: parameters(study, WINDOWS[1]),
         notes: vec![STARTS.to_owned()],
+        ..Findings::default()
     })
 }
 

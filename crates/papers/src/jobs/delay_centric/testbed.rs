@@ -43,6 +43,8 @@ pub(crate) struct Choices {
     pub(crate) timeout: u32,
     /// The hysteresis of the reactive rule in ms (III).
     pub(crate) hysteresis: u32,
+    /// The threshold of the predictive rule in ms (III).
+    pub(crate) threshold: u32,
     /// The interval of heartbeats in guard time in ms (III).
     pub(crate) fast: u32,
     /// The size of a heartbeat in bytes (III).
@@ -53,6 +55,8 @@ pub(crate) struct Choices {
     pub(crate) holds: bool,
     /// The random variation of the intervals between datagrams, in percent.
     pub(crate) jitter: u32,
+    /// Whether heartbeats wait for the answer to the one before.
+    pub(crate) waits: bool,
 }
 
 /// The path on which sources begin.
@@ -74,11 +78,13 @@ impl Choices {
         first: FirstPaths::Random,
         timeout: 3000,
         hysteresis: 10,
+        threshold: 70,
         fast: 20,
         heartbeat: PACKET,
         guard: [1000, 4000],
         holds: false,
         jitter: 0,
+        waits: false,
     };
 }
 
@@ -164,15 +170,17 @@ impl Testbed {
         let Choices {
             timeout,
             hysteresis,
+            threshold,
             fast,
             guard: [least, most],
             holds,
+            waits,
             ..
         } = self.choices;
         let rule = match self.mechanism.rule {
             Rule::Reactive => format!("kind = \"delay-centric\", hysteresis = \"{hysteresis} ms\""),
-            Rule::Modified => predictive("modified"),
-            Rule::Original => predictive("original"),
+            Rule::Modified => predictive(threshold, "modified"),
+            Rule::Original => predictive(threshold, "original"),
         };
         let guard = if self.mechanism.guard {
             let kind = if holds { "hold" } else { "confirm" };
@@ -184,7 +192,7 @@ impl Testbed {
         };
         format!(
             "{{ {rule}, {guard}heartbeats = {{ least = \"500 ms\", most = \"1500 ms\", in_guard = \"{fast} ms\", \
-             timeout = \"{timeout} ms\" }} }}"
+             timeout = \"{timeout} ms\", wait = {waits} }} }}"
         )
     }
 
@@ -204,9 +212,10 @@ impl Testbed {
     }
 }
 
-/// The threshold is that of the paper's experiments (III).
-fn predictive(trend: &str) -> String {
-    format!("kind = \"predictive-delay-centric\", threshold = \"70 ms\", trend = \"{trend}\"")
+fn predictive(threshold: u32, trend: &str) -> String {
+    format!(
+        "kind = \"predictive-delay-centric\", threshold = \"{threshold} ms\", trend = \"{trend}\""
+    )
 }
 
 #[cfg(test)]

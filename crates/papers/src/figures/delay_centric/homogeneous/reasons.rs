@@ -1,9 +1,13 @@
 //! Reasons for differing claims on the mechanisms without background, and caveats of their
 //! verdicts.
 
-use super::super::sweep::{delays, only, ratio, samples, share};
-use super::super::variants::{COMPARED, Compared, extremes, in_variant, lower, lower_delays};
-use super::Sweeps;
+use polypath_claims::ClaimRemark;
+
+use super::super::sweep::{self, delays, only, ratio, share};
+use super::super::variants::{
+    COMPARED, Compared, THRESHOLD, extremes, in_variant, lower, lower_delays, switches_in_variant,
+};
+use super::{EVEN, LESS, Sweeps, VOIP};
 use crate::figures::estimates::text;
 use crate::jobs::delay_centric::mechanism::{GUARD, Mechanism, PREDICTIVE, PREDICTIVE_GUARD, PURE};
 use crate::jobs::delay_centric::runs::Run;
@@ -76,6 +80,49 @@ pub(super) fn reason(sweeps: &Sweeps, variants: &[Compared], mechanism: Mechanis
     }
 }
 
+/// The reasons for which the claims of the paper's text differ.
+pub(super) fn of_text(
+    sweeps: &Sweeps,
+    variants: &[Compared],
+    mechanism: Mechanism,
+) -> Vec<ClaimRemark> {
+    let reason = match mechanism {
+        PURE => (EVEN, by_start(sweeps, PURE)),
+        PREDICTIVE => (LESS, switches_more(sweeps, variants)),
+        PREDICTIVE_GUARD => (VOIP, by_start(sweeps, PREDICTIVE_GUARD)),
+        _ => return Vec::new(),
+    };
+    let (claim, text) = reason;
+    vec![ClaimRemark { claim, text }]
+}
+
+/// The cause of the predictive rule's switches.
+fn switches_more(sweeps: &Sweeps, variants: &[Compared]) -> String {
+    let at = |at: u32| {
+        let each = [true, false].map(|is_upper| {
+            let of_mode = [PURE, PREDICTIVE].map(|of| {
+                let is = |run: &Run| sweeps.threshold.is_upper(run) == is_upper;
+                text(&sweep::switches(&only(sweeps.each(of).at(at), is)), 1)
+            });
+            of_mode.join(" and ")
+        });
+        let [upper, lower] = each;
+        format!(
+            "at {} {upper} in the upper mode, {lower} in the lower",
+            ratio(at)
+        )
+    };
+    format!(
+        "The predictive rule has no hysteresis: once both queues are longer than its threshold, any \
+         lower average with the better trend is enough, and the averages of the current path follow \
+         each ACK; the reactive rule asks for 10 ms. It switches more in the runs in which queues \
+         are long, and hardly in the others: switches of a run by pure and predictive, {}. With the \
+         threshold of the paper's text, 150 ms, which queues exceed less often, predictive has {}.",
+        COMPARED.map(at).join("; "),
+        switches_in_variant(variants, THRESHOLD, PREDICTIVE)
+    )
+}
+
 fn guard_time(variants: &[Compared], pair: [Mechanism; 2]) -> String {
     let (lower, all) = lower(variants, pair);
     let extremes = extremes(variants, pair).unwrap_or_default();
@@ -110,7 +157,7 @@ fn switches(sweeps: &Sweeps, pair: [Mechanism; 2]) -> String {
     let at = |at: u32| {
         let [without, with] = pair.map(|of| {
             let runs = sweeps.each(of).at(at);
-            text(&samples(runs, |run| f64::from(run.switches)), 1)
+            text(&sweep::switches(runs), 1)
         });
         format!("{without} and {with} at {}", ratio(at))
     };

@@ -1,0 +1,68 @@
+//! Measurements on the kernel: figures request runs in the lab as they request simulations.
+//!
+//! A [`LabJob`] is a set of runs, and its result a function of their outcomes. Real time and real
+//! sockets make no two runs equal, so a result is stored and reused like that of a simulation, and
+//! `--fresh` repeats it.
+
+use std::fmt;
+
+use polypath_scenario::Network;
+use polypath_sim::SendersOutcome;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::study::JobError;
+
+/// Runs in the lab.
+pub trait LabJob: Serialize + fmt::Debug + Clone + 'static {
+    /// The result.
+    type Output: Serialize + DeserializeOwned;
+
+    /// The name of this kind of job.
+    const KIND: &'static str;
+
+    /// The runs, all of which take place at about the same time.
+    ///
+    /// # Errors
+    /// If a generated scenario is invalid.
+    fn runs(&self) -> Result<Vec<LabRun>, JobError>;
+
+    /// The result of the runs, whose outcomes are in their order.
+    ///
+    /// # Errors
+    /// If they have no result, such as no datagram that arrived.
+    fn result(&self, outcomes: &[LabOutcome]) -> Result<Self::Output, JobError>;
+}
+
+/// A run of the senders of a network.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LabRun {
+    /// The network.
+    pub network: Network,
+    /// The seed of its random streams.
+    pub seed: u64,
+}
+
+/// The outcome of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LabOutcome {
+    /// The outcome of the senders.
+    pub senders: SendersOutcome,
+    /// The number of senders that began on each path.
+    pub begun: Vec<u32>,
+    /// The number of senders on each path at the end.
+    pub ended: Vec<u32>,
+}
+
+/// The lab of this machine.
+pub trait Lab {
+    /// The number of runs that fit into one call, at least 1.
+    fn capacity(&self) -> usize;
+
+    /// Runs the senders of all networks at about the same time, and returns their outcomes in this
+    /// order.
+    ///
+    /// # Errors
+    /// If a run fails, or the lab was too late to count.
+    fn run(&mut self, runs: &[LabRun]) -> Result<Vec<LabOutcome>, String>;
+}

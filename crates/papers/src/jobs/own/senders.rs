@@ -1,0 +1,156 @@
+//! Many senders that choose between two links, by the mechanisms of the delay-centric paper and by
+//! this project's own.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use polypath_batch::PARTS;
+use polypath_claims::{Job, JobError};
+use polypath_core::policy::{DelayCentricConfig, GrowthConfig};
+use polypath_core::rng::Seed;
+use polypath_scenario::Network;
+use polypath_scenario::network::senders::{Scale, Setting};
+use polypath_sim::PathChoices;
+use serde::{Deserialize, Serialize};
+
+/// The file of the test bed.
+const TEXT: &str = include_str!("../../../../../scenarios/delay-centric.toml");
+const NAME: &str = "delay-centric.toml";
+/// The run time of a simulated second of a sender, in seconds of one core.
+const SECONDS: f64 = 3e-4;
+
+/// Runs of senders by one policy, which differ in their seeds.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct SenderRuns {
+    /// The number of senders.
+    pub(crate) senders: u32,
+    /// The utilisation in percent.
+    pub(crate) utilisation: u32,
+    pub(crate) chooser: Chooser,
+    pub(crate) seeds: Vec<u64>,
+}
+
+/// The policy of the senders: a mechanism of the paper, or `delay-growth`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Chooser {
+    Pure,
+    Guard,
+    Predictive,
+    PredictiveGuard,
+    Original,
+    OriginalGuard,
+    Growth,
+}
+
+/// The result of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct SenderRun {
+    pub(crate) seed: u64,
+    /// The mean delay of the datagrams in seconds.
+    pub(crate) delay: f64,
+    /// The share of lost datagrams.
+    pub(crate) lost: f64,
+    /// Path switches of a sender per second.
+    pub(crate) switches: f64,
+    /// Heartbeats of a sender per second.
+    pub(crate) heartbeats: f64,
+}
+
+impl Chooser {
+    /// The mechanisms of the paper, in the order of [`Setting::baselines`], and ours.
+    pub(crate) const ALL: [Self; 7] = [
+        Self::Pure,
+        Self::Guard,
+        Self::Predictive,
+        Self::PredictiveGuard,
+        Self::Original,
+        Self::OriginalGuard,
+        Self::Growth,
+    ];
+
+    /// The name in claims and tables.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Pure => "pure",
+            Self::Guard => "guard",
+            Self::Predictive => "predictive",
+            Self::PredictiveGuard => "predictive_guard",
+            Self::Original => "original",
+            Self::OriginalGuard => "original_guard",
+            Self::Growth => "growth",
+        }
+    }
+
+    /// The policy, with the heartbeats of `of`.
+    fn policy(self, of: DelayCentricConfig) -> DelayCentricConfig {
+        let baseline = Setting::baselines(of).into_iter().nth(self as usize);
+        baseline.map_or_else(
+            || {
+                DelayCentricConfig::DelayGrowth(GrowthConfig {
+                    heartbeats: of.heartbeats(),
+                    ..GrowthConfig::default()
+                })
+            },
+            |setting| setting.policy,
+        )
+    }
+}
+
+impl SenderRuns {
+    fn network(&self) -> Result<Network, JobError> {
+        let parse = |sets: &[_]| {
+            let read = &mut |_: &str| Err(String::new());
+            Network::parse_senders(TEXT, NAME, sets, read)
+        };
+        let network = parse(&[])?;
+        let none = || JobError::Other(format!("{NAME} has no senders"));
+        let scale = Scale {
+            senders: Some(self.senders),
+            utilisation: Some(f64::from(self.utilisation) / 100.0),
+        };
+        let senders = network.senders().ok_or_else(none)?;
+        let scaled = senders.scaled(scale, "");
+        let mut network = parse(&scaled.map_err(|error| JobError::Other(error.to_string()))?)?;
+        network.run.batches = 2;
+        let traffic = network.senders_mut().ok_or_else(none)?;
+        traffic.policy = self.chooser.policy(traffic.policy);
+        Ok(network)
+    }
+}
+
+impl Job for SenderRuns {
+    type Output = Vec<SenderRun>;
+
+    const KIND: &'static str = "own.senders";
+
+    fn cost(&self) -> f64 {
+        20.0 * f64::from(self.senders) * self.seeds.len() as f64 * SECONDS
+    }
+
+    fn run(&self, parts: &AtomicU64) -> Result<Vec<SenderRun>, JobError> {
+        let network = self.network()?;
+        let share = PARTS / self.seeds.len().max(1) as u64;
+        let mut runs = Vec::with_capacity(self.seeds.len());
+        for &seed in &self.seeds {
+            runs.push(run(&network, seed)?);
+            parts.fetch_add(share, Ordering::Relaxed);
+        }
+        Ok(runs)
+    }
+}
+
+fn run(network: &Network, seed: u64) -> Result<SenderRun, JobError> {
+    let nothing = || JobError::Other(format!("seed {seed}: no datagram arrived"));
+    let senders = network.senders().ok_or_else(nothing)?;
+    let mut choices = PathChoices::of(network, &senders);
+    let outcome = polypath_sim::run_network(network, Seed(seed), &mut choices)?;
+    let outcome = choices.outcome(&outcome, senders.position);
+    let seconds = outcome.measured.as_secs_f64() * f64::from(senders.count());
+    Ok(SenderRun {
+        seed,
+        delay: outcome.mean_delay.ok_or_else(nothing)?,
+        lost: 1.0 - outcome.arrived.min(outcome.sent) as f64 / outcome.sent.max(1) as f64,
+        switches: outcome.switches as f64 / seconds,
+        heartbeats: outcome.heartbeats as f64 / seconds,
+    })
+}
