@@ -201,7 +201,7 @@ fn check_as(kind: FileKind, path: &Path, file: InputFile) -> Result<Usage, Strin
 /// Parses a scenario and builds what `polypath sim` runs, for every point of a sweep; returns
 /// whether the lab takes the file, too.
 fn check_scenario(path: &Path, text: String) -> Result<bool, String> {
-    let arguments = scenario::Args::of_file(path.to_owned());
+    let arguments = scenario::FileArgs::of_file(path.to_owned());
     let file = arguments
         .parse(text, None)
         .map_err(|error| error.message())?;

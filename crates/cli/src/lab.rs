@@ -38,7 +38,7 @@ pub(crate) struct Args {
 
 /// Runs the scenario and prints the report.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
-    match args.scenario.read_for_lab()? {
+    match args.scenario.file.read_for_lab()? {
         LabExperiment::Transfers(scenario) => run_transfers(&scenario, args),
         LabExperiment::Media(scenario) => run_media(&scenario, args),
     }
@@ -119,7 +119,8 @@ fn check_transfer_file(file: &Path) -> Result<(), Failure> {
     )))
 }
 
-fn failure_of(error: LabError) -> Failure {
+/// The failure of a lab.
+pub(crate) fn failure_of(error: LabError) -> Failure {
     match error {
         LabError::Preflight(_) | LabError::Device(_) => Failure::Machine(error.into()),
         LabError::Scenario(_) | LabError::TransferFile(_) | LabError::Keep(_) => {
@@ -131,7 +132,7 @@ fn failure_of(error: LabError) -> Failure {
 
 /// Makes signals end the program once the returned flag is set: the lab's signal handlers, which
 /// are not removed, suppress the default action.
-fn exit_on_signals_after_the_lab() -> std::io::Result<Arc<AtomicBool>> {
+pub(crate) fn exit_on_signals_after_the_lab() -> std::io::Result<Arc<AtomicBool>> {
     let finished = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM, SIGHUP] {
         register_conditional_shutdown(signal, INTERRUPTED, finished.clone())?;

@@ -25,6 +25,7 @@ mod reproduce;
 mod scenario;
 mod schema;
 mod sim;
+mod source;
 mod stability;
 mod stale_outputs;
 mod status;
@@ -65,6 +66,10 @@ enum Command {
     Reproduce(reproduce::Args),
     /// Run a scenario in real time, with real programs and the kernel's TCP over emulated links.
     Lab(lab::Args),
+    /// Run many sources that each choose among the same paths, on real sockets: the test program of
+    /// the delay-centric paper.
+    #[command(subcommand)]
+    Source(source::Command),
     /// Run a node, which carries the packets of a TUN device to its peer over several paths.
     Node(node::Args),
     /// Run a relay, which forwards packets between two nodes that have no direct path.
@@ -114,6 +119,7 @@ fn run(command: Command) -> Result<(), Failure> {
         Command::Validate(args) => validate::run(&args),
         Command::Reproduce(args) => reproduce::run(&args),
         Command::Lab(args) => lab::run(&args),
+        Command::Source(command) => source::run(&command),
         Command::Node(args) => node::run(&args),
         Command::Relay(args) => relay::run(&args),
         Command::Replay(args) => replay::run(&args),

@@ -1,24 +1,27 @@
 //! `polypath reproduce`: answers the claims of the papers and of this project.
 
+mod lab;
+
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use polypath_claims::ledger::{Ledger, OWN};
 use polypath_claims::{
-    Answer, Attempt, BookOptions, FailedFigure, Figure, JOBS, MadeFigure, MakeError, MakeOptions,
-    Outcome, OutputError, Scale, answer, json, make_figures, put, render, select, summary, write,
-    write_book,
+    Answer, Attempt, BookOptions, FailedFigure, Figure, JOBS, Lab, MadeFigure, MakeError,
+    MakeOptions, Outcome, OutputError, Scale, answer, json, make_figures, put, render, select,
+    summary, write, write_book,
 };
 use polypath_document::{FileKind, file, nearest};
 use polypath_papers::{SOURCES, chapters};
 
-use crate::failure::Failure;
+use crate::failure::{Failure, print_message};
 use crate::number::whole;
 use crate::output::print;
 use crate::progress::Indicator;
 use crate::scenario::Format;
 use crate::watch::Interrupts;
+use lab::MachineLab;
 
 /// The message on an interrupt.
 const INTERRUPTED: &str = "interrupted; run the same command to continue after the finished runs";
@@ -37,6 +40,8 @@ pub(crate) struct Args {
     /// to an hour per paper.
     #[arg(long)]
     full: bool,
+    #[command(flatten)]
+    lab: LabArgs,
     /// The ledger of claims, instead of the built-in one.
     #[arg(long, value_name = "FILE")]
     ledger: Option<PathBuf>,
@@ -55,6 +60,18 @@ pub(crate) struct Args {
     /// The output format.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
+}
+
+/// Whether figures measure in the lab.
+#[derive(Debug, clap::Args)]
+struct LabArgs {
+    /// Measure in the lab, too, where a claim can be: on real sockets, in real time; with `--full`
+    /// this is the default where the machine permits it.
+    #[arg(long)]
+    lab: bool,
+    /// Measure nothing in the lab.
+    #[arg(long, conflicts_with = "lab")]
+    no_lab: bool,
 }
 
 /// Makes the figures, judges the claims, and writes the book.
@@ -84,7 +101,8 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         threads: args.jobs,
         sources: SOURCES,
     };
-    let attempts = make_all(&figures, &options)?;
+    let mut lab = args.lab.open(args.full)?;
+    let attempts = make_all(&figures, &options, lab.as_mut())?;
     let made = write_figures(&out, &figures, &attempts)?;
     let failed = failed(&figures, &attempts);
     let outcome = Outcome {
@@ -109,6 +127,24 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         Format::Table => summary_text(&answers, &book),
     })?;
     Failure::combine(all_made(&failed), all_answerable(&answers))
+}
+
+impl LabArgs {
+    /// The lab, if figures measure there; fails if it was asked for and this machine has none.
+    fn open(&self, is_default: bool) -> Result<Option<MachineLab>, Failure> {
+        if self.no_lab || !(self.lab || is_default) {
+            return Ok(None);
+        }
+        match MachineLab::open() {
+            Ok(lab) => Ok(Some(lab)),
+            Err(failure) if self.lab => Err(failure),
+            Err(failure) => {
+                let why = failure.message();
+                print_message(&format!("nothing is measured in the lab: {why}"));
+                Ok(None)
+            }
+        }
+    }
 }
 
 /// Fails if figures could not be made.
@@ -260,10 +296,15 @@ fn folder(scale: Scale, names: &[String]) -> PathBuf {
     PathBuf::from(words.fold(base.to_owned(), |folder, word| folder + &word))
 }
 
-fn make_all(figures: &[&Figure], options: &MakeOptions<'_>) -> Result<Vec<Attempt>, Failure> {
+fn make_all(
+    figures: &[&Figure],
+    options: &MakeOptions<'_>,
+    lab: Option<&mut MachineLab>,
+) -> Result<Vec<Attempt>, Failure> {
     let mut bar = Indicator::of_jobs();
     let interrupts = Interrupts::register().context("installing signal handlers")?;
-    let attempts = make_figures(figures, options, &mut |progress| {
+    let lab = lab.map(|lab| lab as &mut dyn Lab);
+    let attempts = make_figures(figures, options, lab, &mut |progress| {
         interrupts.exit_with_message(&bar, INTERRUPTED);
         bar.advance_jobs(progress);
     });
@@ -279,13 +320,7 @@ fn write_figures<'a>(
 ) -> Result<Vec<MadeFigure<'a>>, Failure> {
     let all = figures.iter().zip(attempts);
     let made = all.filter_map(|(figure, attempt)| Some((*figure, attempt.as_ref().ok()?)));
-    let made = made.map(|(figure, findings)| {
-        Ok(MadeFigure {
-            figure,
-            findings,
-            measurements: write(out, figure, findings)?,
-        })
-    });
+    let made = made.map(|(figure, findings)| write(out, figure, findings));
     made.collect::<Result<Vec<_>, OutputError>>()
         .map_err(Failure::from)
 }

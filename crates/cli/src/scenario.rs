@@ -19,6 +19,21 @@ use crate::number::whole;
 #[derive(Debug, clap::Args)]
 #[group(skip)]
 pub(crate) struct Args {
+    #[command(flatten)]
+    pub(crate) file: FileArgs,
+    /// The folder for the report [default: out/NAME-sim, out/NAME-lab,
+    /// out/NAME-stability or out/NAME-source].
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// The output format; JSON is identical to report.json, or to sweep.json of a sweep.
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: Format,
+}
+
+/// The scenario and its overrides.
+#[derive(Debug, clap::Args)]
+#[group(skip)]
+pub(crate) struct FileArgs {
     /// The scenario file; `polypath schema` prints the schema of such files.
     pub(crate) scenario: PathBuf,
     /// Override a value of the file, such as background=off or transfer.count=5. An entry of a list
@@ -28,13 +43,6 @@ pub(crate) struct Args {
     /// Override the root seed of the file.
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole(0..=u64::MAX))]
     seed: Option<u64>,
-    /// The folder for the report [default: out/NAME-sim, out/NAME-lab or
-    /// out/NAME-stability].
-    #[arg(long, value_name = "DIR")]
-    out: Option<PathBuf>,
-    /// The output format; JSON is identical to report.json, or to sweep.json of a sweep.
-    #[arg(long, value_enum, default_value_t)]
-    pub(crate) format: Format,
 }
 
 /// A file that the lab can run.
@@ -89,15 +97,13 @@ pub(crate) enum Format {
     Json,
 }
 
-impl Args {
+impl FileArgs {
     /// The file without options.
     pub(crate) fn of_file(scenario: PathBuf) -> Self {
         Self {
             scenario,
             overrides: Vec::new(),
             seed: None,
-            out: None,
-            format: Format::default(),
         }
     }
 
@@ -258,7 +264,9 @@ impl Args {
             Experiment::Transfers(_) | Experiment::Media(_) => unreachable!("it is a network"),
         }
     }
+}
 
+impl Args {
     /// Creates the folder for the report before the run, so that a long run does not fail at its
     /// end.
     pub(crate) fn out(&self, name: &str, mode: &str) -> Result<OutputFolder, Failure> {

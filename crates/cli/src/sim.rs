@@ -36,10 +36,11 @@ pub(crate) struct Args {
 
 /// Runs the scenario and prints the report.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
-    let mut file = args.scenario.read(args.seconds)?;
+    let mut file = args.scenario.file.read(args.seconds)?;
     refuse_recording(args, &file)?;
     refuse_replicas(args, &file.points[0].experiment)?;
-    args.recording.refuse_overwriting(&args.scenario.scenario)?;
+    args.recording
+        .refuse_overwriting(&args.scenario.file.scenario)?;
     let out = args.scenario.out(file.points[0].experiment.name(), "sim")?;
     let format = args.scenario.format;
     if file.is_sweep() {

@@ -9,6 +9,7 @@ use polypath_core::time::Duration;
 use polypath_report::stability::{StabilityFigures, StabilityRecord, json, render, write};
 use polypath_scenario::Network;
 use polypath_scenario::network::senders::{PolicyGrid, Scale, Setting};
+use polypath_sim::SendersOutcome;
 
 use crate::failure::{Failure, print_message};
 use crate::number::whole;
@@ -34,7 +35,20 @@ const OF_FILE: &str = "file";
 #[command(after_long_help = RULES)]
 pub(crate) struct Args {
     #[command(flatten)]
-    scenario: scenario::Args,
+    senders: SendersArgs,
+    /// The number of concurrent runs, which does not affect the results [default: the number of
+    /// cores].
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole(1..=1024_u16))]
+    jobs: Option<u16>,
+    #[command(flatten)]
+    map: MapArgs,
+}
+
+/// The senders, their policies and their runs.
+#[derive(Debug, clap::Args)]
+pub(crate) struct SendersArgs {
+    #[command(flatten)]
+    pub(crate) scenario: scenario::Args,
     /// The number of senders; the rates and queues of links and the rate of Poisson background are
     /// scaled with it, so that utilisation and delays remain [default: the `count` of the flow].
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole(1..=100_000_u32))]
@@ -43,23 +57,17 @@ pub(crate) struct Args {
     /// that of the file].
     #[arg(long, value_name = "U", allow_negative_numbers = true, value_parser = utilisation)]
     utilisation: Option<f64>,
-    /// End each run after N simulated seconds.
+    /// End each run after N seconds.
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole(1..=u32::MAX))]
     seconds: Option<u32>,
     /// Run each setting N times, each with a seed of its own derived from the root seed [default: 8,
-    /// or fewer, at least 2, if a setting would simulate more than 1 200 000 s of single senders].
+    /// or fewer, at least 2, if a setting would run more than 1 200 000 s of single senders].
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole(1..=10_000_u32))]
     replicas: Option<u32>,
-    /// The number of concurrent runs, which does not affect the results [default: the number of
-    /// cores].
-    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole(1..=1024_u16))]
-    jobs: Option<u16>,
     /// Add the six mechanisms of the paper: pure, guard, predictive, predictive-guard, and the last
     /// two with the original trend rule.
     #[arg(long)]
     baselines: bool,
-    #[command(flatten)]
-    map: MapArgs,
 }
 
 /// The map over the parameters of the policy of the file.
@@ -89,28 +97,58 @@ delay cannot be told from the lowest, the one with the fewest switches. docs/sta
 
 /// Runs the senders by every setting and prints the report.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
-    let scale = Scale {
-        senders: args.senders,
-        utilisation: args.utilisation,
-    };
-    let network = args.scenario.read_senders(args.seconds, scale)?;
-    let policy = network
-        .senders()
-        .map(|senders| senders.traffic.policy)
-        .context("a checked network has senders")?;
-    let settings = args.settings(policy)?;
-    let out = args.scenario.out(&network.name, "stability")?;
-    let study = Study {
+    let network = args.senders.read()?;
+    let mut settings = args.senders.settings(&network)?;
+    if args.map.map {
+        settings.extend(args.map.settings(policy_of(&network)?)?);
+    }
+    let scenario = &args.senders.scenario;
+    let out = scenario.out(&network.name, "stability")?;
+    let seeds = args.senders.seeds(&network);
+    let interrupts = Interrupts::register().context("installing signal handlers")?;
+    let outcomes = simulate(&network, &settings, &seeds, args.jobs, &mut |bar| {
+        interrupts.exit_and_discard(bar, &out);
+    });
+    let record = StabilityRecord {
         network: &network,
         settings: &settings,
-        seeds: &replica_seeds(
-            network.seed,
-            args.replicas.unwrap_or_else(|| default_replicas(&network)),
-        ),
+        seeds: &seeds,
+        outcomes: &outcomes.inspect_err(|_| out.discard())?,
+        lab: None,
     };
-    study
-        .run(args.jobs, args.scenario.format, &out)
-        .inspect_err(|_| out.discard())
+    report(record, scenario.format, &out)
+}
+
+impl SendersArgs {
+    /// Reads the file.
+    pub(crate) fn read(&self) -> Result<Network, Failure> {
+        let scale = Scale {
+            senders: self.senders,
+            utilisation: self.utilisation,
+        };
+        self.scenario.file.read_senders(self.seconds, scale)
+    }
+
+    /// The policy of the file, and the baselines.
+    pub(crate) fn settings(&self, network: &Network) -> Result<Vec<Setting>, Failure> {
+        let policy = policy_of(network)?;
+        let mut settings = vec![Setting::named(OF_FILE, policy)];
+        if self.baselines {
+            settings.extend(Setting::baselines(policy));
+        }
+        Ok(settings)
+    }
+
+    /// The seeds of the runs.
+    pub(crate) fn seeds(&self, network: &Network) -> Vec<u64> {
+        let replicas = self.replicas.unwrap_or_else(|| default_replicas(network));
+        replica_seeds(network.seed, replicas)
+    }
+}
+
+fn policy_of(network: &Network) -> Result<DelayCentricConfig, Failure> {
+    let senders = network.senders().context("a checked network has senders")?;
+    Ok(senders.traffic.policy)
 }
 
 /// The number of runs of each setting that fit into [`DEFAULT_WORK`], within [`REPLICAS`].
@@ -123,22 +161,13 @@ fn default_replicas(network: &Network) -> u32 {
         .clamp(*REPLICAS.start(), *REPLICAS.end())
 }
 
-impl Args {
-    /// The policy of the file, the baselines and the points of the map.
-    fn settings(&self, policy: DelayCentricConfig) -> Result<Vec<Setting>, Failure> {
-        let mut settings = vec![Setting::named(OF_FILE, policy)];
-        if self.baselines {
-            settings.extend(Setting::baselines(policy));
-        }
-        if self.map.map {
-            settings.extend(self.map.settings(policy)?);
-        }
-        Ok(settings)
-    }
-}
-
 impl MapArgs {
     fn settings(&self, policy: DelayCentricConfig) -> Result<Vec<Setting>, Failure> {
+        if policy.growth().is_some() {
+            return Err(Failure::input(
+                "--map varies guard times, which `delay-growth` does not have: use it with a policy of the paper",
+            ));
+        }
         let grid = PolicyGrid {
             hysteresis: self.hysteresis.clone(),
             guard_time: self.guard_time.clone(),
@@ -164,57 +193,43 @@ impl MapArgs {
     }
 }
 
-/// Senders to run by several settings.
-struct Study<'a> {
-    network: &'a Network,
-    settings: &'a [Setting],
-    seeds: &'a [u64],
+/// Simulates the senders by every setting; `check` may end the program, and is called often.
+pub(crate) fn simulate(
+    network: &Network,
+    settings: &[Setting],
+    seeds: &[u64],
+    jobs: Option<u16>,
+    check: &mut dyn FnMut(&progress::Indicator),
+) -> Result<Vec<Vec<SendersOutcome>>, Failure> {
+    let parts = AtomicU64::new(0);
+    let mut bar = progress::Indicator::of_runs((settings.len() * seeds.len()) as u64);
+    let outcomes = run_settings(network, settings, seeds, jobs, &parts, &mut || {
+        check(&bar);
+        bar.advance_runs(parts.load(Ordering::Relaxed));
+    });
+    bar.finish();
+    let outcomes = outcomes.map_err(Failure::run)?;
+    print_speed(network, settings.len() * seeds.len(), bar.elapsed());
+    Ok(outcomes)
 }
 
-impl Study<'_> {
-    fn run(&self, jobs: Option<u16>, format: Format, out: &OutputFolder) -> Result<(), Failure> {
-        let &Self {
-            network,
-            settings,
-            seeds,
-        } = self;
-        let interrupts = Interrupts::register().context("installing signal handlers")?;
-        let parts = AtomicU64::new(0);
-        let mut bar = progress::Indicator::of_runs((settings.len() * seeds.len()) as u64);
-        let outcomes = run_settings(network, settings, seeds, jobs, &parts, &mut || {
-            interrupts.exit_and_discard(&bar, out);
-            bar.advance_runs(parts.load(Ordering::Relaxed));
-        });
-        bar.finish();
-        let outcomes = outcomes.map_err(Failure::run)?;
-        self.print_speed(bar.elapsed());
-        report(
-            StabilityRecord {
-                network,
-                settings,
-                seeds,
-                outcomes: &outcomes,
-            },
-            format,
-            out,
-        )
-    }
-
-    /// Prints the simulated time of all senders per second of real time.
-    fn print_speed(&self, took: std::time::Duration) {
-        let runs = self.settings.len() * self.seeds.len();
-        let senders = self.network.senders().map_or(0, |senders| senders.count());
-        let simulated = f64::from(senders) * self.network.run.duration.as_secs_f64() * runs as f64;
-        let took = took.as_secs_f64();
-        print_message(&format!(
-            "{runs} runs of {senders} senders took {took:.1} s: {:.0} sender-seconds per second",
-            simulated / took.max(1e-3)
-        ));
-    }
+/// Prints the simulated time of all senders per second of real time.
+fn print_speed(network: &Network, runs: usize, took: std::time::Duration) {
+    let senders = network.senders().map_or(0, |senders| senders.count());
+    let simulated = f64::from(senders) * network.run.duration.as_secs_f64() * runs as f64;
+    let took = took.as_secs_f64();
+    print_message(&format!(
+        "{runs} runs of {senders} senders took {took:.1} s: {:.0} sender-seconds per second",
+        simulated / took.max(1e-3)
+    ));
 }
 
 /// Writes and prints the report; fails if it could not be written, or no datagram arrived.
-fn report(record: StabilityRecord<'_>, format: Format, out: &OutputFolder) -> Result<(), Failure> {
+pub(crate) fn report(
+    record: StabilityRecord<'_>,
+    format: Format,
+    out: &OutputFolder,
+) -> Result<(), Failure> {
     let figures = StabilityFigures::of(record);
     let path = out.path();
     let written = write(path, record, &figures)

@@ -18,10 +18,19 @@ pub(super) fn guard(policy: &Value) -> String {
     }
 }
 
-/// A line about each path that the policy measures.
+/// A line about each path that the policy measures, and one about the flows on each.
 pub(super) fn paths(state: &Value) -> String {
     let mut text = String::new();
-    for path in state["paths"].as_array().into_iter().flatten() {
+    let all = || state["paths"].as_array().into_iter().flatten();
+    let flows = all().filter_map(|path| {
+        let flows = path["flows"].as_u64()?;
+        Some(format!("{flows} on {}", word(&path["name"])))
+    });
+    let flows: Vec<String> = flows.collect();
+    if !flows.is_empty() {
+        let _ = writeln!(text, "flows: {}", flows.join(", "));
+    }
+    for path in all() {
         let measured = |key: &str| path["measured"][key].as_f64();
         if let (Some(rtt), Some(short), Some(long)) = (
             measured("rtt_ms"),
@@ -51,6 +60,10 @@ mod tests {
                 "rtt_ms": 40.25, "short_average_ms": 44.0, "long_average_ms": 39.0 } },
             { "name": "dsl" },
         ] });
+        let by_flow = json!({ "paths": [
+            { "name": "lte", "flows": 2 }, { "name": "dsl", "flows": 0 },
+        ] });
+        assert_eq!(paths(&by_flow), "flows: 2 on lte, 0 on dsl\n");
         assert_eq!(
             paths(&state),
             "measured by the policy on lte: RTT 40.2 ms; average 44.0 ms of late, 39.0 ms before\n"

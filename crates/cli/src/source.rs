@@ -1,0 +1,28 @@
+//! `polypath source`: many sources over several paths on real sockets, the test program of the
+//! delay-centric paper.
+
+mod lab;
+mod respond;
+mod send;
+
+use crate::failure::Failure;
+
+/// The subcommands of `polypath source`.
+#[derive(Debug, clap::Subcommand)]
+pub(crate) enum Command {
+    /// Run the senders of a file in real time over its emulated links, beside their simulation.
+    Lab(lab::Args),
+    /// Send to a responder, over paths of this machine.
+    Send(send::Args),
+    /// Answer the datagrams of `polypath source send` on another machine.
+    Respond(respond::Args),
+}
+
+/// Runs a subcommand.
+pub(crate) fn run(command: &Command) -> Result<(), Failure> {
+    match command {
+        Command::Lab(args) => lab::run(args),
+        Command::Send(args) => send::run(args),
+        Command::Respond(args) => respond::run(args),
+    }
+}
