@@ -26,9 +26,21 @@ const JOBS: [&str; 5] = [
     "../claims/src/study.rs",
 ];
 
+/// What measurements in the lab depend on beside these.
+const LAB: [&str; 3] = ["../lab/src", "../live/src", "../claims/src/lab.rs"];
+
 fn main() -> io::Result<()> {
+    let jobs: Vec<&str> = FOLDERS.into_iter().chain(JOBS).collect();
+    let lab: Vec<&str> = jobs.iter().copied().chain(LAB).collect();
+    println!("cargo::rustc-env=JOB_SOURCES={:016x}", digest(&jobs)?);
+    println!("cargo::rustc-env=LAB_SOURCES={:016x}", digest(&lab)?);
+    Ok(())
+}
+
+/// The digest of all files in some folders.
+fn digest(folders: &[&str]) -> io::Result<u64> {
     let mut files = Vec::new();
-    for path in FOLDERS.iter().chain(&JOBS) {
+    for path in folders {
         println!("cargo::rerun-if-changed={path}");
         list(Path::new(path), &mut files)?;
     }
@@ -38,8 +50,7 @@ fn main() -> io::Result<()> {
         file.hash(&mut hasher);
         fs::read(&file)?.hash(&mut hasher);
     }
-    println!("cargo::rustc-env=JOB_SOURCES={:016x}", hasher.finish());
-    Ok(())
+    Ok(hasher.finish())
 }
 
 /// Appends `path`, or all files below it.

@@ -139,7 +139,11 @@ impl Answer {
             [] => String::new(),
             unmet => format!(" Not met: {}.", unmet.join("; ")),
         };
-        let (word, measured, runs) = (self.verdict.word(), self.measured(), self.runs());
+        let word = self.verdict.word();
+        if self.verdict == Verdict::NotRun {
+            return format!("{word}: {}", self.reason);
+        }
+        let (measured, runs) = (self.measured(), self.runs());
         format!("{word}: {measured}; n = {runs}.{unmet}")
     }
 

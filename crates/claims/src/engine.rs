@@ -31,6 +31,8 @@ pub struct MakeOptions<'a> {
     /// The digest of the sources of all jobs. Results that were stored with another digest are not
     /// used.
     pub sources: &'a str,
+    /// The same for runs in the lab.
+    pub lab_sources: &'a str,
 }
 
 /// The progress of a round of jobs.
@@ -100,9 +102,10 @@ pub fn make_figures(
             outdated.insert(key.clone());
         }
         let is_usable = |key: &String| !options.fresh && !outdated.contains(key);
-        let mut missing = engine.load(wanted.jobs, &is_usable, &mut known)?;
+        let (sources, lab_sources) = (options.sources, options.lab_sources);
+        let mut missing = engine.load(wanted.jobs, sources, &is_usable, &mut known)?;
         missing.sort_by(|a, b| b.cost.total_cmp(&a.cost));
-        let in_lab = engine.load(wanted.lab, &is_usable, &mut known)?;
+        let in_lab = engine.load(wanted.lab, lab_sources, &is_usable, &mut known)?;
         let on_progress = &mut |progress| {
             on_progress(Progress { round, ..progress });
         };
@@ -135,7 +138,10 @@ impl Engine<'_> {
         for figure in figures {
             let mut study = Study::new(ledger, scale, has_lab, known);
             match (figure.make)(&mut study) {
-                Ok(findings) => attempts.push(Ok(findings)),
+                Ok(findings) => attempts.push(Ok(Findings {
+                    lab_failure: study.into_lab_failure(),
+                    ..findings
+                })),
                 Err(Pending) => match study.into_missing() {
                     Missing::Failed(error) => attempts.push(Err(error)),
                     Missing::Wanted(wanted) => {
@@ -152,12 +158,13 @@ impl Engine<'_> {
     fn load<W>(
         &self,
         wanted: BTreeMap<String, W>,
+        sources: &str,
         is_usable: &dyn Fn(&String) -> bool,
         known: &mut Known,
     ) -> Result<Vec<W>, MakeError> {
         let mut missing = Vec::new();
         for (key, job) in wanted {
-            match self.cache.lookup(&digest(&key), &self.label(&key))? {
+            match self.cache.lookup(&digest(&key), &label(&key, sources))? {
                 Lookup::Result(text) if is_usable(&key) => {
                     known.insert(key, Ok(text));
                 }
@@ -181,8 +188,8 @@ impl Engine<'_> {
             for (job, result) in jobs.iter().zip(outcomes(jobs, lab)) {
                 let result = match result {
                     Ok(result) => {
-                        let (name, label) = (digest(&job.key), self.label(&job.key));
-                        Ok(self.cache.store(&name, &label, &result)?)
+                        let label = label(&job.key, self.options.lab_sources);
+                        Ok(self.cache.store(&digest(&job.key), &label, &result)?)
                     }
                     Err(error) => Err(failure(&job.key, &error)),
                 };
@@ -206,8 +213,8 @@ impl Engine<'_> {
             let (job, parts) = (&wanted[index], &parts[index]);
             let result = match (job.work)(parts) {
                 Ok(result) => {
-                    let (name, label) = (digest(&job.key), self.label(&job.key));
-                    Ok(self.cache.store(&name, &label, &result)?)
+                    let label = label(&job.key, self.options.sources);
+                    Ok(self.cache.store(&digest(&job.key), &label, &result)?)
                 }
                 Err(error) => Err(failure(&job.key, &error)),
             };
@@ -218,11 +225,6 @@ impl Engine<'_> {
             on_progress(progress(wanted, &parts));
         })?;
         Ok(results.into_iter().collect())
-    }
-
-    /// The label of a stored result: the job and the sources that ran it.
-    fn label(&self, key: &str) -> String {
-        label(key, self.options.sources)
     }
 }
 
@@ -241,7 +243,11 @@ fn fitting(wanted: &[LabWanted], capacity: usize) -> Option<usize> {
 fn outcomes(jobs: &[LabWanted], lab: &mut dyn Lab) -> Vec<Result<serde_json::Value, JobError>> {
     let runs = |job: &LabWanted| job.runs.as_ref().map_or(&[][..], Vec::as_slice).to_vec();
     let all: Vec<LabRun> = jobs.iter().flat_map(runs).collect();
-    let ran = lab.run(&all);
+    let ran = if all.is_empty() {
+        Ok(Vec::new())
+    } else {
+        lab.run(&all)
+    };
     let mut first = 0;
     let result = |job: &LabWanted| {
         let of_job = first..first + runs(job).len();
@@ -250,7 +256,10 @@ fn outcomes(jobs: &[LabWanted], lab: &mut dyn Lab) -> Vec<Result<serde_json::Val
             return Err(JobError::Other(error.to_string()));
         }
         match &ran {
-            Ok(outcomes) => (job.result)(&outcomes[of_job]),
+            Ok(outcomes) => match outcomes.get(of_job) {
+                Some(of_job) => (job.result)(of_job),
+                None => Err(JobError::Other("the lab returned too few runs".to_owned())),
+            },
             Err(error) => Err(JobError::Other(error.clone())),
         }
     };
@@ -268,6 +277,7 @@ fn progress_in_lab(finished: usize, jobs: usize) -> Progress {
     }
 }
 
+/// The label of a stored result: the job and the sources that ran it.
 fn label(key: &str, sources: &str) -> String {
     format!("{key} by {sources}")
 }

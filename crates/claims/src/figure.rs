@@ -30,6 +30,8 @@ pub struct Findings {
     pub measurements: Vec<Measurement>,
     /// The measurements in the lab, by which claims are judged a second time; empty without a lab.
     pub in_lab: Vec<Measurement>,
+    /// The reason for which something was not measured in the lab, if it failed there.
+    pub lab_failure: Option<String>,
     /// The reasons why claims differ, as far as they are known.
     pub reasons: Vec<ClaimRemark>,
     /// Qualifications of verdicts: what was fitted, and which of several interpretations is judged.

@@ -121,6 +121,8 @@ pub struct Study<'a> {
     wanted: AllWanted,
     /// The error of the first failed job.
     failed: Option<String>,
+    /// The error of the first job that failed in the lab.
+    failed_in_lab: Option<String>,
 }
 
 impl<'a> Study<'a> {
@@ -132,7 +134,13 @@ impl<'a> Study<'a> {
             known,
             wanted: AllWanted::default(),
             failed: None,
+            failed_in_lab: None,
         }
+    }
+
+    /// Returns the error of the first job that failed in the lab.
+    pub(crate) fn into_lab_failure(self) -> Option<String> {
+        self.failed_in_lab
     }
 
     /// The value `index` that the paper states according to the ledger, such as a point of its
@@ -160,8 +168,17 @@ impl<'a> Study<'a> {
     /// If the result is not known yet, or the job failed.
     pub fn request<J: Job>(&mut self, job: &J) -> Result<J::Output, Pending> {
         let key = key(J::KIND, job);
-        if let Some(known) = self.known_result(&key) {
-            return known;
+        match self.known.get(&key) {
+            Some(Ok(text)) => {
+                if let Ok(result) = serde_json::from_str(text) {
+                    return Ok(result);
+                }
+            }
+            Some(Err(error)) => {
+                self.failed.get_or_insert_with(|| error.clone());
+                return Err(Pending);
+            }
+            None => {}
         }
         let job = job.clone();
         let wanted = Wanted {
@@ -173,17 +190,27 @@ impl<'a> Study<'a> {
         Err(Pending)
     }
 
-    /// Returns the result of a job in the lab; `None` if the study has none.
+    /// Returns the result of a job in the lab; `None` if the study has none, or the job failed
+    /// there, which does not affect what is simulated.
     ///
     /// # Errors
-    /// If the result is not known yet, or the job failed.
+    /// If the result is not known yet.
     pub fn request_in_lab<J: LabJob>(&mut self, job: &J) -> Result<Option<J::Output>, Pending> {
         if !self.has_lab {
             return Ok(None);
         }
         let key = key(J::KIND, job);
-        if let Some(known) = self.known_result(&key) {
-            return known.map(Some);
+        match self.known.get(&key) {
+            Some(Ok(text)) => {
+                if let Ok(result) = serde_json::from_str(text) {
+                    return Ok(Some(result));
+                }
+            }
+            Some(Err(error)) => {
+                self.failed_in_lab.get_or_insert_with(|| error.clone());
+                return Ok(None);
+            }
+            None => {}
         }
         let (runs, job) = (job.runs(), job.clone());
         let wanted = LabWanted {
@@ -193,18 +220,6 @@ impl<'a> Study<'a> {
         };
         self.wanted.lab.insert(key, wanted);
         Err(Pending)
-    }
-
-    /// The known result of a job; `None` if it has to run.
-    fn known_result<T: DeserializeOwned>(&mut self, key: &str) -> Option<Result<T, Pending>> {
-        match self.known.get(key)? {
-            // A text that cannot be read is of an earlier version.
-            Ok(text) => serde_json::from_str(text).ok().map(Ok),
-            Err(error) => {
-                self.failed.get_or_insert_with(|| error.clone());
-                Some(Err(Pending))
-            }
-        }
     }
 
     /// Returns the results of several jobs, which run in parallel.

@@ -13,7 +13,7 @@ use polypath_claims::{
     summary, write, write_book,
 };
 use polypath_document::{FileKind, file, nearest};
-use polypath_papers::{SOURCES, chapters};
+use polypath_papers::{LAB_SOURCES, SOURCES, chapters};
 
 use crate::failure::{Failure, print_message};
 use crate::number::whole;
@@ -100,6 +100,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         fresh: args.fresh,
         threads: args.jobs,
         sources: SOURCES,
+        lab_sources: LAB_SOURCES,
     };
     let mut lab = args.lab.open(args.full)?;
     let attempts = make_all(&figures, &options, lab.as_mut())?;
@@ -126,10 +127,32 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         Format::Json => text,
         Format::Table => summary_text(&answers, &book),
     })?;
-    Failure::combine(all_made(&failed), all_answerable(&answers))
+    let made = Failure::combine(all_made(&failed), args.lab.check(&made));
+    Failure::combine(made, all_answerable(&answers))
 }
 
 impl LabArgs {
+    /// Reports figures that failed in the lab; fails if the lab was asked for.
+    fn check(&self, made: &[MadeFigure<'_>]) -> Result<(), Failure> {
+        let failed = made.iter().filter_map(|made| {
+            let why = made.findings.lab_failure.as_ref()?;
+            Some(format!(
+                "{} was not measured in the lab: {why}",
+                made.figure.id
+            ))
+        });
+        let lines: Vec<String> = failed.collect();
+        let message = lines.join("\n");
+        match &lines[..] {
+            [] => Ok(()),
+            _ if self.lab => Err(Failure::run(message)),
+            _ => {
+                print_message(&message);
+                Ok(())
+            }
+        }
+    }
+
     /// The lab, if figures measure there; fails if it was asked for and this machine has none.
     fn open(&self, is_default: bool) -> Result<Option<MachineLab>, Failure> {
         if self.no_lab || !(self.lab || is_default) {

@@ -40,7 +40,7 @@ use crate::frame::PathId;
 use crate::order::Order;
 use crate::packet::Kind;
 use crate::repair::{RepairConfig, RepairError};
-use delay_centric::DelayCentricError;
+use delay_centric::{DelayCentricConfig as Delay, DelayCentricError};
 
 /// The policies with their parameters, as in scenario and node files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -105,8 +105,8 @@ pub enum PolicyConfig {
     /// All data on the path with the lower short-term average, if the trends agree (delay-centric
     /// paper, II.C).
     PredictiveDelayCentric(PredictiveConfig),
-    /// All data leaves a path whose delay grows, at random and as often as its queue fills fast, so
-    /// that many senders distribute over paths without knowing of each other.
+    /// All data leaves a path whose delay grows, at random times; the faster it grows, the sooner.
+    /// Many senders then distribute over paths without knowing of each other.
     DelayGrowth(GrowthConfig),
     /// All data on the path with the earliest expected arrival; losses are repaired on the others
     /// before a deadline ([`crate::repair`]).
@@ -170,6 +170,16 @@ impl PolicyError {
     }
 }
 
+impl From<DelayCentricConfig> for PolicyConfig {
+    fn from(config: DelayCentricConfig) -> Self {
+        match config {
+            Delay::DelayCentric(config) => Self::DelayCentric(config),
+            Delay::PredictiveDelayCentric(config) => Self::PredictiveDelayCentric(config),
+            Delay::DelayGrowth(config) => Self::DelayGrowth(config),
+        }
+    }
+}
+
 impl PolicyConfig {
     /// All packets on `path` while it is live.
     #[must_use]
@@ -201,6 +211,17 @@ impl PolicyConfig {
         }
     }
 
+    /// The policy as one of those that select a path by its delay, if it is one.
+    #[must_use]
+    pub const fn by_delay(self) -> Option<DelayCentricConfig> {
+        match self {
+            Self::DelayCentric(config) => Some(Delay::DelayCentric(config)),
+            Self::PredictiveDelayCentric(config) => Some(Delay::PredictiveDelayCentric(config)),
+            Self::DelayGrowth(config) => Some(Delay::DelayGrowth(config)),
+            _ => None,
+        }
+    }
+
     /// Whether this policy sends packets exactly as `other` does.
     #[must_use]
     pub(crate) fn sends_like(self, other: Self) -> bool {
@@ -221,15 +242,11 @@ impl PolicyConfig {
             Self::DuplicateAll {} | Self::Diversity(_) => Box::new(DuplicateAll),
             Self::ProbeAndSwitch { path, .. } => Box::new(ProbeAndSwitch::new(path, &context)),
             Self::RoundRobin { weights } => Box::new(RoundRobin::new(weights, &context)),
-            Self::DelayCentric(config) => {
-                Box::new(DelayCentricConfig::DelayCentric(config).build(context))
-            }
+            Self::DelayCentric(config) => Box::new(Delay::DelayCentric(config).build(context)),
             Self::PredictiveDelayCentric(config) => {
-                Box::new(DelayCentricConfig::PredictiveDelayCentric(config).build(context))
+                Box::new(Delay::PredictiveDelayCentric(config).build(context))
             }
-            Self::DelayGrowth(config) => {
-                Box::new(DelayCentricConfig::DelayGrowth(config).build(context))
-            }
+            Self::DelayGrowth(config) => Box::new(Delay::DelayGrowth(config).build(context)),
             Self::InTime(config) => Box::new(InTime::new(&config, &context)),
         }
     }
@@ -247,11 +264,11 @@ impl PolicyConfig {
         }
         match self {
             Self::RoundRobin { weights } => weights.check(paths)?,
-            Self::DelayCentric(config) => DelayCentricConfig::DelayCentric(config).check()?,
+            Self::DelayCentric(config) => Delay::DelayCentric(config).check()?,
             Self::PredictiveDelayCentric(config) => {
-                DelayCentricConfig::PredictiveDelayCentric(config).check()?;
+                Delay::PredictiveDelayCentric(config).check()?;
             }
-            Self::DelayGrowth(config) => DelayCentricConfig::DelayGrowth(config).check()?,
+            Self::DelayGrowth(config) => Delay::DelayGrowth(config).check()?,
             Self::InTime(config) => config.check()?,
             Self::Diversity(config) => config.check()?,
             Self::SinglePath { leave, .. } => {

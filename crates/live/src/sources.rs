@@ -44,8 +44,8 @@ pub enum SourcesError {
     /// A socket.
     #[error(transparent)]
     Udp(#[from] UdpError),
-    /// A size is too small for the headers.
-    #[error("{what} of {size} B: its headers alone have {least} B")]
+    /// A size is out of range.
+    #[error("{what} of {size} B: use {least} B, for the headers alone, to 65 535 B")]
     Size {
         /// The kind of datagram.
         what: &'static str,
@@ -54,6 +54,9 @@ pub enum SourcesError {
         /// The smallest size in bytes.
         least: usize,
     },
+    /// A source has more paths than the program.
+    #[error("there are {0} paths, and a source has more")]
+    Paths(usize),
     /// The drive loop.
     #[error("the sources stopped: {0}")]
     Drive(#[from] io::Error),
@@ -68,10 +71,10 @@ fn open(name: &str, local: SocketAddr) -> Result<PathSocket, UdpError> {
 fn payload(socket: &PathSocket, what: &'static str, size: u32) -> Result<usize, SourcesError> {
     let headers = socket.headers() as usize;
     let least = headers + HEADER_LEN;
-    let too_small = SourcesError::Size { what, size, least };
+    let out_of_range = SourcesError::Size { what, size, least };
     let size = size as usize;
-    if size < least {
-        return Err(too_small);
+    if size < least || size - headers > MAX_DATAGRAM {
+        return Err(out_of_range);
     }
-    Ok((size - headers).min(MAX_DATAGRAM))
+    Ok(size - headers)
 }

@@ -13,3 +13,6 @@ pub(crate) mod psp;
 
 /// The digest of the sources of all jobs and of the crates they use.
 pub const SOURCES: &str = env!("JOB_SOURCES");
+
+/// The digest of these and of the sources of the lab, for measurements there.
+pub const LAB_SOURCES: &str = env!("LAB_SOURCES");

@@ -13,7 +13,7 @@ use polypath_claims::Paper;
 use polypath_claims::ledger;
 
 use crate::figures::{delay_centric, diversity, multitcp, own, ppd, psp};
-pub use crate::jobs::SOURCES;
+pub use crate::jobs::{LAB_SOURCES, SOURCES};
 
 /// The papers and their figures.
 pub const PAPERS: [Paper; 5] = [

@@ -31,10 +31,15 @@ pub fn render(answers: &[Answer]) -> String {
             }
         }
         for answer in group {
-            let lab = answer.lab.iter().flat_map(|lab| lab.unmet());
-            for line in lab {
-                let id = &answer.claim.id;
-                text.push_str(&wrapped(&format!("{id}, not met in the lab: {line}")));
+            let id = &answer.claim.id;
+            if let Some(lab) = &answer.lab {
+                for line in lab.unmet() {
+                    text.push_str(&wrapped(&format!("{id}, not met in the lab: {line}")));
+                }
+                if lab.verdict == Verdict::NotRun {
+                    let reason = &lab.reason;
+                    text.push_str(&wrapped(&format!("{id}, not judged in the lab: {reason}")));
+                }
             }
         }
     }

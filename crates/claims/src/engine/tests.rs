@@ -20,6 +20,7 @@ fn options(ledger: &Ledger, folder: PathBuf) -> MakeOptions<'_> {
         fresh: false,
         threads: Some(1),
         sources: SOURCES,
+        lab_sources: SOURCES,
     }
 }
 
@@ -292,8 +293,10 @@ fn a_lab_runs_the_jobs_that_fit_together_and_their_results_are_stored() {
         error: Some("it was late".to_owned()),
         ..FakeLab::default()
     };
-    let why = make(Some(&mut failing)).unwrap_err();
+    let failed = make(Some(&mut failing)).unwrap();
+    let why = failed.lab_failure.unwrap();
     assert!(why.contains("it was late"), "{why}");
+    assert!(failed.in_lab.is_empty() && !failed.measurements.is_empty());
     let mut lab = FakeLab::default();
     let measured = |findings: Findings| -> Vec<f64> {
         let all = findings.in_lab.iter();

@@ -16,8 +16,7 @@ use crate::lab::{exit_on_signals_after_the_lab, failure_of};
 use crate::progress;
 use crate::stability::{SendersArgs, report, simulate};
 
-/// The paths of the lab that one run can have, and the datagrams and heartbeats that sources can
-/// send in a second; more would be late.
+/// The number of datagrams that the sources of a run can send per second; more would be late.
 const MAX_RATE: f64 = 20_000.0;
 
 /// Arguments of `polypath source lab`.
@@ -41,9 +40,9 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let settings = args.senders.settings(&network)?;
     let seeds = args.senders.seeds(&network);
     let scenario = &args.senders.scenario;
-    let out = scenario.out(&network.name, "source")?;
     polypath_lab::enter_user_namespace().map_err(|refusal| Failure::Machine(refusal.into()))?;
     let finished = exit_on_signals_after_the_lab().context("installing signal handlers")?;
+    let out = scenario.out(&network.name, "source")?;
     let in_lab = run_in_lab(&network, &settings, &seeds);
     finished.store(true, Ordering::Relaxed);
     let (in_lab, conditions) = in_lab.inspect_err(|_| out.discard())?;

@@ -18,9 +18,9 @@ pub(crate) struct Args {
     #[arg(required = true, value_name = "ADDRESS:PORT")]
     addresses: Vec<SocketAddr>,
     /// The size of an ACK on the wire in bytes, with the headers of IP and UDP [default: the paper's
-    /// 52 B].
-    #[arg(long, value_name = "BYTES", allow_negative_numbers = true, value_parser = whole(1..=1500_u32), default_value = "52", hide_default_value = true)]
-    ack: u32,
+    /// 52 B, or 72 B over IPv6].
+    #[arg(long, value_name = "BYTES", allow_negative_numbers = true, value_parser = whole(1..=1500_u32))]
+    ack: Option<u32>,
 }
 
 /// Answers until a signal stops it, and prints its counters as JSON.
@@ -47,7 +47,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
 pub(super) fn failure_of(error: SourcesError) -> Failure {
     match error {
         SourcesError::Udp(error) => Failure::Machine(error.into()),
-        SourcesError::Size { .. } => Failure::Input(error.into()),
+        SourcesError::Size { .. } | SourcesError::Paths(_) => Failure::Input(error.into()),
         SourcesError::Drive(_) => Failure::Run(error.into()),
     }
 }

@@ -22,6 +22,8 @@ use crate::number::whole;
 use crate::output::print;
 use crate::scenario::{self, Format};
 
+/// The time after the end in which answers may arrive.
+const ANSWERS: Duration = Duration::from_secs(1);
 /// The version of the format of the JSON report.
 const VERSION: u32 = 1;
 
@@ -50,8 +52,8 @@ pub(crate) struct Args {
 const RULES: &str = "\
 The links of the file only predict the result (polypath stability, polypath source lab); here the
 paths are real. The other machine runs `polypath source respond`. A datagram is lost if its ACK did not
-arrive before the end. One-way delays are above the lowest of their path, as the clocks of both ends
-differ. Nothing limits the rate but the file: use it on paths that are yours.";
+arrive within 1 s after the end. One-way delays are above the lowest of their path so far, as the
+clocks of both ends differ. Nothing limits the rate but the file: use it on paths that are yours.";
 
 /// A path of the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,6 +90,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     };
     let network = args.scenario.read_senders(args.seconds, scale)?;
     let senders = network.senders().context("a checked network has senders")?;
+    let end = Time::ZERO + network.run.duration;
     let config = config(&network, senders, &args.over)?;
     let clock = Clock::starting_now();
     let mut sources = Sources::open(config, clock, |_| ()).map_err(failure_of)?;
@@ -95,8 +98,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     for signal in [SIGINT, SIGTERM] {
         stop.stop_on(signal).context("installing signal handlers")?;
     }
-    let end = Time::ZERO + network.run.duration;
-    let report = sources.run_until(end).map_err(failure_of)?;
+    let report = sources.run_until(end + ANSWERS).map_err(failure_of)?;
     let measured = clock.now().min(end).since(Time::ZERO + network.run.warm_up);
     let result = SendResult {
         network: &network,
@@ -109,13 +111,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         Format::Table => result.table(),
         Format::Json => format!("{:#}\n", result.json()),
     })?;
-    if report.sent > 0 && report.round_trips.count() == 0 {
-        return Err(Failure::run(
-            "no datagram was acknowledged: does `polypath source respond` run at these addresses, and does a firewall \
-             let UDP through?",
-        ));
-    }
-    Ok(())
+    result.check()
 }
 
 fn config(
@@ -138,7 +134,7 @@ fn config(
         remote: path.remote,
     };
     Ok(SourcesConfig {
-        sources: senders.sources(Seed(network.seed), Time::ZERO),
+        sources: senders.sources(Seed(network.seed), Time::ZERO + network.run.duration),
         paths: ways.iter().zip(paths).map(path).collect(),
         packet: size(senders.traffic.packet.0),
         heartbeat: size(senders.traffic.heartbeat_size().0),
@@ -167,9 +163,31 @@ impl SendResult<'_> {
     /// The share of datagrams without an ACK.
     fn lost(&self) -> f64 {
         let SourcesReport {
-            sent, round_trips, ..
-        } = self.report;
-        1.0 - round_trips.count().min(*sent) as f64 / (*sent).max(1) as f64
+            sent, acknowledged, ..
+        } = *self.report;
+        1.0 - acknowledged.min(sent) as f64 / sent.max(1) as f64
+    }
+
+    /// Fails if nothing was measured.
+    fn check(&self) -> Result<(), Failure> {
+        let SourcesReport { sent, refused, .. } = *self.report;
+        if sent == 0 {
+            return Err(Failure::run(format!(
+                "nothing was measured: the run ended within the warm-up of {}",
+                self.network.run.warm_up
+            )));
+        }
+        if self.report.round_trips.count() > 0 {
+            return Ok(());
+        }
+        let cause = if refused >= sent {
+            "the kernel refused them all: is there a route from each local address, and do they fit the MTU?"
+        } else {
+            "does `polypath source respond` run at these addresses, and does a firewall let UDP through?"
+        };
+        Err(Failure::run(format!(
+            "no datagram was acknowledged: {cause}"
+        )))
     }
 
     /// The share of datagrams on a path.
@@ -206,7 +224,7 @@ impl SendResult<'_> {
             "{}: {} sources over {} paths, seed {}, {measured} after a warm-up of {}\n\
              {} datagrams sent, {:.3} % lost, {} heartbeats, {} refused by the kernel\n\
              {:.4} path switches of a source per second\n\n{}\n\n\
-             Round trips, and one-way delays above the lowest of the path, ms\n{}\n",
+             Round trips, and one-way delays above the lowest of the path so far, ms\n{}\n",
             network.name,
             senders.count(),
             self.paths.len(),

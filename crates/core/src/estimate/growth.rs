@@ -2,25 +2,33 @@
 //!
 //! While a queue of rate C is offered the load L, its delay grows by L/C - 1 seconds per second:
 //! the growth is the share by which the load exceeds the rate. It is the difference of two
-//! exponentially weighted averages over time, divided by the difference of their ages.
+//! exponentially weighted averages over time, divided by the difference of their ages: exact for a
+//! delay that grows evenly, whenever it is measured.
 
 use crate::math::exp;
 use crate::time::{Duration, Time};
 
 /// The ratio of the time constants of both averages.
 const RATIO: f64 = 4.0;
+/// The difference of the ages, in seconds, below which nothing is known of the growth.
+const LEAST_AGE: f64 = 1e-6;
 
 /// The growth of a delay from measurements at any times.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Growth {
-    /// The average over a short time, in seconds.
-    short: f64,
-    /// The average over [`RATIO`] times as long, in seconds.
-    long: f64,
+    short: Average,
+    long: Average,
     /// The time of the last measurement.
     last: Time,
-    /// The time constant of the short average.
-    window: Duration,
+}
+
+/// An exponentially weighted average over time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Average {
+    /// In seconds.
+    delay: f64,
+    /// The weighted mean age of the measurements, in seconds.
+    age: f64,
 }
 
 impl Growth {
@@ -28,11 +36,11 @@ impl Growth {
     #[must_use]
     pub fn new(now: Time, delay: Duration) -> Self {
         let delay = delay.as_secs_f64();
+        let average = Average { delay, age: 0.0 };
         Self {
-            short: delay,
-            long: delay,
+            short: average,
+            long: average,
             last: now,
-            window: Duration(1),
         }
     }
 
@@ -40,19 +48,34 @@ impl Growth {
     /// last measurement if that is longer.
     pub fn update(&mut self, now: Time, delay: Duration, window: Duration) {
         let gap = now.since(self.last);
-        self.window = window.max(gap).max(Duration(1));
-        let age = gap.as_secs_f64() / self.window.as_secs_f64();
-        let delay = delay.as_secs_f64();
-        self.short += (1.0 - exp(-age)) * (delay - self.short);
-        self.long += (1.0 - exp(-age / RATIO)) * (delay - self.long);
+        if gap == Duration::ZERO {
+            return;
+        }
+        let (delay, window) = (delay.as_secs_f64(), window.max(gap).as_secs_f64());
+        let gap = gap.as_secs_f64();
+        self.short.update(gap, delay, window);
+        self.long.update(gap, delay, RATIO * window);
         self.last = now;
     }
 
-    /// The growth in seconds per second; negative while the delay falls.
+    /// The growth in seconds per second; negative while the delay falls, 0 before the second
+    /// measurement.
     #[must_use]
     pub fn rate(self) -> f64 {
-        let apart = (RATIO - 1.0) * self.window.as_secs_f64();
-        (self.short - self.long) / apart
+        let apart = self.long.age - self.short.age;
+        if apart < LEAST_AGE {
+            return 0.0;
+        }
+        (self.short.delay - self.long.delay) / apart
+    }
+}
+
+impl Average {
+    /// Adds a measurement `gap` seconds after the last.
+    fn update(&mut self, gap: f64, delay: f64, window: f64) {
+        let kept = exp(-gap / window);
+        self.delay = delay + kept * (self.delay - delay);
+        self.age = kept * (self.age + gap);
     }
 }
 
@@ -65,44 +88,65 @@ mod tests {
     const MS: Duration = Duration::from_millis(1);
     const WINDOW: Duration = Duration::from_millis(100);
 
-    /// Measures a delay that grows by `growth` s/s every `interval` for `steps` steps.
-    fn measured(growth: f64, interval: Duration, steps: u64) -> f64 {
-        let mut estimate = Growth::new(Time::ZERO, Duration::from_secs(10));
-        for step in 1..=steps {
-            let since = interval * step;
-            let delay = Duration::from_secs_f64(10.0 + growth * since.as_secs_f64());
-            estimate.update(Time::ZERO + since, delay, WINDOW);
+    /// The estimate of a delay of 1000 s that grows by `growth` s/s, measured after these gaps.
+    fn measured(growth: f64, gaps: impl IntoIterator<Item = Duration>) -> Growth {
+        let start = Time::ZERO;
+        let mut estimate = Growth::new(start, Duration::from_secs(1000));
+        let mut now = start;
+        for gap in gaps {
+            now += gap;
+            let since = now.since(start).as_secs_f64();
+            estimate.update(now, Duration::from_secs_f64(1000.0 + growth * since), WINDOW);
         }
-        estimate.rate()
+        estimate
     }
 
     #[test]
-    fn a_constant_growth_is_found_whatever_the_interval() {
-        for growth in [0.32, 0.02, -0.34] {
-            for interval in [1, 6, 20, 1000] {
-                let found = measured(growth, MS * interval, 20_000 / interval);
-                // The ages of averages of samples differ from those of a line.
-                assert!((found / growth - 1.0).abs() < 0.2, "{found} for {growth}");
+    fn a_change_of_growth_is_found_within_some_windows() {
+        let mut estimate = measured(0.0, core::iter::repeat_n(MS * 5, 400));
+        let start = Time::ZERO + MS * 2000;
+        let mut rate = |ms: u64| {
+            for step in 1..=ms / 5 {
+                let delay = Duration::from_secs_f64(1000.0 + 0.4 * 0.005 * step as f64);
+                estimate.update(start + MS * 5 * step, delay, WINDOW);
             }
-        }
+            estimate.rate()
+        };
+        let found = rate(300);
+        assert!((0.13..0.4).contains(&found), "{found}");
     }
 
+    /// A heartbeat finds a higher delay, which ACKs then find unchanged.
     #[test]
-    fn a_third_of_a_new_growth_is_found_within_three_windows() {
-        let found = measured(0.4, MS * 5, 60);
-        assert!((0.13..0.4).contains(&found), "{found}");
+    fn a_delay_that_is_constant_after_a_rare_measurement_has_no_growth_soon() {
+        let window = MS * 10;
+        let mut estimate = Growth::new(Time::ZERO, MS * 20);
+        let heard = Time::ZERO + MS * 1000;
+        estimate.update(heard, MS * 120, window);
+        let first = estimate.rate();
+        assert!((first - 0.1).abs() < 1e-9, "100 ms in a second: {first}");
+        for step in 1..=60 {
+            estimate.update(heard + MS * 6 * step, MS * 120, window);
+            assert!(estimate.rate() < 0.11, "{estimate:?}");
+        }
+        assert!(estimate.rate() < 0.01, "{estimate:?}");
     }
 
     proptest! {
         #[test]
-        fn a_constant_delay_has_no_growth(delay in 0_u64..10_000, gaps in prop::collection::vec(0_u64..5000, 1..50)) {
-            let mut now = Time::ZERO;
-            let mut growth = Growth::new(now, MS * delay);
-            for gap in gaps {
-                now += MS * gap;
-                growth.update(now, MS * delay, WINDOW);
-                prop_assert!(growth.rate().abs() < 1e-9);
-            }
+        fn an_even_growth_is_exact_whenever_it_is_measured(
+            growth in -0.5_f64..2.0, gaps in prop::collection::vec(1_u64..3000, 1..50),
+        ) {
+            let found = measured(growth, gaps.into_iter().map(|gap| MS * gap)).rate();
+            prop_assert!((found - growth).abs() < 1e-4, "{} for {}", found, growth);
+        }
+
+        #[test]
+        fn a_constant_delay_has_no_growth(
+            gaps in prop::collection::vec(0_u64..5000, 1..50),
+        ) {
+            let found = measured(0.0, gaps.into_iter().map(|gap| MS * gap)).rate();
+            prop_assert!(found.abs() < 1e-9, "{}", found);
         }
     }
 }

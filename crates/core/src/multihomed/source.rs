@@ -11,6 +11,8 @@ use crate::time::Time;
 
 /// The protocol number of UDP.
 const UDP: u8 = 17;
+/// The number of datagrams that are sent at once after a late wake, at most.
+const MAX_BURST: u32 = 64;
 
 /// An output of a source over several paths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,15 +69,15 @@ impl MultihomedSource {
         }
     }
 
-    /// The path policy.
+    /// The number of paths.
     #[must_use]
-    pub fn policy(&self) -> &DelayCentric {
-        &self.policy
+    pub fn paths(&self) -> u32 {
+        self.paths.alive.len()
     }
 
     /// The deadline, given that of the policy, which takes long to compute.
     fn with_policy(&self, of_policy: Option<Deadline>) -> Option<Deadline> {
-        if self.is_over(Time::ZERO) {
+        if self.schedule.packets == 0 {
             return None;
         }
         let datagram = Deadline {
@@ -156,19 +158,24 @@ impl Machine for MultihomedSource {
     /// The policy first, then the datagram of the same time.
     fn handle_timeout(&mut self, now: Time, out: &mut impl FnMut(MultihomedOutput)) {
         let of_policy = self.policy.deadline();
-        if self
-            .with_policy(of_policy)
-            .is_none_or(|deadline| deadline.at > now)
-        {
+        let is_due = self.with_policy(of_policy).is_some_and(|due| due.at <= now);
+        if !is_due || self.is_over(now) {
             return;
         }
         if of_policy.is_some_and(|d| d.at <= now) {
             let out = &mut |action| emit(action, out);
             self.policy.handle_timeout(now, &self.paths, out);
         }
-        while self.next <= now && self.next < self.schedule.stop && self.schedule.packets > 0 {
+        let mut burst = 0;
+        while self.next <= now && self.schedule.packets > 0 {
+            if burst == MAX_BURST {
+                // The sender was stalled: what is missing is not sent late.
+                self.next = now + self.schedule.intervals.interval();
+                return;
+            }
             self.send(now, out);
             self.next += self.schedule.intervals.interval();
+            burst += 1;
         }
     }
 

@@ -115,6 +115,26 @@ fn a_source_stops_at_its_stop() {
     assert!(outputs.iter().all(|(at, _)| *at < stop));
 }
 
+/// A source that is woken late sends what was due, but not all that a long stall has left out, and
+/// nothing after its stop.
+#[test]
+fn a_late_wake_sends_a_bounded_burst() {
+    let woken = |at: u64, stop: Time| {
+        let mut source = source(1000, stop);
+        let mut sent = Vec::new();
+        let now = Time::ZERO + MS * at;
+        let deadline = step(&mut source, now, Wake::Timeout, &mut |output| {
+            sent.push((now, output));
+        });
+        (data(&sent).len(), deadline.map(|deadline| deadline.at))
+    };
+    // The first is due at 5 ms, and then one every 10 ms.
+    assert_eq!(woken(35, Time::MAX).0, 4);
+    let (burst, next) = woken(5000, Time::MAX);
+    assert_eq!((burst, next), (64, Some(Time::ZERO + MS * 5010)));
+    assert_eq!(woken(5000, Time::ZERO + MS * 4000).0, 0);
+}
+
 #[test]
 fn data_moves_to_the_path_whose_answers_come_earlier() {
     let outputs = drive(source(500, Time::MAX), [MS * 20, MS * 200]);

@@ -25,7 +25,8 @@
 //! * The first heartbeat is sent one interval after the first packet. At a switch the old and the
 //!   new path exchange their heartbeat schedules, so that two paths share one schedule.
 //! * An interval begins when a heartbeat is sent, or when it is answered ([`Heartbeats::wait`]):
-//!   then a path has at most one heartbeat in flight, and keeps its schedule at a switch.
+//!   then a path has at most one heartbeat in flight for which the timeout has not passed, and
+//!   keeps its schedule at a switch.
 //! * *Stale estimates attract no data.* A path is *silent* if nothing has been answered for the
 //!   timeout, counted from the first packet or heartbeat after its last answer. Its estimate is
 //!   then discarded, so no estimate is older than an interval plus the timeout. Data leaves a
@@ -363,7 +364,9 @@ impl PathPolicy for DelayCentric {
         if let Some(growth) = self.config.growth() {
             self.give_chance(now, growth, act);
         }
-        if matches!(feedback, Feedback::HeartbeatReply { .. }) && self.config.heartbeats().wait {
+        let is_reply = matches!(feedback, Feedback::HeartbeatReply { .. });
+        let is_last = !self.paths[path.index()].awaits_reply(now, self.timeout());
+        if is_reply && is_last && self.config.heartbeats().wait {
             let next = now + self.draw_interval(path);
             self.paths[path.index()].next_heartbeat = next;
         }

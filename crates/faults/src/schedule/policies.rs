@@ -2,7 +2,7 @@
 
 use polypath_core::combine::Reaction;
 use polypath_core::order::{MAX_HOLD, Order};
-use polypath_core::policy::delay_centric::{Guard, GuardKind, Scope, TrendRule};
+use polypath_core::policy::delay_centric::{Guard, GuardKind, Heartbeats, Scope, TrendRule};
 use polypath_core::policy::{
     DiversityConfig, DiversitySignature, GrowthConfig, PolicyConfig, PredictiveConfig,
     ReactiveConfig, Weights,
@@ -125,18 +125,24 @@ fn draw_scopes(schedule: &mut Schedule) {
     let stream = &mut schedule.seed.stream("faults/delay-centric/scope");
     for settings in all_settings(schedule) {
         if stream.chance(0.2) {
-            settings.policy = PolicyConfig::DelayGrowth(GrowthConfig::default());
+            let ms = |ms| Duration::from_millis(ms);
+            settings.policy = PolicyConfig::DelayGrowth(GrowthConfig {
+                hysteresis: ms(pick(stream, &[0, 10])),
+                window: ms(pick(stream, &[10, 1000])),
+                reaction: ms(pick(stream, &[1, 20, 1000])),
+                patience: ms(pick(stream, &[100, 20_000])),
+                ..GrowthConfig::default()
+            });
         }
-        let (scope, heartbeats) = match &mut settings.policy {
-            PolicyConfig::DelayCentric(config) => (&mut config.scope, &mut config.heartbeats),
-            PolicyConfig::PredictiveDelayCentric(config) => {
-                (&mut config.scope, &mut config.heartbeats)
-            }
-            PolicyConfig::DelayGrowth(config) => (&mut config.scope, &mut config.heartbeats),
-            _ => continue,
+        let Some(policy) = settings.policy.by_delay() else {
+            continue;
         };
-        *scope = pick(stream, &[Scope::All, Scope::Flow]);
-        heartbeats.wait = stream.chance(0.33);
+        let heartbeats = Heartbeats {
+            wait: stream.chance(0.33),
+            ..policy.heartbeats()
+        };
+        let scope = pick(stream, &[Scope::All, Scope::Flow]);
+        settings.policy = policy.with_scope(scope).with_heartbeats(heartbeats).into();
     }
 }
 

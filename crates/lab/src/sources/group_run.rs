@@ -1,7 +1,6 @@
 //! Runs that take place at the same time, each over a network of its own.
 
-use std::io;
-
+use polypath_core::rng::Seed;
 use polypath_core::time::{Duration, Time};
 use polypath_live::clock::Clock;
 use polypath_live::durations::DurationHistogram;
@@ -20,7 +19,7 @@ use crate::network::Network;
 /// The interval at which the threads are checked.
 const POLL: Duration = Duration::from_millis(50);
 /// From the opening of the networks to the start of the runs, for sockets and threads of each run.
-const LEAD: Duration = Duration::from_millis(20);
+const LEAD: Duration = Duration::from_millis(30);
 
 /// The runs of a group.
 pub(super) struct GroupRun<'a> {
@@ -30,14 +29,14 @@ pub(super) struct GroupRun<'a> {
     running: Vec<RunningSources>,
     emulation: Emulation,
     endpoints: Vec<Endpoints>,
+    /// The time by which the last program started after time zero.
+    late: Duration,
 }
 
 impl<'a> GroupRun<'a> {
     /// Starts the runs; their common time zero follows soon.
     pub(super) fn start(runs: &'a [SourceRun<'a>]) -> Result<Self, LabError> {
-        let open = |run: &SourceRun<'_>| {
-            Network::open_between_senders(run.network, polypath_core::rng::Seed(run.seed))
-        };
+        let open = |run: &SourceRun<'_>| Network::open_between_senders(run.network, Seed(run.seed));
         let opened = runs.iter().map(open).collect::<Result<Vec<_>, _>>()?;
         let (networks, endpoints): (Vec<Network>, Vec<Endpoints>) = opened.into_iter().unzip();
         let lead = (LEAD * (1 + runs.len() as u64)).as_nanos();
@@ -51,6 +50,7 @@ impl<'a> GroupRun<'a> {
         let running = runs.iter().zip(&endpoints).map(start);
         let running = running.collect::<Result<Vec<_>, _>>()?;
         Ok(Self {
+            late: clock.now().since(Time::ZERO),
             runs,
             clock,
             running,
@@ -67,10 +67,14 @@ impl<'a> GroupRun<'a> {
         while self.await_programs()? {
             interrupt.sleep_until(self.clock, self.clock.now() + POLL)?;
         }
-        let results = self.running.into_iter().map(RunningSources::finish);
-        let results = results.collect::<io::Result<Vec<_>>>()?;
+        let finish = |(run, running): (&SourceRun<'_>, RunningSources)| {
+            let finished = running.finish();
+            finished.map_err(|source| LabError::of_carrier(&run.network.name, source))
+        };
+        let results = self.runs.iter().zip(self.running).map(finish);
+        let results = results.collect::<Result<Vec<_>, _>>()?;
         let emulated = self.emulation.finish().map_err(LabError::Emulation)?;
-        let conditions = conditions(&emulated, &results);
+        let conditions = conditions(&emulated, &results, self.late);
         let mut outcomes = Vec::new();
         for (position, result) in results.into_iter().enumerate() {
             let dropped = self.endpoints[position].dropped()?;
@@ -99,16 +103,24 @@ fn senders<'a>(run: &SourceRun<'a>) -> Result<Senders<'a>, LabError> {
     Ok(senders.ok_or(polypath_sim::network::BuildError::NoSenders)?)
 }
 
-/// The lateness of the networks and of the sources.
-fn conditions(emulated: &EmulationResult, results: &[SourcesResult]) -> LabConditions {
+/// The lateness of the networks, of the sources and of the responders, and of the start.
+fn conditions(
+    emulated: &EmulationResult,
+    results: &[SourcesResult],
+    late: Duration,
+) -> LabConditions {
     let of_links = emulated.conditions();
-    let mut sources = DurationHistogram::default();
+    let [mut sources, mut responders] =
+        [DurationHistogram::default(), DurationHistogram::default()];
     for result in results {
         sources.merge(&result.report.lateness);
+        responders.merge(&result.responder.lateness);
     }
+    let programs = sources.quantile(0.99).max(responders.quantile(0.99));
     LabConditions {
-        lateness: of_links.lateness.max(sources.quantile(0.99)),
-        longest: of_links.longest.max(sources.max()),
+        // A source that starts late sends a burst.
+        lateness: of_links.lateness.max(programs).max(late),
+        longest: of_links.longest.max(sources.max()).max(responders.max()),
         ..of_links
     }
 }

@@ -57,7 +57,7 @@ impl RunningSources {
         let paths = u8::try_from(traffic.ways.len()).unwrap_or(u8::MAX);
         let size = |bytes: u64| u32::try_from(bytes).unwrap_or(u32::MAX);
         let remotes: Vec<SocketAddr> = (0..paths).map(|path| remote(PathId(path))).collect();
-        let ack = size(traffic.ack.0);
+        let ack = Some(size(traffic.ack.0));
         let mut responder = endpoints
             .at(Side::Client)
             .run(|| Responder::open(&remotes, ack, clock).map_err(io::Error::other))?;
@@ -67,7 +67,7 @@ impl RunningSources {
             remote: *remote,
         };
         let config = SourcesConfig {
-            sources: senders.sources(Seed(run.seed), Time::ZERO),
+            sources: senders.sources(Seed(run.seed), Time::MAX),
             paths: (0..).zip(&remotes).map(path).collect(),
             packet: size(traffic.packet.0),
             heartbeat: size(traffic.heartbeat_size().0),
@@ -86,8 +86,8 @@ impl RunningSources {
         let end = Time::ZERO + run.network.run.duration;
         let (stop_responder, stop_sources) = (responder.stop_handle(), sources.stop_handle());
         Ok(Self {
-            responder: Running::start(stop_responder, move || responder.run())?,
-            sources: Running::start(stop_sources, move || sources.run_until(end))?,
+            responder: Running::start("responder", stop_responder, move || responder.run())?,
+            sources: Running::start("sources", stop_sources, move || sources.run_until(end))?,
             changes,
         })
     }
@@ -117,10 +117,11 @@ impl RunningSources {
 impl<T: Send + 'static> Running<T> {
     /// Runs `work` with a real-time priority, if the system allows it.
     fn start(
+        name: &str,
         stop: StopHandle,
         mut work: impl FnMut() -> Result<T, SourcesError> + Send + 'static,
     ) -> io::Result<Self> {
-        let builder = Builder::new().name("sources".to_owned());
+        let builder = Builder::new().name(name.to_owned());
         let thread = builder.spawn(move || {
             let _ = priority::realtime(PRIORITY);
             work()

@@ -30,21 +30,24 @@ pub struct SourcesReport {
     pub heartbeats: u64,
     /// The number of path switches.
     pub switches: u64,
-    /// The number of datagrams and heartbeats that the kernel refused: a full queue, or no route.
+    /// The number of datagrams of the measured time that were acknowledged.
+    pub acknowledged: u64,
+    /// The number of datagrams and heartbeats, counted as sent, that the kernel refused: a full
+    /// queue, or no route.
     pub refused: u64,
     /// The number of datagrams received that are no answers to these sources.
     pub rejected: u64,
     /// The time from sending each acknowledged datagram to the arrival of its ACK.
     pub round_trips: DurationHistogram,
-    /// The one-way delays of the acknowledged datagrams: above the lowest on any path, unless both
-    /// ends have one clock.
+    /// The one-way delays of the acknowledged datagrams: above the lowest of their path so far,
+    /// unless both ends have one clock.
     pub delays: DurationHistogram,
     /// The lateness of the program itself, in the whole run.
     pub lateness: DurationHistogram,
 }
 
 /// The counters of a responder.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct ResponderReport {
     /// The number of datagrams answered.
     pub datagrams: u64,
@@ -56,4 +59,7 @@ pub struct ResponderReport {
     pub rejected: u64,
     /// The number of answers that the kernel refused.
     pub refused: u64,
+    /// The time from the arrival of a datagram to its answer.
+    #[serde(skip)]
+    pub lateness: DurationHistogram,
 }

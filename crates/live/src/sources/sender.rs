@@ -48,6 +48,8 @@ struct SourcesEventHandler<F> {
     sources: Vec<LiveSource>,
     /// The deadlines of the sources with their numbers.
     deadlines: BTreeSet<(Time, u32)>,
+    /// The sources whose deadlines are due, while they are woken.
+    due: Vec<u32>,
     sockets: SourceSockets,
     clock: Clock,
     buffer: Vec<u8>,
@@ -85,7 +87,8 @@ struct SourceSocket {
 struct Measurement {
     from: Time,
     has_one_clock: bool,
-    /// The lowest one-way delay of each path, in microseconds modulo 2^32, where the clocks differ.
+    /// The lowest one-way delay of each path so far, in microseconds modulo 2^32, where the clocks
+    /// differ.
     least: Vec<Option<u32>>,
     report: SourcesReport,
 }
@@ -113,9 +116,14 @@ impl<F: FnMut(SourceChange)> Sources<F> {
             sent_on: vec![0; paths.len()],
             ..SourcesReport::default()
         };
+        let most = config.sources.iter().map(MultihomedSource::paths).max();
+        if most.is_some_and(|most| most as usize > paths.len()) {
+            return Err(SourcesError::Paths(paths.len()));
+        }
         let mut handler = SourcesEventHandler {
             sources: Vec::new(),
             deadlines: BTreeSet::new(),
+            due: Vec::new(),
             measurement: Measurement {
                 from: config.measured_from,
                 has_one_clock: config.has_one_clock,
@@ -195,7 +203,8 @@ impl<F: FnMut(SourceChange)> SourcesEventHandler<F> {
         let answer = datagram.ok().and_then(|datagram| {
             let is_ours = datagram.session == self.sockets.session
                 && (datagram.source as usize) < self.sources.len()
-                && datagram.frame.path().index() == path;
+                && datagram.frame.path().index() == path
+                && received.from == self.sockets.paths[path].remote;
             let feedback = datagram.frame.feedback(received.at)?;
             is_ours.then_some((datagram, feedback))
         });
@@ -255,9 +264,9 @@ impl Measurement {
             return;
         };
         let round_trip = at.since(sent);
-        // The arrival lies in between; with one clock it is known.
         let delay = if self.has_one_clock {
-            Duration::from_micros(delay_micros.into())
+            // A step of the wall clock, of which the kernel's receive times are, may make it negative.
+            Duration::from_micros(delay_micros.cast_signed().max(0).cast_unsigned().into())
         } else {
             let least = &mut self.least[path.index()];
             let above = least.map_or(0, |least| delay_micros.wrapping_sub(least).cast_signed());
@@ -266,6 +275,7 @@ impl Measurement {
             }
             Duration::from_micros(above.max(0).cast_unsigned().into())
         };
+        self.report.acknowledged += u64::from(sent >= self.from);
         if at >= self.from {
             self.report.round_trips.record(round_trip);
             self.report.delays.record(delay);
@@ -282,11 +292,14 @@ impl<F: FnMut(SourceChange)> EventHandler for SourcesEventHandler<F> {
     }
 
     fn handle_timeout(&mut self, now: Time) -> io::Result<()> {
-        while let Some(&(at, number)) = self.deadlines.first()
-            && at <= now
-        {
+        // Each at most once: the drive loop counts deadlines that do not advance.
+        let mut due = std::mem::take(&mut self.due);
+        let all = self.deadlines.iter().take_while(|(at, _)| *at <= now);
+        due.extend(all.map(|(_, number)| *number));
+        for number in due.drain(..) {
             self.wake(number, now, Wake::Timeout);
         }
+        self.due = due;
         Ok(())
     }
 

@@ -29,7 +29,7 @@ struct RunningResponder {
 impl RunningResponder {
     fn start(clock: Clock) -> Self {
         let any = "127.0.0.1:0".parse().unwrap();
-        let mut responder = Responder::open(&[any, any], 52, clock).unwrap();
+        let mut responder = Responder::open(&[any, any], None, clock).unwrap();
         Self {
             addresses: responder.addresses().unwrap(),
             stop: responder.stop_handle(),
@@ -184,13 +184,76 @@ fn a_stranger_gets_no_answer_that_is_longer_than_its_datagram() {
     assert_eq!((report.rejected, report.heartbeats), (2, 1));
 }
 
+/// Answers of another run, to another source, on another path, or from a stranger are ignored.
+#[test]
+fn only_answers_of_the_responder_to_this_run_count() {
+    let clock = Clock::starting_now();
+    let responder = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let timeout = Some(std::time::Duration::from_millis(500));
+    responder.set_read_timeout(timeout).unwrap();
+    let to = responder.local_addr().unwrap();
+    let start = clock.now() + MS * 50;
+    let config = config(&[to, to], start);
+    let mut sources = Sources::open(config, clock, |_| ()).unwrap();
+    let answers = thread::spawn(move || {
+        let mut buffer = [0; 300];
+        let (len, source) = responder.recv_from(&mut buffer).unwrap();
+        let asked = MultihomedDatagram::decode(&buffer[..len]).unwrap();
+        let frame = asked.frame.answer(Time::ZERO).unwrap();
+        let right = MultihomedDatagram { frame, ..asked };
+        let other_path = match frame {
+            MultihomedFrame::Ack { number, sent, .. } => MultihomedFrame::Ack {
+                path: PathId(9),
+                number,
+                sent,
+                delay_micros: 0,
+            },
+            other => panic!("{other:?}"),
+        };
+        let wrong = [
+            MultihomedDatagram {
+                session: 8,
+                ..right
+            },
+            MultihomedDatagram { source: 5, ..right },
+            MultihomedDatagram {
+                frame: other_path,
+                ..right
+            },
+            asked,
+        ];
+        for datagram in wrong {
+            responder.send_to(&datagram.encode(), source).unwrap();
+        }
+        let stranger = UdpSocket::bind("127.0.0.1:0").unwrap();
+        stranger.send_to(&right.encode(), source).unwrap();
+        stranger.send_to(&[0; 3], source).unwrap();
+        responder.send_to(&right.encode(), source).unwrap();
+    });
+    let report = sources.run_until(start + MS * 300).unwrap();
+    answers.join().unwrap();
+    assert_eq!(report.rejected, 6, "{report:?}");
+    assert_eq!((report.round_trips.count(), report.acknowledged), (1, 1));
+}
+
+#[test]
+fn answers_have_the_least_size_over_ipv6() {
+    let clock = Clock::starting_now();
+    let any: SocketAddr = "[::1]:0".parse().unwrap();
+    match Responder::open(&[any], None, clock) {
+        Ok(responder) => assert_eq!(responder.addresses().unwrap().len(), 1),
+        // A machine without IPv6.
+        Err(error) => assert!(matches!(error, SourcesError::Udp(_)), "{error}"),
+    }
+}
+
 #[test]
 fn sizes_below_the_headers_are_refused() {
     let clock = Clock::starting_now();
     let any: SocketAddr = "127.0.0.1:0".parse().unwrap();
-    let error = Responder::open(&[any], 51, clock).unwrap_err();
+    let error = Responder::open(&[any], Some(51), clock).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "ACK of 51 B: its headers alone have 52 B"
+        "ACK of 51 B: use 52 B, for the headers alone, to 65 535 B"
     );
 }

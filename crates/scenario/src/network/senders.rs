@@ -150,11 +150,6 @@ fn report_flows(found: &[usize], problems: &mut Problems) {
     problems.report("flow.0", message, remedy);
 }
 
-/// A time of a run that begins at `origin`.
-fn since(origin: Time, at: Time) -> Time {
-    Time(origin.0.saturating_add(at.0))
-}
-
 impl Senders<'_> {
     /// The number of senders.
     #[must_use]
@@ -170,14 +165,15 @@ impl Senders<'_> {
         first..first + self.count() as usize
     }
 
-    /// The sources of all senders, for a run that begins at `origin`.
+    /// The sources of all senders, with the random streams of a simulation; they send nothing at
+    /// `end` or later.
     #[must_use]
-    pub fn sources(&self, seed: Seed, origin: Time) -> Vec<MultihomedSource> {
+    pub fn sources(&self, seed: Seed, end: Time) -> Vec<MultihomedSource> {
         let source = |number| {
             let name = self.flow.name_of(number);
-            let [start, stop] = self.flow.span(seed, number).map(|at| since(origin, at));
+            let [start, stop] = self.flow.span(seed, number);
             let stream = |part: &str| flow_stream(seed, &name, part);
-            self.traffic.source(start, stop, stream)
+            self.traffic.source(start, stop.min(end), stream)
         };
         (0..self.count()).map(source).collect()
     }

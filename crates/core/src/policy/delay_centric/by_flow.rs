@@ -20,12 +20,32 @@ impl DelayCentric {
             return first;
         };
         let path = flows.path(now, flow, first);
-        if !self.has_failed(path) {
-            return path;
+        if self.has_failed(path)
+            && let Some(to) = self.fallback_path(path, self.alive)
+        {
+            return self.leave(now, flow, to, act);
         }
-        self.evaluate_flows(now, act);
-        let flows = self.flows.as_mut();
-        flows.map_or(first, |flows| flows.path(now, flow, first))
+        path
+    }
+
+    /// Moves a flow from a path that has failed; returns its path.
+    #[cold]
+    fn leave(
+        &mut self,
+        now: Time,
+        flow: FlowId,
+        to: PathId,
+        act: &mut dyn FnMut(Action),
+    ) -> PathId {
+        let Some(mut flows) = self.flows.take() else {
+            return to;
+        };
+        if let Some(choice) = flows.choice_mut(flow) {
+            self.apply(now, choice, Decision::Leave(to), act);
+        }
+        flows.update_next_end();
+        self.flows = Some(flows);
+        to
     }
 
     /// Changes the choices of flows that have to change.

@@ -21,8 +21,8 @@ pub enum DelayCentricConfig {
     /// All data on the path with the lower short-term average, if the trends agree (delay-centric
     /// paper, II.C).
     PredictiveDelayCentric(PredictiveConfig),
-    /// Data leaves a path whose delay grows, at random and as often as its queue fills fast. Not in
-    /// the paper.
+    /// Data leaves a path whose delay grows, at random times; the faster it grows, the sooner. Not
+    /// in the paper.
     DelayGrowth(GrowthConfig),
 }
 
@@ -218,8 +218,9 @@ pub struct Heartbeats {
     /// the path.
     pub timeout: Duration,
     /// Whether the interval begins with the answer to a heartbeat, or with the timeout if none
-    /// comes, as SCTP's does (RFC 9260, section 8.3), and not with its sending. Not in the paper's
-    /// text, which has "after each heartbeat" (III).
+    /// comes, and not with its sending: SCTP likewise waits for a retransmission timeout beside its
+    /// interval (RFC 9260, section 8.3). Not in the paper's text, which has "after each heartbeat"
+    /// (III).
     pub wait: bool,
 }
 
@@ -377,7 +378,29 @@ impl DelayCentricConfig {
         }
     }
 
-    /// The parameters of the rule that regards the growth of delays, if the policy has it.
+    /// The policy with other data that moves together.
+    #[must_use]
+    pub const fn with_scope(mut self, scope: Scope) -> Self {
+        match &mut self {
+            Self::DelayCentric(config) => config.scope = scope,
+            Self::PredictiveDelayCentric(config) => config.scope = scope,
+            Self::DelayGrowth(config) => config.scope = scope,
+        }
+        self
+    }
+
+    /// The policy with other heartbeats.
+    #[must_use]
+    pub const fn with_heartbeats(mut self, heartbeats: Heartbeats) -> Self {
+        match &mut self {
+            Self::DelayCentric(config) => config.heartbeats = heartbeats,
+            Self::PredictiveDelayCentric(config) => config.heartbeats = heartbeats,
+            Self::DelayGrowth(config) => config.heartbeats = heartbeats,
+        }
+        self
+    }
+
+    /// The parameters of `delay-growth`, if the policy is that.
     #[must_use]
     pub const fn growth(self) -> Option<GrowthConfig> {
         match self {

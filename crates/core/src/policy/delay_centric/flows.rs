@@ -7,7 +7,7 @@ use super::IDLE;
 use super::choice::{Choice, Decision};
 use crate::frame::PathId;
 use crate::packet::FlowId;
-use crate::time::Time;
+use crate::time::{Duration, Time};
 
 /// The maximum number of flows with a choice of their own; others follow the choice of new flows.
 pub(super) const MAX_FLOWS: usize = 4096;
@@ -18,7 +18,12 @@ pub(super) struct Flows {
     choices: BTreeMap<FlowId, FlowChoice>,
     /// The end of the guard time that ends first; [`Time::MAX`] without one.
     next_end: Time,
+    /// The time before which the idle flows are not looked for again to make room.
+    next_search: Time,
 }
+
+/// The interval between two searches for idle flows to make room.
+const SEARCH_INTERVAL: Duration = Duration::from_secs(1);
 
 #[derive(Clone, Copy, Debug)]
 struct FlowChoice {
@@ -31,6 +36,7 @@ impl Default for Flows {
         Self {
             choices: BTreeMap::new(),
             next_end: Time::MAX,
+            next_search: Time::ZERO,
         }
     }
 }
@@ -43,7 +49,8 @@ impl Flows {
             known.last_packet = now;
             return known.choice.current;
         }
-        if self.choices.len() >= MAX_FLOWS {
+        if self.choices.len() >= MAX_FLOWS && self.next_search <= now {
+            self.next_search = now + SEARCH_INTERVAL;
             self.forget_idle(now);
         }
         if self.choices.len() < MAX_FLOWS {

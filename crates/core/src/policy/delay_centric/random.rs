@@ -1,4 +1,4 @@
-//! Moves at random, as often as the delay of the current path grows fast.
+//! Moves at random times: the faster the delay of the current path grows, the sooner.
 
 use alloc::vec::Vec;
 
@@ -12,7 +12,9 @@ use crate::time::{Duration, Time};
 
 /// The longest time for which a chance to move counts: between heartbeats nothing is known.
 const MAX_CHANCE: Duration = Duration::from_secs(1);
-/// The growth in seconds per second from which a path without measurements is tried.
+/// The growth in seconds per second that counts as none: jitter of a delay cannot be told from it.
+const NOISE: f64 = 0.02;
+/// The growth from which a path without measurements is tried.
 const UNKNOWN_FROM: f64 = 0.05;
 
 impl DelayCentric {
@@ -46,7 +48,7 @@ impl DelayCentric {
     /// The path to which a choice moves now, if it is drawn to leave its own.
     fn drawn(&mut self, current: PathId, growth: GrowthConfig, since: f64) -> Option<PathId> {
         let estimates = *self.paths[current.index()].estimates()?;
-        let rate = estimates.growth?.rate().max(0.0);
+        let rate = (estimates.growth?.rate() - NOISE).max(0.0);
         let to = self.preferred(current).or_else(|| {
             // Nothing is known of a path without measurements; a queue that fills is worse.
             let mut others = self.candidates(current);

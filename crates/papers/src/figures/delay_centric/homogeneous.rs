@@ -124,6 +124,7 @@ fn make(study: &mut Study<'_>, mechanism: Mechanism) -> Result<Findings, Pending
         caveats: as_reason(reasons::caveat(&sweeps, &variants, mechanism)),
         parameters: Testbed::parameters(ALONE),
         notes: vec![format!("{WHAT} It is {}.", sweeps.threshold.text())],
+        ..Findings::default()
     })
 }
 

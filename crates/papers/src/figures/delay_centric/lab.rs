@@ -1,4 +1,4 @@
-//! The mechanisms in the lab: real sockets in real time, over links of the kernel's emulation.
+//! The mechanisms in the lab: real sockets in real time, over emulated links.
 
 use polypath_claims::{FigureTable, Pending, Study};
 
@@ -39,8 +39,11 @@ pub(super) fn table(lab: &[&Sweep], threshold: Threshold, simulated: Simulated<'
         let beside = of(simulated.sweeps, sweep.mechanism);
         for &at in LAB_UTILISATIONS {
             let head = [sweep.mechanism.title().to_owned(), ratio(at).to_string()];
-            let simulated = cells(beside.at(at), simulated.threshold);
-            let lab = cells(sweep.at(at), threshold);
+            let lab = sweep.at(at);
+            // Those with the same seeds.
+            let same = beside.at(at).get(..lab.len()).unwrap_or_default();
+            let simulated = cells(same, simulated.threshold);
+            let lab = cells(lab, threshold);
             let pairs = simulated.into_iter().zip(lab);
             let cells = pairs.flat_map(|(simulated, lab)| [simulated, lab]);
             rows.push(head.into_iter().chain(cells).collect());
@@ -58,7 +61,7 @@ pub(super) fn table(lab: &[&Sweep], threshold: Threshold, simulated: Simulated<'
     ];
     figure_table(
         "lab",
-        "Real sockets in real time, beside the simulation",
+        "Real sockets in real time, beside the simulation with the same seeds",
         &columns,
         rows,
     )

@@ -67,13 +67,10 @@ fn background(study: &mut Study<'_>) -> Result<Findings, Pending> {
     let short = sweeps(study, &MECHANISMS, in_all());
     let alone = sweeps(study, &STABILISED, ALONE);
     let (threshold, variants) = (Threshold::of(study), compared_with_background(study));
-    let in_lab = (
-        lab::sweeps(study, &MECHANISMS, LOADED),
-        lab::sweeps(study, &MECHANISMS, ALONE),
-    );
+    let in_lab = InLab::of(study, &MECHANISMS);
     let (loaded, short, alone) = (loaded?, short?, alone?);
     let (threshold, variants) = (threshold?, variants?);
-    let in_lab = in_lab.0?.zip(in_lab.1?);
+    let in_lab = in_lab?;
     let mut tables = vec![means(&loaded, "means", "3000 packets a source")];
     tables.push(means(&short, "means-in-all", "3000 packets in all"));
     tables.push(stability(&alone, &loaded, threshold));
@@ -83,21 +80,11 @@ fn background(study: &mut Study<'_>) -> Result<Findings, Pending> {
         picture(&short, "fig6-in-all", "The same with 3000 packets in all"),
     ];
     let mut measured_in_lab = Vec::new();
-    if let Some((loaded_in_lab, alone_in_lab)) = &in_lab {
-        let of_lab = Threshold::between(alone_in_lab);
-        let simulated = lab::Simulated {
-            sweeps: &loaded,
-            threshold,
-        };
-        let each: Vec<&Sweep> = loaded_in_lab.iter().collect();
-        tables.push(lab::table(&each, of_lab, simulated));
-        plots.push(picture(
-            loaded_in_lab,
-            "fig6-lab",
-            "The same in the lab, 3000 packets a source",
-        ));
-        measured_in_lab = lowest(loaded_in_lab);
-        measured_in_lab.extend(shares(alone_in_lab, loaded_in_lab, of_lab));
+    if let Some(lab) = &in_lab {
+        tables.push(lab.table(&loaded, threshold));
+        plots.push(lab.picture("fig6-lab"));
+        measured_in_lab = lowest(&lab.loaded);
+        measured_in_lab.extend(shares(&lab.alone, &lab.loaded, lab.threshold));
     }
     Ok(Findings {
         plots,
@@ -111,7 +98,48 @@ fn background(study: &mut Study<'_>) -> Result<Findings, Pending> {
         caveats: caveats(&short, threshold),
         parameters: Testbed::parameters(LOADED),
         notes: vec![format!("{WHAT} It is {}.", threshold.text())],
+        ..Findings::default()
     })
+}
+
+/// Mechanisms with background in the lab.
+struct InLab {
+    loaded: Vec<Sweep>,
+    /// The mechanisms (i) to (iv) without background.
+    alone: Vec<Sweep>,
+    threshold: Threshold,
+}
+
+impl InLab {
+    /// Requests the sweeps; `None` without a lab.
+    ///
+    /// # Errors
+    /// If results are missing.
+    fn of(study: &mut Study<'_>, mechanisms: &[Mechanism]) -> Result<Option<Self>, Pending> {
+        let loaded = lab::sweeps(study, mechanisms, LOADED);
+        let alone = lab::sweeps(study, &MECHANISMS, ALONE);
+        let both = loaded?.zip(alone?);
+        Ok(both.map(|(loaded, alone)| Self {
+            threshold: Threshold::between(&alone),
+            loaded,
+            alone,
+        }))
+    }
+
+    /// The sweeps beside simulated ones with their threshold.
+    fn table(&self, simulated: &[Sweep], threshold: Threshold) -> FigureTable {
+        let simulated = lab::Simulated {
+            sweeps: simulated,
+            threshold,
+        };
+        let each: Vec<&Sweep> = self.loaded.iter().collect();
+        lab::table(&each, self.threshold, simulated)
+    }
+
+    fn picture(&self, id: &str) -> Plot {
+        let title = "The same in the lab, 3000 packets a source";
+        picture(&self.loaded, id, title)
+    }
 }
 
 fn picture(sweeps: &[Sweep], id: &str, title: &str) -> Plot {
@@ -286,12 +314,9 @@ fn trends(study: &mut Study<'_>) -> Result<Findings, Pending> {
     let mechanisms = TRENDS.map(|(mechanism, _)| mechanism);
     let [loaded, short] = [LOADED, in_all()].map(|load| sweeps(study, &mechanisms, load));
     let threshold = Threshold::of(study);
-    let in_lab = (
-        lab::sweeps(study, &mechanisms, LOADED),
-        lab::sweeps(study, &MECHANISMS, ALONE),
-    );
+    let in_lab = InLab::of(study, &mechanisms);
     let (loaded, short, threshold) = (loaded?, short?, threshold?);
-    let in_lab = in_lab.0?.zip(in_lab.1?);
+    let in_lab = in_lab?;
     let mut tables = vec![
         means(&loaded, "means", "3000 packets a source"),
         means(&short, "means-in-all", "3000 packets in all"),
@@ -300,18 +325,9 @@ fn trends(study: &mut Study<'_>) -> Result<Findings, Pending> {
         picture(&loaded, "fig7", "Trend rules with 40 % of background"),
         picture(&short, "fig7-in-all", "The same with 3000 packets in all"),
     ];
-    if let Some((loaded_in_lab, alone)) = &in_lab {
-        let simulated = lab::Simulated {
-            sweeps: &loaded,
-            threshold,
-        };
-        let each: Vec<&Sweep> = loaded_in_lab.iter().collect();
-        tables.push(lab::table(&each, Threshold::between(alone), simulated));
-        plots.push(picture(
-            loaded_in_lab,
-            "fig7-lab",
-            "The same in the lab, 3000 packets a source",
-        ));
+    if let Some(lab) = &in_lab {
+        tables.push(lab.table(&loaded, threshold));
+        plots.push(lab.picture("fig7-lab"));
     }
     let measured = |sweeps: &[Sweep]| {
         let curve = |(mechanism, name): (Mechanism, &str)| {
@@ -323,7 +339,7 @@ fn trends(study: &mut Study<'_>) -> Result<Findings, Pending> {
         plots,
         tables,
         measurements: measured(&loaded),
-        in_lab: in_lab.map_or_else(Vec::new, |(loaded, _)| measured(&loaded)),
+        in_lab: in_lab.map_or_else(Vec::new, |lab| measured(&lab.loaded)),
         reasons: vec![reason(
             TREND,
             format!(

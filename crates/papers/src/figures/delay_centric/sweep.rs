@@ -24,7 +24,7 @@ pub(super) const IN_ALL: u32 = 500;
 const CHUNK: usize = 50;
 /// The utilisations in percent of the lab, and its numbers of runs in a quick and a full study.
 pub(super) const LAB_UTILISATIONS: &[u32] = &[66, 82, 90, 95, 99];
-const LAB_RUNS: [u32; 2] = [16, 32];
+const LAB_RUNS: [u32; 2] = [8, 32];
 const MS: f64 = 1e3;
 
 /// The common parameters of all runs of a sweep.

@@ -13,7 +13,7 @@ pub struct Setting {
     pub policy: DelayCentricConfig,
     /// Its point of the grid; `None` for a policy that is no point of one.
     pub point: Option<GridPoint>,
-    /// The senders that have it.
+    /// Whether its senders are simulated, or run in the lab.
     pub mode: RunMode,
 }
 

@@ -9,24 +9,7 @@ use super::*;
 
 /// The policy, by flow.
 fn by_flow(config: DelayCentricConfig) -> DelayCentricConfig {
-    match config {
-        DelayCentricConfig::DelayCentric(config) => {
-            DelayCentricConfig::DelayCentric(ReactiveConfig {
-                scope: Scope::Flow,
-                ..config
-            })
-        }
-        DelayCentricConfig::PredictiveDelayCentric(config) => {
-            DelayCentricConfig::PredictiveDelayCentric(PredictiveConfig {
-                scope: Scope::Flow,
-                ..config
-            })
-        }
-        DelayCentricConfig::DelayGrowth(config) => DelayCentricConfig::DelayGrowth(GrowthConfig {
-            scope: Scope::Flow,
-            ..config
-        }),
-    }
+    config.with_scope(Scope::Flow)
 }
 
 /// Flows over two paths, of which the first becomes slow after 5 s.
@@ -144,7 +127,8 @@ proptest! {
     fn a_flow_is_where_it_moved(
         times in prop::collection::vec((0_u64..400, 0_u64..400), 1..8),
         guard in prop_oneof![Just(pure(10)), Just(guarded(100, 900)), Just(holding(100, 900)),
-            Just(predictive(TrendRule::Modified))],
+            Just(predictive(TrendRule::Modified)),
+            Just(DelayCentricConfig::DelayGrowth(GrowthConfig::default()))],
         seed in any::<u64>(),
     ) {
         let policy = by_flow(guard).build(context(2, seed));
