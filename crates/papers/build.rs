@@ -26,7 +26,7 @@ const JOBS: [&str; 5] = [
     "../claims/src/study.rs",
 ];
 
-/// What measurements in the lab depend on beside these.
+/// The further sources on which measurements in the lab depend.
 const LAB: [&str; 3] = ["../lab/src", "../live/src", "../claims/src/lab.rs"];
 
 fn main() -> io::Result<()> {

@@ -105,6 +105,8 @@ fn datagrams_of_a_file_are_sent_and_answered() {
         (&6.into(), &"5".into())
     );
     assert!(report["round_trip_ms"]["p50"].as_f64().unwrap() < 50.0);
+    let messages = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(messages, "", "no deadline is stuck at the end");
     let shares = report["paths"].as_array().unwrap().iter();
     let shares: f64 = shares.map(|path| path["share"].as_f64().unwrap()).sum();
     assert!((shares - 1.0).abs() < 1e-9);
@@ -149,6 +151,12 @@ fn bad_command_lines_are_refused_with_a_remedy() {
     assert!(message.contains("demo.toml"), "{message}");
     assert!(refused(&["respond", "127.0.0.1:0", "--ack", "20"]).contains("20 B"));
     assert!(refused(&["respond"]).contains("ADDRESS:PORT"));
+    let small = ["lab", BED, "--set", "flow.media.traffic.ack=20 B"];
+    let message = refused(&small);
+    assert!(
+        message.contains("`traffic.ack`") && message.contains("52 B"),
+        "{message}"
+    );
     let many = ["lab", BED, "--senders", "1000"];
     assert!(refused(&many).contains("--senders"));
 }

@@ -4,6 +4,9 @@
 use std::sync::atomic::Ordering;
 
 use anyhow::Context;
+use polypath_core::frame::OVER_IPV4;
+use polypath_core::multihomed::HEADER_LEN;
+use polypath_core::units::Bytes;
 use polypath_lab::sources::{SourceLab, SourceOutcome, SourceRun};
 use polypath_report::media::LabConditions;
 use polypath_report::stability::StabilityRecord;
@@ -16,6 +19,8 @@ use crate::lab::{exit_on_signals_after_the_lab, failure_of};
 use crate::progress;
 use crate::stability::{SendersArgs, report, simulate};
 
+/// The size of a datagram that is nothing but headers.
+const LEAST_SIZE: Bytes = Bytes((OVER_IPV4 as usize + HEADER_LEN) as u64);
 /// The number of datagrams that the sources of a run can send per second; more would be late.
 const MAX_RATE: f64 = 20_000.0;
 
@@ -37,6 +42,7 @@ time: exit code 1 otherwise. docs/source.md explains the program.";
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let network = args.senders.read()?;
     check_rate(&network)?;
+    check_sizes(&network)?;
     let settings = args.senders.settings(&network)?;
     let seeds = args.senders.seeds(&network);
     let scenario = &args.senders.scenario;
@@ -114,6 +120,27 @@ fn pairs(
         [(setting.clone(), simulated), (setting.in_lab(), in_lab)]
     });
     both.unzip()
+}
+
+/// Refuses datagrams that are too small for their headers.
+fn check_sizes(network: &Network) -> Result<(), Failure> {
+    let senders = network.senders().context("a checked network has senders")?;
+    let traffic = senders.traffic;
+    let sizes = [
+        ("packet", traffic.packet),
+        ("heartbeat", traffic.heartbeat_size()),
+        ("ack", traffic.ack),
+    ];
+    for (key, size) in sizes {
+        if size < LEAST_SIZE {
+            return Err(Failure::input(format!(
+                "`traffic.{key}` of flow `{}` is {size}: on real sockets use at least {LEAST_SIZE}, the headers of IPv4 \
+                 and UDP and those of the program",
+                senders.flow.name
+            )));
+        }
+    }
+    Ok(())
 }
 
 /// Refuses senders that the lab could not run in time.

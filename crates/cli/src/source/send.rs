@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use signal_hook::consts::{SIGINT, SIGTERM};
 
 use super::respond::failure_of;
-use crate::failure::Failure;
+use crate::failure::{Failure, print_message};
 use crate::number::whole;
 use crate::output::print;
 use crate::scenario::{self, Format};
@@ -162,15 +162,21 @@ impl SendResult<'_> {
 
     /// The share of datagrams without an ACK.
     fn lost(&self) -> f64 {
-        let SourcesReport {
-            sent, acknowledged, ..
-        } = *self.report;
-        1.0 - acknowledged.min(sent) as f64 / sent.max(1) as f64
+        share_lost(
+            self.report.sent,
+            self.report.acknowledged_on.iter().sum::<u64>(),
+        )
+    }
+
+    /// The share of datagrams on a path without an ACK.
+    fn lost_on(&self, path: usize) -> f64 {
+        share_lost(self.report.sent_on[path], self.report.acknowledged_on[path])
     }
 
     /// Fails if nothing was measured.
     fn check(&self) -> Result<(), Failure> {
         let SourcesReport { sent, refused, .. } = *self.report;
+        let acknowledged_on = &self.report.acknowledged_on;
         if sent == 0 {
             return Err(Failure::run(format!(
                 "nothing was measured: the run ended within the warm-up of {}",
@@ -178,6 +184,12 @@ impl SendResult<'_> {
             )));
         }
         if self.report.round_trips.count() > 0 {
+            for (way, acknowledged) in self.senders.traffic.ways.iter().zip(acknowledged_on) {
+                if *acknowledged == 0 {
+                    let name = way.join("+");
+                    print_message(&format!("path `{name}` acknowledged nothing"));
+                }
+            }
             return Ok(());
         }
         let cause = if refused >= sent {
@@ -205,16 +217,22 @@ impl SendResult<'_> {
         } = self;
         let paths = self.paths.iter().zip(&senders.traffic.ways).enumerate();
         let path_rows = paths.map(|(number, (path, way))| {
-            let share = format!("{:.1}", 100.0 * self.share(number));
+            let shares = [self.share(number), self.lost_on(number)];
+            let shares = shares.map(|share| format!("{:.1}", 100.0 * share));
             let ends = [path.local.ip().to_string(), path.remote.to_string()];
-            [vec![way.join("+")], ends.to_vec(), vec![share]].concat()
+            [vec![way.join("+")], ends.to_vec(), shares.to_vec()].concat()
         });
         let time = |name: &str, of: &DurationHistogram| {
-            let mean = of.mean().unwrap_or_default();
-            let quantiles = [0.5, 0.9, 0.99].map(|q| of.quantile(q));
-            let cells = [mean].into_iter().chain(quantiles).chain([of.max()]);
-            let cells = cells.map(|span| format!("{:.2}", milliseconds(span)));
-            std::iter::once(name.to_owned()).chain(cells).collect()
+            let cells = of.mean().map_or_else(
+                || vec!["-".to_owned(); 5],
+                |mean| {
+                    let quantiles = [0.5, 0.9, 0.99].map(|q| of.quantile(q));
+                    let cells = [mean].into_iter().chain(quantiles).chain([of.max()]);
+                    let cells = cells.map(|span| format!("{:.2}", milliseconds(span)));
+                    cells.collect()
+                },
+            );
+            [vec![name.to_owned()], cells].concat()
         };
         let times = vec![
             time("round trip", &report.round_trips),
@@ -236,7 +254,13 @@ impl SendResult<'_> {
             report.refused,
             self.switch_rate(),
             plain(
-                &["path", "local", "remote", "share of\ndatagrams, %"],
+                &[
+                    "path",
+                    "local",
+                    "remote",
+                    "share of\ndatagrams, %",
+                    "lost\n%"
+                ],
                 path_rows.collect(),
                 3
             ),
@@ -258,6 +282,7 @@ impl SendResult<'_> {
                 "remote": path.remote.to_string(),
                 "sent_datagrams": report.sent_on[number],
                 "share": self.share(number),
+                "lost_share": self.lost_on(number),
             })
         };
         json!({
@@ -278,6 +303,11 @@ impl SendResult<'_> {
             "paths": paths.map(path).collect::<Vec<Value>>(),
         })
     }
+}
+
+/// The share of `sent` datagrams that were not acknowledged.
+fn share_lost(sent: u64, acknowledged: u64) -> f64 {
+    1.0 - acknowledged.min(sent) as f64 / sent.max(1) as f64
 }
 
 /// A distribution in milliseconds; null without times.

@@ -96,7 +96,11 @@ mod tests {
         for gap in gaps {
             now += gap;
             let since = now.since(start).as_secs_f64();
-            estimate.update(now, Duration::from_secs_f64(1000.0 + growth * since), WINDOW);
+            estimate.update(
+                now,
+                Duration::from_secs_f64(1000.0 + growth * since),
+                WINDOW,
+            );
         }
         estimate
     }

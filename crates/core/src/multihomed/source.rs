@@ -33,7 +33,7 @@ pub enum MultihomedOutput {
 pub struct SourceSchedule {
     /// The time of the first datagram.
     pub start: Time,
-    /// Nothing is sent at this time or later; [`Time::MAX`] for no stop.
+    /// Nothing is due at this time or later; [`Time::MAX`] for no stop.
     pub stop: Time,
     /// The intervals between datagrams.
     pub intervals: Cbr,
@@ -159,7 +159,7 @@ impl Machine for MultihomedSource {
     fn handle_timeout(&mut self, now: Time, out: &mut impl FnMut(MultihomedOutput)) {
         let of_policy = self.policy.deadline();
         let is_due = self.with_policy(of_policy).is_some_and(|due| due.at <= now);
-        if !is_due || self.is_over(now) {
+        if !is_due {
             return;
         }
         if of_policy.is_some_and(|d| d.at <= now) {
@@ -167,7 +167,7 @@ impl Machine for MultihomedSource {
             self.policy.handle_timeout(now, &self.paths, out);
         }
         let mut burst = 0;
-        while self.next <= now && self.schedule.packets > 0 {
+        while self.next <= now && self.next < self.schedule.stop && self.schedule.packets > 0 {
             if burst == MAX_BURST {
                 // The sender was stalled: what is missing is not sent late.
                 self.next = now + self.schedule.intervals.interval();

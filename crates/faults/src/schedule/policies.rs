@@ -31,7 +31,8 @@ pub(super) fn draw(stream: &mut Stream, path: u8) -> PolicyConfig {
 
 /// Replaces policies by those that schedules have from some seed on.
 pub(super) fn draw_later(schedule: &mut Schedule) {
-    let all: [(u64, fn(&mut Schedule)); 5] = [
+    type Draw = fn(&mut Schedule);
+    let all: [(u64, Draw); 5] = [
         (IN_TIME_FROM, draw_in_time),
         (ROUND_ROBIN_FROM, draw_round_robin),
         (DELAY_CENTRIC_FROM, draw_delay_centric),

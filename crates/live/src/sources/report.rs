@@ -30,8 +30,8 @@ pub struct SourcesReport {
     pub heartbeats: u64,
     /// The number of path switches.
     pub switches: u64,
-    /// The number of datagrams of the measured time that were acknowledged.
-    pub acknowledged: u64,
+    /// The number of datagrams of the measured time that were acknowledged, on each path.
+    pub acknowledged_on: Vec<u64>,
     /// The number of datagrams and heartbeats, counted as sent, that the kernel refused: a full
     /// queue, or no route.
     pub refused: u64,

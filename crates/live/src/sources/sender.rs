@@ -114,6 +114,7 @@ impl<F: FnMut(SourceChange)> Sources<F> {
         }
         let report = SourcesReport {
             sent_on: vec![0; paths.len()],
+            acknowledged_on: vec![0; paths.len()],
             ..SourcesReport::default()
         };
         let most = config.sources.iter().map(MultihomedSource::paths).max();
@@ -275,7 +276,7 @@ impl Measurement {
             }
             Duration::from_micros(above.max(0).cast_unsigned().into())
         };
-        self.report.acknowledged += u64::from(sent >= self.from);
+        self.report.acknowledged_on[path.index()] += u64::from(sent >= self.from);
         if at >= self.from {
             self.report.round_trips.record(round_trip);
             self.report.delays.record(delay);
