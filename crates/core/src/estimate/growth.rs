@@ -125,12 +125,12 @@ mod tests {
     fn a_delay_that_is_constant_after_a_rare_measurement_has_no_growth_soon() {
         let window = MS * 10;
         let mut estimate = Growth::new(Time::ZERO, MS * 20);
-        let heard = Time::ZERO + MS * 1000;
-        estimate.update(heard, MS * 120, window);
+        let replied = Time::ZERO + MS * 1000;
+        estimate.update(replied, MS * 120, window);
         let first = estimate.rate();
         assert!((first - 0.1).abs() < 1e-9, "100 ms in a second: {first}");
         for step in 1..=60 {
-            estimate.update(heard + MS * 6 * step, MS * 120, window);
+            estimate.update(replied + MS * 6 * step, MS * 120, window);
             assert!(estimate.rate() < 0.11, "{estimate:?}");
         }
         assert!(estimate.rate() < 0.01, "{estimate:?}");

@@ -12,7 +12,7 @@ use crate::time::{Duration, Time};
 
 /// The longest time for which a chance to move counts: between heartbeats nothing is known.
 const MAX_CHANCE: Duration = Duration::from_secs(1);
-/// The growth in seconds per second that counts as none: jitter of a delay cannot be told from it.
+/// The growth in seconds per second below which it counts as zero: jitter causes as much.
 const NOISE: f64 = 0.02;
 /// The growth from which a path without measurements is tried.
 const UNKNOWN_FROM: f64 = 0.05;
