@@ -91,14 +91,14 @@ impl Flow {
         }
     }
 
-    /// The times at which the flow of this number starts and stops, since the start of the run;
-    /// [`Time::MAX`] for no stop.
+    /// The times at which the flow called `name` ([`Self::name_of`]) starts and stops, since the
+    /// start of the run; [`Time::MAX`] for no stop.
     #[must_use]
-    pub fn span(&self, seed: Seed, number: u32) -> [Time; 2] {
+    pub fn span(&self, seed: Seed, name: &str) -> [Time; 2] {
         let since_start = |span: Duration| Time::ZERO + span;
         let spread = self.active.start_spread.as_secs_f64();
         let late = if spread > 0.0 {
-            let drawn = flow_stream(seed, &self.name_of(number), "start").uniform();
+            let drawn = flow_stream(seed, name, "start").uniform();
             Duration::from_secs_f64(drawn * spread)
         } else {
             Duration::ZERO

@@ -171,7 +171,7 @@ impl Senders<'_> {
     pub fn sources(&self, seed: Seed, end: Time) -> Vec<MultihomedSource> {
         let source = |number| {
             let name = self.flow.name_of(number);
-            let [start, stop] = self.flow.span(seed, number);
+            let [start, stop] = self.flow.span(seed, &name);
             let stream = |part: &str| flow_stream(seed, &name, part);
             self.traffic.source(start, stop.min(end), stream)
         };

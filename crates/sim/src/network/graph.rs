@@ -33,8 +33,9 @@ pub fn build_graph(
     network: &scenario::Network,
     seed: Seed,
 ) -> Result<World<NoPayload>, BuildError> {
-    let mut built = NetworkBuilder::with_links(network, seed)?;
-    built.add_flows(network, |_| true)?;
+    let graph = network.graph();
+    let mut built = NetworkBuilder::with_links(&graph, seed)?;
+    built.add_flows(network, &graph, |_| true)?;
     if network.run.percentiles {
         let groups = network.flows.iter().zip(0..);
         let groups = groups.flat_map(|(flow, group)| (0..flow.count).map(move |_| group));
@@ -55,9 +56,9 @@ pub fn build_between_senders<X: Payload>(
     network: &scenario::Network,
     seed: Seed,
 ) -> Result<World<X>, BuildError> {
-    let mut built = NetworkBuilder::with_links(network, seed)?;
     let senders = network.senders().ok_or(BuildError::NoSenders)?;
     let graph = network.graph();
+    let mut built = NetworkBuilder::with_links(&graph, seed)?;
     let trips = round_trips(senders.flow, 0, &graph, &mut Router::new(&graph))
         .map_err(|error| error.of(&senders.flow.name))?;
     for (path, trip) in (0..).map(PathId).zip(&trips) {
@@ -65,7 +66,7 @@ pub fn build_between_senders<X: Payload>(
         built.add_port(path, Side::Server, links.there.into_iter());
         built.add_port(path, Side::Client, links.back.into_iter());
     }
-    built.add_flows(network, |position| position != senders.position)?;
+    built.add_flows(network, &graph, |position| position != senders.position)?;
     Ok(built.finish())
 }
 
@@ -139,9 +140,9 @@ impl FlowRouteError {
 
 impl NetworkBuilder {
     /// The links of a graph.
-    fn with_links(network: &scenario::Network, seed: Seed) -> Result<Self, BuildError> {
+    fn with_links(graph: &Graph, seed: Seed) -> Result<Self, BuildError> {
         let mut built = Self::new(seed);
-        for link in &network.graph().links {
+        for link in &graph.links {
             let name = LinkName {
                 name: link.name.clone(),
                 path: None,
@@ -161,15 +162,15 @@ impl NetworkBuilder {
     fn add_flows(
         &mut self,
         network: &scenario::Network,
+        graph: &Graph,
         is_wanted: impl Fn(usize) -> bool,
     ) -> Result<(), BuildError> {
-        let graph = network.graph();
-        let mut router = Router::new(&graph);
+        let mut router = Router::new(graph);
         let flows = network.flows.iter().enumerate();
         for (_, flow) in flows.filter(|(position, _)| is_wanted(*position)) {
             let hosts = flow.tcp.apply(&network.tcp);
             for number in 0..flow.count {
-                self.add_flow(&hosts, flow, number, &graph, &mut router)?;
+                self.add_flow(&hosts, flow, number, graph, &mut router)?;
             }
         }
         Ok(())
@@ -186,7 +187,7 @@ impl NetworkBuilder {
         let name = flow.name_of(number);
         let round_trips =
             round_trips(flow, number, graph, router).map_err(|error| error.of(&name))?;
-        let [start, stop] = flow.span(self.seed, number);
+        let [start, stop] = flow.span(self.seed, &name);
         let mut setup = FlowSetup {
             name: &name,
             flow,
