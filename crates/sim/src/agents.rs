@@ -13,7 +13,8 @@
 //! `MultiTCP` paper).
 //!
 //! TCP and datagrams stand in typed arrays: they are the hot loop. A new kind of flow is an `Agent`
-//! in a folder here and an arm of `build`.
+//! in a folder here and an arm of `build`. Multihomed flows stand in the array of agents itself, and
+//! not behind a pointer: there may be ten thousand of them.
 
 pub(crate) mod agent;
 mod counters;
@@ -48,15 +49,31 @@ use striped::StripedFlow;
 use tcp::{TcpFlows, TcpSource};
 
 /// A flow before its start.
+#[expect(clippy::large_enum_variant, reason = "each is moved once")]
 pub(crate) enum BuiltFlow {
     Tcp(TcpSource),
     Datagrams(DatagramSource),
-    Agent(Box<dyn Agent>),
+    Agent(AnyAgent),
+}
+
+/// An agent of any kind.
+#[derive(Clone, Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "the large variant is the one of which there are many"
+)]
+pub(crate) enum AnyAgent {
+    Multihomed(MultihomedFlow),
+    Other(Box<dyn Agent>),
 }
 
 /// Builds a flow of a graph.
 pub(crate) fn build(setup: &mut FlowSetup<'_>) -> BuiltFlow {
     let agent: Box<dyn Agent> = match &setup.flow.traffic {
+        Traffic::Multihomed(config) => {
+            let flow = MultihomedFlow::new(config, setup);
+            return BuiltFlow::Agent(AnyAgent::Multihomed(flow));
+        }
         Traffic::Ftp(_) => return BuiltFlow::Tcp(TcpSource::endless(setup)),
         Traffic::File(file) => return BuiltFlow::Tcp(TcpSource::file(*file, setup)),
         Traffic::Sessions(config) => return BuiltFlow::Tcp(TcpSource::sessions(config, setup)),
@@ -101,10 +118,27 @@ pub(crate) fn build(setup: &mut FlowSetup<'_>) -> BuiltFlow {
             );
         }
         Traffic::Spaced(config) => Box::new(SpacedFlow::new(config, setup)),
-        Traffic::Multihomed(config) => Box::new(MultihomedFlow::new(config, setup)),
         Traffic::Striped(config) => Box::new(StripedFlow::new(config, setup)),
     };
-    BuiltFlow::Agent(agent)
+    BuiltFlow::Agent(AnyAgent::Other(agent))
+}
+
+impl AnyAgent {
+    #[inline]
+    fn get(&self) -> &dyn Agent {
+        match self {
+            Self::Multihomed(flow) => flow,
+            Self::Other(agent) => &**agent,
+        }
+    }
+
+    #[inline]
+    fn get_mut(&mut self) -> &mut dyn Agent {
+        match self {
+            Self::Multihomed(flow) => flow,
+            Self::Other(agent) => &mut **agent,
+        }
+    }
 }
 
 /// All traffic that runs inside a network.
@@ -122,7 +156,7 @@ pub(crate) struct Agents {
 /// An agent, and the group of flows in which its delays are measured.
 #[derive(Clone, Debug)]
 struct AgentSlot {
-    agent: Box<dyn Agent>,
+    agent: AnyAgent,
     delay_group: u32,
 }
 
@@ -133,7 +167,7 @@ impl Agents {
     }
 
     /// Adds an agent and starts it.
-    pub(crate) fn add_agent(&mut self, agent: Box<dyn Agent>, fabric: &mut Fabric) {
+    pub(crate) fn add_agent(&mut self, agent: AnyAgent, fabric: &mut Fabric) {
         let number = self.next_agent();
         self.slots.push(AgentSlot {
             agent,
@@ -171,12 +205,12 @@ impl Agents {
     /// Frees the payload of an agent's packet that a link dropped.
     #[inline(never)]
     pub(crate) fn forget(&mut self, number: u32, payload: u32) {
-        self.slots[number as usize].agent.forget(payload);
+        self.slots[number as usize].agent.get_mut().forget(payload);
     }
 
     /// The agent of this number.
     pub(crate) fn agent(&self, number: u32) -> &dyn Agent {
-        &*self.slots[number as usize].agent
+        self.slots[number as usize].agent.get()
     }
 
     /// Starts or stops reporting events of the flows.
@@ -184,7 +218,7 @@ impl Agents {
         self.is_observed = observed;
         self.tcp.observe(observed);
         for slot in &mut self.slots {
-            slot.agent.observe(observed);
+            slot.agent.get_mut().observe(observed);
         }
     }
 
@@ -230,12 +264,12 @@ impl Agents {
 
     /// Whether any agent is a stream over several connections.
     pub(crate) fn has_streams(&self) -> bool {
-        let mut agents = self.slots.iter().map(|slot| &slot.agent);
+        let mut agents = self.slots.iter().map(|slot| slot.agent.get());
         agents.any(|agent| agent.stream_state().is_some())
     }
 
     fn delivered_by_agents(&self, tcp: bool) -> u64 {
-        let agents = self.slots.iter().map(|slot| &slot.agent);
+        let agents = self.slots.iter().map(|slot| slot.agent.get());
         let agents = agents.filter(|agent| agent.is_tcp() == tcp);
         agents.map(|agent| agent.counters().goodput).sum()
     }
@@ -257,7 +291,7 @@ impl Agents {
             delays: &mut self.delays,
             reports: &mut self.reports,
         };
-        (&mut *slot.agent, context)
+        (slot.agent.get_mut(), context)
     }
 }
 

@@ -1,6 +1,7 @@
 //! Packets in flight, and what links and agents see of them.
 
 use polypath_core::frame::Payload;
+use polypath_core::multihomed::MultihomedFrame;
 use polypath_core::packet::{Ecn, FlowId};
 use polypath_core::time::Time;
 
@@ -13,7 +14,9 @@ pub(crate) enum PacketKind {
     Segment(Segment),
     /// A datagram, by its number within its flow from 1.
     Datagram(u32),
-    /// A packet of an agent, with a payload that only the agent interprets.
+    /// A frame of a multihomed flow: small enough to need no memory of its own.
+    Multihomed(MultihomedFrame),
+    /// A packet of another agent, with a payload that only the agent interprets.
     Agent(u32),
     /// The payload of an external packet, by its number, and the ECN field of its header.
     External(u32, Ecn),
@@ -24,7 +27,7 @@ impl PacketKind {
     fn ecn(&self) -> Ecn {
         match self {
             Self::Segment(segment) => segment.ecn,
-            Self::Datagram(_) | Self::Agent(_) => Ecn::NotEct,
+            Self::Datagram(_) | Self::Multihomed(_) | Self::Agent(_) => Ecn::NotEct,
             Self::External(_, ecn) => *ecn,
         }
     }
@@ -37,7 +40,7 @@ impl PacketKind {
     pub(crate) fn mark_ce(&mut self) {
         match self {
             Self::Segment(segment) => segment.mark_ce(),
-            Self::Datagram(_) | Self::Agent(_) => {}
+            Self::Datagram(_) | Self::Multihomed(_) | Self::Agent(_) => {}
             Self::External(_, ecn) => *ecn = Ecn::Ce,
         }
     }
@@ -142,6 +145,11 @@ impl Payload for LinkPacket {
 mod tests {
     use super::*;
     use crate::route::{Routes, Terminal};
+
+    #[test]
+    fn packets_are_small() {
+        assert_eq!(size_of::<Packet>(), 64);
+    }
 
     #[test]
     fn links_see_a_flow_for_each_route_and_connection_whatever_the_flags() {

@@ -6,77 +6,93 @@
 use crate::time::Duration;
 
 /// The gain of the short-term average, in thousandths (delay-centric paper, II.C).
-const SHORT: u64 = 667;
+const SHORT: i64 = 667;
 /// The gain of the long-term average, in thousandths (delay-centric paper, II.C).
-const LONG: u64 = 154;
-const GAIN_UNIT: u64 = 1000;
+const LONG: i64 = 154;
+const GAIN_UNIT: i64 = 1000;
 
 /// The short-term and long-term averages of the round-trip time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Macd {
+    /// The first measurement in nanoseconds, from which both averages are counted.
+    base: u64,
     short: Average,
     long: Average,
 }
 
-/// An average in fractions of a nanosecond. Rounding stops it at most [`GAIN_UNIT`] / (2 [`LONG`])
+/// An average in fractions of a nanosecond above the base. Rounding stops it at most [`GAIN_UNIT`] / (2 [`LONG`])
 /// = 3 fractions from a constant input; in whole nanoseconds the two averages would stop apart and
 /// show a trend forever.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Average(i128);
+struct Average(i64);
 
 /// Fractions per nanosecond.
-const FRACTIONS: i128 = 1 << 16;
+const FRACTIONS: i64 = 1 << 16;
+/// The maximum distance from the base in nanoseconds, 9 h, so that 64 bits hold the fractions
+/// of a difference.
+const MOST: u64 = 1 << 45;
 
 impl Macd {
     /// Starts with the first measurement.
     #[must_use]
     pub fn new(rtt: Duration) -> Self {
-        let average = Average(i128::from(rtt.0) * FRACTIONS);
         Self {
-            short: average,
-            long: average,
+            base: rtt.0,
+            short: Average(0),
+            long: Average(0),
         }
     }
 
-    /// Adds a measurement.
+    /// Adds a measurement. One that differs by more than 9 h from the first begins anew.
     pub fn update(&mut self, rtt: Duration) {
-        self.short.update(rtt, SHORT);
-        self.long.update(rtt, LONG);
+        if rtt.0.abs_diff(self.base) > MOST {
+            *self = Self::new(rtt);
+            return;
+        }
+        let distance = rtt.0.wrapping_sub(self.base).cast_signed();
+        self.short.update(distance, SHORT);
+        self.long.update(distance, LONG);
     }
 
     /// The short-term average.
     #[must_use]
     pub fn short(self) -> Duration {
-        self.short.rounded()
+        self.above_base(self.short)
     }
 
     /// The long-term average.
     #[must_use]
     pub fn long(self) -> Duration {
-        self.long.rounded()
+        self.above_base(self.long)
     }
 
     /// The short-term minus the long-term average in nanoseconds; negative while the round-trip
     /// time falls.
     #[must_use]
-    pub fn trend(self) -> i128 {
-        i128::from(self.short().0) - i128::from(self.long().0)
+    pub fn trend(self) -> i64 {
+        self.short.nanoseconds() - self.long.nanoseconds()
+    }
+
+    fn above_base(self, average: Average) -> Duration {
+        Duration(self.base.saturating_add_signed(average.nanoseconds()))
     }
 }
 
 impl Average {
-    fn update(&mut self, new: Duration, gain: u64) {
-        let error = i128::from(new.0) * FRACTIONS - self.0;
-        self.0 += nearest(error * i128::from(gain), i128::from(GAIN_UNIT));
+    fn update(&mut self, new: i64, gain: i64) {
+        let error = new * FRACTIONS - self.0;
+        // In two parts, so that no product exceeds 64 bits.
+        let (units, rest) = (error.div_euclid(GAIN_UNIT), error.rem_euclid(GAIN_UNIT));
+        self.0 += units * gain + nearest(rest * gain, GAIN_UNIT);
     }
 
-    fn rounded(self) -> Duration {
-        Duration(u64::try_from(nearest(self.0, FRACTIONS)).unwrap_or_default())
+    fn nanoseconds(self) -> i64 {
+        nearest(self.0, FRACTIONS)
     }
 }
 
 /// Divides and rounds to the nearest integer, ties upwards; the denominator is even and positive.
-fn nearest(numerator: i128, denominator: i128) -> i128 {
+const fn nearest(numerator: i64, denominator: i64) -> i64 {
     (numerator + denominator / 2).div_euclid(denominator)
 }
 
@@ -100,6 +116,20 @@ mod tests {
         }
         assert_eq!(macd.trend(), 0);
         assert_eq!(macd.long(), MS * 50);
+    }
+
+    #[test]
+    fn a_time_far_from_the_first_begins_anew() {
+        let far = |hours: u64| Duration::from_secs(hours * 3600);
+        let mut macd = Macd::new(far(100));
+        for hours in [109, 91] {
+            macd.update(far(hours));
+            assert_ne!(macd.trend(), 0, "{macd:?}");
+        }
+        for rtt in [far(110), Duration(u64::MAX), Duration(0)] {
+            macd.update(rtt);
+            assert_eq!((macd.short(), macd.trend()), (rtt, 0));
+        }
     }
 
     proptest! {

@@ -56,8 +56,8 @@ mod rule;
 mod tests;
 
 use alloc::boxed::Box;
-use alloc::vec;
-use alloc::vec::Vec;
+
+use smallvec::{SmallVec, smallvec};
 
 use choice::{Choice, Decision};
 pub use config::{
@@ -84,7 +84,8 @@ const IDLE: Duration = Duration::from_secs(10);
 #[derive(Clone, Debug)]
 pub struct DelayCentric {
     config: DelayCentricConfig,
-    paths: Vec<MonitoredPath>,
+    /// Two paths stand here and not behind a pointer: a simulation may have ten thousand senders.
+    paths: SmallVec<[MonitoredPath; 2]>,
     /// The live paths.
     alive: PathSet,
     /// The choice of all data, or of new flows.
@@ -129,7 +130,7 @@ impl DelayCentric {
         let paths = context.paths.clamp(1, PathSet::CAPACITY);
         Self {
             config,
-            paths: vec![MonitoredPath::new(context.epoch); usize::from(paths)],
+            paths: smallvec![MonitoredPath::new(context.epoch); usize::from(paths)],
             alive: PathSet::first(paths),
             choice: Choice::on(PathId(context.start_on(0).0.min(paths - 1))),
             flows: (config.scope() == Scope::Flow).then(Box::default),

@@ -185,7 +185,7 @@ impl Estimates {
     pub fn path(&self, path: PathId) -> Option<PathEstimate> {
         let path = self.forward(path)?;
         let smoothed = from_origin(path.trend.short());
-        let trend = i64::try_from(path.trend.trend()).unwrap_or(0);
+        let trend = path.trend.trend();
         let expected = smoothed.saturating_add(trend.max(0));
         let above = smoothed.saturating_sub(path.min.value().unwrap_or(smoothed));
         #[expect(
@@ -248,7 +248,7 @@ impl Estimates {
         let margin = margin.max(path.spread());
         // Of a queue that grows steadily, the trend is the growth of five samples; the newest
         // sample is a round trip old.
-        let growth = span(i64::try_from(path.trend.trend()).unwrap_or(0)) * 2;
+        let growth = span(path.trend.trend()) * 2;
         let margin = i64::try_from((margin + growth).0).unwrap_or(i64::MAX);
         difference(made, sent) >= delay.saturating_add(margin)
     }

@@ -3,6 +3,7 @@
 use std::fmt::Debug;
 
 use polypath_core::machine::{Deadline, Machine};
+use polypath_core::multihomed::MultihomedFrame;
 use polypath_core::time::{Duration, Time};
 
 use super::event::{AgentEvent, Report};
@@ -106,6 +107,11 @@ impl Context<'_> {
     /// Sends a packet of `size` bytes; `payload` is a number that only the agent interprets.
     pub(super) fn send(&mut self, route: Cursor, size: u32, payload: u32) {
         self.send_packet(route, size, PacketKind::Agent(payload));
+    }
+
+    /// Sends a frame of a multihomed flow of `size` bytes.
+    pub(super) fn send_multihomed(&mut self, route: Cursor, size: u32, frame: MultihomedFrame) {
+        self.send_packet(route, size, PacketKind::Multihomed(frame));
     }
 
     /// Sends a TCP segment.

@@ -6,6 +6,7 @@ use polypath_core::machine::{Machine, Wake, step};
 use polypath_core::multihomed::{MultihomedFrame, MultihomedOutput, MultihomedSource};
 use polypath_core::policy::Feedback;
 use polypath_scenario::network::Multihomed as MultihomedConfig;
+use smallvec::SmallVec;
 
 use super::agent::{Agent, Context};
 use super::counters::DatagramCounters;
@@ -14,18 +15,15 @@ use super::setup::{FlowSetup, RoutePair, Span, wire_size};
 use crate::flow::FlowCounters;
 use crate::packet::{Packet, PacketKind};
 use crate::route::FlowEnd;
-use crate::slab::Slab;
 use crate::timer::Timer;
 
 /// A source over several routes, and the totals of its receiver.
 #[derive(Clone, Debug)]
-pub(super) struct MultihomedFlow {
+pub(crate) struct MultihomedFlow {
     source: MultihomedSource,
     timer: Timer,
-    routes: Vec<RoutePair>,
+    routes: SmallVec<[RoutePair; 2]>,
     sizes: Sizes,
-    /// The frames in flight, indexed by the payloads of their packets.
-    frames: Slab<MultihomedFrame>,
     counters: DatagramCounters,
 }
 
@@ -44,20 +42,19 @@ impl MultihomedFlow {
         Self {
             source: config.source(start, stop, |part| setup.stream(part)),
             timer: Timer::default(),
-            routes: setup.add_routes(),
+            routes: setup.add_routes().into_iter().collect(),
             sizes: Sizes {
                 packet: wire_size(config.packet),
                 heartbeat: wire_size(config.heartbeat_size()),
                 ack: wire_size(config.ack),
             },
-            frames: Slab::default(),
             counters: DatagramCounters::default(),
         }
     }
 
     fn wake_source(&mut self, wake: Wake<Feedback>, context: &mut Context<'_>) {
         let (routes, sizes) = (&self.routes, self.sizes);
-        let (frames, counters) = (&mut self.frames, &mut self.counters);
+        let counters = &mut self.counters;
         let deadline = step(
             &mut self.source,
             context.now,
@@ -68,7 +65,7 @@ impl MultihomedFlow {
                     counters.sent += u64::from(is_data);
                     counters.heartbeats += u64::from(!is_data);
                     let route = routes[frame.path().index()].there;
-                    context.send(route, sizes.of(frame), frames.put(frame));
+                    context.send_multihomed(route, sizes.of(frame), frame);
                 }
                 MultihomedOutput::Path { from, to } => {
                     context.report(AgentEvent::Path(PathChange { from, to }));
@@ -88,7 +85,7 @@ impl MultihomedFlow {
         }
         if let Some(answer) = frame.answer(context.now) {
             let route = self.routes[answer.path().index()].back;
-            context.send(route, self.sizes.of(answer), self.frames.put(answer));
+            context.send_multihomed(route, self.sizes.of(answer), answer);
         }
     }
 }
@@ -116,24 +113,12 @@ impl Agent for MultihomedFlow {
     }
 
     fn receive(&mut self, _end: FlowEnd, packet: &Packet, context: &mut Context<'_>) {
-        let PacketKind::Agent(payload) = packet.kind else {
-            unreachable!("multihomed flows have no TCP");
+        let PacketKind::Multihomed(frame) = packet.kind else {
+            unreachable!("multihomed flows send only their frames");
         };
-        let frame = *self.frames.release(payload);
         match frame.feedback(context.now) {
             Some(feedback) => self.wake_source(Wake::Input(feedback), context),
             None => self.answer(frame, packet.size, context),
-        }
-    }
-
-    fn forget(&mut self, payload: u32) {
-        self.frames.release(payload);
-    }
-
-    fn datagram_number(&self, payload: u32) -> u32 {
-        match self.frames.get(payload) {
-            MultihomedFrame::Data { number, .. } => *number,
-            _ => 0,
         }
     }
 

@@ -4,6 +4,7 @@
 //! nothing where it is not used.
 
 use polypath_core::frame::Payload;
+use polypath_core::multihomed::MultihomedFrame;
 use polypath_core::time::Time;
 use polypath_link::DropReason;
 
@@ -222,7 +223,9 @@ impl<X: Payload> World<X> {
             // The receiver of a stream requests a connection, which starts with the sender's SYN.
             PacketKind::Segment(segment) if segment.kind == SegmentKind::Request => (0, None),
             PacketKind::Segment(segment) => (segment.number, Some(segment)),
-            PacketKind::Datagram(number) => (number, None),
+            PacketKind::Datagram(number)
+            | PacketKind::Multihomed(MultihomedFrame::Data { number, .. }) => (number, None),
+            PacketKind::Multihomed(_) => (0, None),
             PacketKind::Agent(payload) => match end {
                 Terminal::Agent(end) => {
                     let agent = self.agents.agent(end.agent());

@@ -1,5 +1,6 @@
 //! The measurements of one path.
 
+use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 
 use crate::estimate::{Growth, Macd, Srtt};
@@ -10,12 +11,12 @@ use crate::time::{Duration, Time};
 const MAX_OUTSTANDING: usize = 1024;
 
 /// The round-trip time of a path, smoothed by each method that the rules use.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct Estimates {
     pub(super) srtt: Srtt,
     pub(super) macd: Macd,
-    /// The growth, if the rule regards it.
-    pub(super) growth: Option<Growth>,
+    /// The growth, if the rule regards it; boxed, since most do not.
+    pub(super) growth: Option<Box<Growth>>,
 }
 
 /// A path with its heartbeats and estimates.
@@ -23,11 +24,12 @@ pub(super) struct Estimates {
 pub(super) struct MonitoredPath {
     /// `None` before the first answer and while the path is silent.
     estimates: Option<Estimates>,
-    /// The send time of the first packet or heartbeat since the last answer.
-    unanswered: Option<Time>,
+    /// The send time of the first packet or heartbeat since the last answer; `Time::MAX` for none.
+    unanswered: Time,
     /// Whether nothing was answered for the timeout.
     silent: bool,
-    last_data: Option<Time>,
+    /// The send time of the last packet; `Time::MAX` for none.
+    last_data: Time,
     /// The time of the next heartbeat; `Time::MAX` before the first packet.
     pub(super) next_heartbeat: Time,
     /// The numbers of an epoch start above those of earlier ones, so that a late answer to an
@@ -41,9 +43,9 @@ impl MonitoredPath {
     pub(super) fn new(epoch: Epoch) -> Self {
         Self {
             estimates: None,
-            unanswered: None,
+            unanswered: Time::MAX,
             silent: false,
-            last_data: None,
+            last_data: Time::MAX,
             next_heartbeat: Time::MAX,
             next_id: u64::from(epoch.0) << 32,
             outstanding: VecDeque::new(),
@@ -75,21 +77,21 @@ impl MonitoredPath {
 
     /// Whether the path carried data within `span` before `now`.
     pub(super) fn carries_data(&self, now: Time, span: Duration) -> bool {
-        self.last_data
-            .is_some_and(|sent| now.since(sent) < span || sent > now)
+        let sent = self.last_data;
+        sent != Time::MAX && (now.since(sent) < span || sent > now)
     }
 
     /// Records a data packet, which expects an answer if data is acknowledged.
     pub(super) fn send_data(&mut self, now: Time, acknowledges: bool) {
-        self.last_data = Some(now);
+        self.last_data = now;
         if acknowledges {
-            self.unanswered.get_or_insert(now);
+            self.unanswered = self.unanswered.min(now);
         }
     }
 
     /// Records a heartbeat sent at `now` and returns its number.
     pub(super) fn send_heartbeat(&mut self, now: Time) -> u64 {
-        self.unanswered.get_or_insert(now);
+        self.unanswered = self.unanswered.min(now);
         if self.outstanding.len() == MAX_OUTSTANDING {
             self.outstanding.pop_front();
         }
@@ -101,7 +103,7 @@ impl MonitoredPath {
 
     /// Updates the estimates with an answer that arrived after `rtt`; with `window`, also the growth.
     pub(super) fn handle_answer(&mut self, now: Time, rtt: Duration, window: Option<Duration>) {
-        self.unanswered = None;
+        self.unanswered = Time::MAX;
         self.silent = false;
         match &mut self.estimates {
             Some(known) => {
@@ -115,7 +117,7 @@ impl MonitoredPath {
                 self.estimates = Some(Estimates {
                     srtt: Srtt::new(rtt),
                     macd: Macd::new(rtt),
-                    growth: window.map(|_| Growth::new(now, rtt)),
+                    growth: window.map(|_| Box::new(Growth::new(now, rtt))),
                 });
             }
         }
@@ -141,8 +143,8 @@ impl MonitoredPath {
 
     /// The time at which the path becomes silent without an answer before.
     pub(super) fn silence_deadline(&self, timeout: Duration) -> Option<Time> {
-        let since = self.unanswered.filter(|_| !self.silent)?;
-        Some(since + timeout)
+        let awaits = self.unanswered != Time::MAX && !self.silent;
+        awaits.then(|| self.unanswered + timeout)
     }
 
     /// Marks the path silent and discards its estimates if nothing was answered for `timeout`.

@@ -47,8 +47,8 @@ impl DelayCentric {
 
     /// The path to which a choice moves now, if it is drawn to leave its own.
     fn drawn(&mut self, current: PathId, growth: GrowthConfig, since: f64) -> Option<PathId> {
-        let estimates = *self.paths[current.index()].estimates()?;
-        let rate = (estimates.growth?.rate() - NOISE).max(0.0);
+        let estimates = self.paths[current.index()].estimates()?;
+        let rate = (estimates.growth.as_ref()?.rate() - NOISE).max(0.0);
         let to = self.preferred(current).or_else(|| {
             // Nothing is known of a path without measurements; a queue that fills is worse.
             let mut others = self.candidates(current);
@@ -59,7 +59,7 @@ impl DelayCentric {
         })?;
         let other = self.paths[to.index()].estimates();
         let saved = other.map_or(0.0, |other| {
-            let [own, other] = [&estimates, other].map(|of| of.srtt.value().as_secs_f64());
+            let [own, other] = [estimates, other].map(|of| of.srtt.value().as_secs_f64());
             (1.0 - other / own.max(1e-9)).max(0.0)
         });
         // The effect of those who left shows after a round trip.

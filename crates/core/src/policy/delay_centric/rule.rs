@@ -7,7 +7,7 @@ use crate::time::Duration;
 
 impl DelayCentricConfig {
     /// The delay by which the rule compares paths.
-    pub(super) fn delay(self, of: &Estimates) -> Duration {
+    pub(super) fn delay(&self, of: &Estimates) -> Duration {
         match self {
             Self::DelayCentric(_) | Self::DelayGrowth(_) => of.srtt.value(),
             Self::PredictiveDelayCentric(_) => of.macd.short(),
@@ -15,11 +15,11 @@ impl DelayCentricConfig {
     }
 
     /// Whether the rule prefers `other` to `current`.
-    fn prefers(self, other: &Estimates, current: &Estimates) -> bool {
+    fn prefers(&self, other: &Estimates, current: &Estimates) -> bool {
         match self {
             Self::DelayCentric(ReactiveConfig { hysteresis, .. })
             | Self::DelayGrowth(GrowthConfig { hysteresis, .. }) => {
-                other.srtt.value() + hysteresis < current.srtt.value()
+                other.srtt.value() + *hysteresis < current.srtt.value()
             }
             Self::PredictiveDelayCentric(config) => {
                 let is_rising = match config.trend {
@@ -34,7 +34,7 @@ impl DelayCentricConfig {
 
     /// The best path that the rule prefers to `current`; of equal ones the first.
     pub(super) fn better<'a>(
-        self,
+        &self,
         current: &Estimates,
         others: impl Iterator<Item = (PathId, &'a Estimates)>,
     ) -> Option<PathId> {

@@ -1,3 +1,4 @@
+use alloc::vec;
 use proptest::prelude::*;
 
 use super::*;
