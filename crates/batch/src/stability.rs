@@ -43,9 +43,7 @@ fn run(
     // Intervals follow from the runs, not from spans of a run.
     network.run.batches = 2;
     network.run.percentiles = true;
-    if let Some(traffic) = network.senders_mut() {
-        traffic.policy = setting.policy;
-    }
+    network.set_sender_policy(setting.policy);
     let senders = network.senders().expect("the network has senders");
     let mut choices = PathChoices::of(&network, &senders);
     let outcome = run_counted(&network, seed, parts, &mut choices)?;
@@ -78,7 +76,15 @@ mod tests {
             guard_time: vec![Duration::from_millis(100)],
             heartbeat: vec![Duration::from_millis(200)],
         };
-        let settings = grid.settings(network.senders().unwrap().traffic.policy);
+        let settings = grid.settings(
+            network
+                .senders()
+                .unwrap()
+                .traffic
+                .policy()
+                .by_delay()
+                .unwrap(),
+        );
         let seeds = replica_seeds(1, 3);
         let run = |threads| {
             let parts = AtomicU64::new(0);

@@ -5,6 +5,8 @@ mod lab;
 mod respond;
 mod send;
 
+use polypath_scenario::network::{Multihomed, Senders};
+
 use crate::failure::Failure;
 
 /// The subcommands of `polypath source`.
@@ -25,4 +27,15 @@ pub(crate) fn run(command: &Command) -> Result<(), Failure> {
         Command::Send(args) => send::run(args),
         Command::Respond(args) => respond::run(args),
     }
+}
+
+/// The traffic of sources on real sockets; fails for nodes.
+fn sources_of(senders: Senders<'_>) -> Result<&Multihomed, Failure> {
+    senders.traffic.multihomed().ok_or_else(|| {
+        Failure::input(format!(
+            "flow `{}` is a tunnel between nodes: `polypath source` runs flows of kind `multihomed`; simulate this one \
+             with `polypath stability`, or deploy nodes",
+            senders.flow.name
+        ))
+    })
 }

@@ -4,11 +4,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use anyhow::Context;
 use polypath_batch::{replica_seeds, run_settings};
-use polypath_core::policy::DelayCentricConfig;
 use polypath_core::time::Duration;
 use polypath_report::stability::{StabilityFigures, StabilityRecord, json, render, write};
 use polypath_scenario::Network;
-use polypath_scenario::network::senders::{PolicyGrid, Scale, Setting};
+use polypath_scenario::network::senders::{PolicyGrid, Scale, SenderTraffic, Setting};
 use polypath_sim::SendersOutcome;
 
 use crate::failure::{Failure, print_message};
@@ -64,8 +63,9 @@ pub(crate) struct SendersArgs {
     /// or fewer, at least 2, if a setting would run more than 1 200 000 s of single senders].
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole(1..=10_000_u32))]
     replicas: Option<u32>,
-    /// Add the six mechanisms of the paper: pure, guard, predictive, predictive-guard, and the last
-    /// two with the original trend rule.
+    /// Add the policies to compare with: for `multihomed` flows the six mechanisms of the paper (pure,
+    /// guard, predictive, predictive-guard, and the last two with the original trend rule), for
+    /// `tunnel` flows each policy of a node with its default parameters.
     #[arg(long)]
     baselines: bool,
 }
@@ -100,7 +100,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let network = args.senders.read()?;
     let mut settings = args.senders.settings(&network)?;
     if args.map.map {
-        settings.extend(args.map.settings(policy_of(&network)?)?);
+        settings.extend(args.map.settings(traffic_of(&network)?)?);
     }
     let scenario = &args.senders.scenario;
     let out = scenario.out(&network.name, "stability")?;
@@ -131,10 +131,10 @@ impl SendersArgs {
 
     /// The policy of the file, and the baselines.
     pub(crate) fn settings(&self, network: &Network) -> Result<Vec<Setting>, Failure> {
-        let policy = policy_of(network)?;
-        let mut settings = vec![Setting::named(OF_FILE, policy)];
+        let traffic = traffic_of(network)?;
+        let mut settings = vec![Setting::named(OF_FILE, traffic.policy())];
         if self.baselines {
-            settings.extend(Setting::baselines(policy));
+            settings.extend(Setting::baselines(traffic));
         }
         Ok(settings)
     }
@@ -146,9 +146,9 @@ impl SendersArgs {
     }
 }
 
-fn policy_of(network: &Network) -> Result<DelayCentricConfig, Failure> {
+fn traffic_of(network: &Network) -> Result<SenderTraffic<'_>, Failure> {
     let senders = network.senders().context("a checked network has senders")?;
-    Ok(senders.traffic.policy)
+    Ok(senders.traffic)
 }
 
 /// The number of runs of each setting that fit into [`DEFAULT_WORK`], within [`REPLICAS`].
@@ -162,12 +162,16 @@ fn default_replicas(network: &Network) -> u32 {
 }
 
 impl MapArgs {
-    fn settings(&self, policy: DelayCentricConfig) -> Result<Vec<Setting>, Failure> {
-        if policy.growth().is_some() {
-            return Err(Failure::input(
-                "--map varies guard times, which `delay-growth` does not have: use it with a policy of the paper",
-            ));
-        }
+    fn settings(&self, traffic: SenderTraffic<'_>) -> Result<Vec<Setting>, Failure> {
+        let policy = traffic.policy();
+        let of_paper = policy.by_delay().filter(|policy| policy.growth().is_none());
+        let policy = of_paper.ok_or_else(|| {
+            Failure::input(format!(
+                "--map varies hysteresis and guard times, which `{}` does not have: use it with `delay-centric` or \
+                 `predictive-delay-centric`",
+                policy.name()
+            ))
+        })?;
         let grid = PolicyGrid {
             hysteresis: self.hysteresis.clone(),
             guard_time: self.guard_time.clone(),
@@ -182,7 +186,7 @@ impl MapArgs {
         }
         let settings = grid.settings(policy);
         for setting in &settings {
-            if let Err(error) = setting.policy.check() {
+            if let Err(error) = setting.policy.check(traffic.ways().len()) {
                 let name = &setting.name;
                 return Err(Failure::input(format!(
                     "the setting \"{name}\" of the map is invalid: {error}; change --guard-time or --heartbeat"

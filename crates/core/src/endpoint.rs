@@ -38,7 +38,7 @@ mod sender;
 pub const CAPACITY: usize = MAX_TIMERS + MAX_WINDOWS + 1 + MAX_TICKS + MAX_HELD;
 
 /// An endpoint of the overlay.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Endpoint<P> {
     sender: Sender<P>,
     receiver: Receiver,

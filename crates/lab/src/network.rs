@@ -117,7 +117,7 @@ impl Network {
         let world = network::build_between_senders(network, seed)?;
         let senders = network.senders().ok_or(BuildError::NoSenders)?;
         // A link of a graph may be the last one of a path, whatever its delay.
-        Self::between(world, senders.traffic.ways.len(), Duration::ZERO)
+        Self::between(world, senders.traffic.ways().len(), Duration::ZERO)
     }
 
     /// The network of a world with `paths` paths.

@@ -2,6 +2,7 @@
 //! zero.
 
 pub(crate) mod bounds;
+mod endpoint;
 mod load;
 mod media;
 mod shared;
@@ -9,7 +10,6 @@ mod shared;
 use std::collections::{BTreeMap, BTreeSet};
 
 use polypath_core::endpoint::MIN_PAIR_LEN;
-use polypath_core::liveness::LivenessConfig;
 use polypath_core::policy::PathSet;
 use polypath_core::time::Duration;
 use polypath_core::units::{Bytes, Rate};
@@ -24,6 +24,7 @@ use crate::path::{Link, Path};
 use crate::scenario::{SCHEMA_VERSION, Scenario};
 use crate::settings::Overlay;
 use crate::tcp::Tcp;
+pub(crate) use endpoint::{check_endpoint_policy, check_liveness, check_probing};
 pub(crate) use media::check_media;
 
 /// The maximum number of paths.
@@ -157,15 +158,6 @@ fn check_overlay(overlay: &Overlay, problems: &mut Problems) {
     check_liveness("overlay.liveness", overlay.liveness, problems);
     positive("overlay.pair_interval", overlay.pair_interval, problems);
     check_pair_len("overlay.pair_len", overlay.pair_len, problems);
-}
-
-/// Checks the heartbeats of the table at `key`.
-fn check_liveness(key: &str, liveness: Option<LivenessConfig>, problems: &mut Problems) {
-    for problem in liveness.iter().flat_map(LivenessConfig::problems) {
-        let key = format!("{key}.{}", problem.key());
-        let remedy = "leave it out for the usual one";
-        problems.report(&key, problem.to_string(), remedy);
-    }
 }
 
 /// Checks the size of the larger packet of a pair.

@@ -1,12 +1,37 @@
-//! The configuration of the overlay's endpoints under a scheme.
+//! The configuration of the overlay's endpoints: under a scheme, and as deployed.
 
+use polypath_core::class::Classes;
 use polypath_core::endpoint::{EndpointConfig, ProbingConfig};
 use polypath_core::frame::{Encapsulation as Sizes, OVER_IPV4};
+use polypath_core::liveness::LivenessSetting;
+use polypath_core::policy::PolicyConfig;
 use polypath_core::rng::Seed;
+use polypath_core::tariff::Tariffs;
 use polypath_core::units::Bytes;
 
 use crate::scenario::{Scenario, Scheme};
-use crate::settings::Encapsulation;
+use crate::settings::{Encapsulation, Overlay};
+
+/// The sizes of frames of a deployment over IPv4.
+pub(crate) const DEPLOYED_FRAMES: Sizes = Sizes::deployed(OVER_IPV4);
+
+/// The configuration of a deployed node over IPv4, with `paths` paths without tariffs, and without
+/// classes.
+pub(crate) fn deployed_endpoint(paths: usize, policy: PolicyConfig) -> EndpointConfig {
+    EndpointConfig {
+        paths: u8::try_from(paths).unwrap_or(u8::MAX),
+        policy,
+        encapsulation: DEPLOYED_FRAMES,
+        window: Overlay::default().window,
+        first_sequence: 0,
+        seed: Seed::default(),
+        probing: ProbingConfig::default(),
+        detector: None,
+        liveness: LivenessSetting::default().config(),
+        tariffs: Tariffs::default(),
+        classes: Classes::default(),
+    }
+}
 
 impl Scenario {
     /// The endpoints' configuration under a scheme.
@@ -39,7 +64,7 @@ impl Scenario {
 
     fn frame_sizes(&self) -> Sizes {
         match self.overlay.encapsulation {
-            Encapsulation::Wire => Sizes::deployed(OVER_IPV4),
+            Encapsulation::Wire => DEPLOYED_FRAMES,
             Encapsulation::Paper => Sizes::PAPER,
         }
     }

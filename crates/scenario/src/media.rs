@@ -2,10 +2,9 @@
 
 use polypath_core::class::Classes;
 use polypath_core::endpoint::{EndpointConfig, ProbingConfig};
-use polypath_core::frame::{Encapsulation, OVER_IPV4};
+use polypath_core::frame::OVER_IPV4;
 use polypath_core::liveness::LivenessSetting;
 use polypath_core::policy::PolicyConfig;
-use polypath_core::rng::Seed;
 use polypath_core::time::Duration;
 use polypath_core::units::{Bytes, Rate};
 use schemars::JsonSchema;
@@ -13,10 +12,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::background::Background;
 use crate::check::check_media;
+use crate::endpoint::{DEPLOYED_FRAMES, deployed_endpoint};
 use crate::loaded_paths::LoadedPaths;
 use crate::notation::NOTATIONS;
 use crate::path::Path;
-use crate::settings::Overlay;
 use crate::sweep::Sweep;
 use crate::tcp::Tcp;
 use crate::trace::{Files, TraceReader, no_files};
@@ -222,29 +221,20 @@ impl MediaScenario {
     #[must_use]
     pub fn endpoint(&self, policy: PolicyConfig) -> EndpointConfig {
         EndpointConfig {
-            paths: u8::try_from(self.paths.len()).unwrap_or(u8::MAX),
-            policy,
-            encapsulation: FRAMES,
-            window: Overlay::default().window,
-            first_sequence: 0,
-            seed: Seed::default(),
             probing: self.probing,
-            detector: None,
             liveness: self.liveness.config(),
             tariffs: self.paths.iter().map(|path| path.tariff).collect(),
             classes: self.classes.clone(),
+            ..deployed_endpoint(self.paths.len(), policy)
         }
     }
 
     /// The bytes that a frame adds to a packet on the wire.
     #[must_use]
     pub const fn frame_overhead(&self) -> Bytes {
-        Bytes(FRAMES.data as u64)
+        Bytes(DEPLOYED_FRAMES.data as u64)
     }
 }
-
-/// The sizes of frames: those of a deployment over IPv4.
-const FRAMES: Encapsulation = Encapsulation::deployed(OVER_IPV4);
 
 fn default_seed() -> u64 {
     1

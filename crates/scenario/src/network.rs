@@ -33,6 +33,7 @@ pub use traffic::Traffic;
 pub use traffic::multihomed::Multihomed;
 pub use traffic::spaced::Spaced;
 pub use traffic::striped::Striped;
+pub use traffic::tunnel::Tunnel;
 
 /// One network with its traffic.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -8,6 +8,7 @@
 //! bursts with exponential or Pareto on and off times, which begin off, and recordings.
 //!
 //! *Agents*: datagrams over the path that a policy chooses ([`multihomed`], delay-centric paper);
+//! datagrams through two nodes with any policy ([`tunnel`]);
 //! datagrams whose spacing the receiver's feedback sets ([`spaced`], packet-spacing paper); and
 //! media over several TCP connections whose number and windows the receiver sets ([`striped`],
 //! `MultiTCP` paper).
@@ -26,6 +27,7 @@ pub(crate) mod setup;
 pub mod spaced;
 pub mod striped;
 pub mod tcp;
+mod tunnel;
 
 use polypath_core::cbr::{Cbr, CbrConfig};
 use polypath_core::time::Time;
@@ -47,6 +49,7 @@ use spaced::SpacedFlow;
 pub use striped::StreamState;
 use striped::StripedFlow;
 use tcp::{TcpFlows, TcpSource};
+use tunnel::TunnelFlow;
 
 /// A flow before its start.
 #[expect(clippy::large_enum_variant, reason = "each is moved once")]
@@ -119,6 +122,7 @@ pub(crate) fn build(setup: &mut FlowSetup<'_>) -> BuiltFlow {
         }
         Traffic::Spaced(config) => Box::new(SpacedFlow::new(config, setup)),
         Traffic::Striped(config) => Box::new(StripedFlow::new(config, setup)),
+        Traffic::Tunnel(config) => Box::new(TunnelFlow::new(config, setup)),
     };
     BuiltFlow::Agent(AnyAgent::Other(agent))
 }

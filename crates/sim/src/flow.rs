@@ -23,8 +23,10 @@ pub struct FlowCounters {
     pub goodput: u64,
     /// The one-way delays of the packets that arrived, copies included.
     pub delays: Delays,
-    /// Heartbeats that measure the paths of a multihomed flow.
+    /// Heartbeats that measure the paths of a flow that chooses among several.
     pub heartbeats: u64,
+    /// All bytes that such a flow sent on the wire, in both directions; 0 for others.
+    pub wire_bytes: u64,
 }
 
 /// One-way delays, from the sender to the receiver.

@@ -50,7 +50,8 @@ pub enum BuildError {
     /// Background traffic has no two inner nodes to travel between.
     #[error("path {0}: background traffic needs at least 3 links")]
     TooFewLinks(String),
-    /// No flow, or more than one, has the kind `multihomed`.
+    /// No flow, or more than one, has the kind `multihomed`, or nodes are the senders of a network
+    /// between sources.
     #[error("the network has no senders: give it one flow of kind `multihomed`")]
     NoSenders,
     /// A flow names a node that no link has, or a link that does not exist.

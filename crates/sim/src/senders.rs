@@ -30,6 +30,8 @@ pub struct SendersOutcome {
     pub arrived: u64,
     /// The number of heartbeats that all senders sent.
     pub heartbeats: u64,
+    /// All bytes on the wire, in both directions; `None` where they are not counted, as in the lab.
+    pub wire_bytes: Option<u64>,
     /// The mean one-way delay of the datagrams in seconds; `None` if none arrived.
     pub mean_delay: Option<f64>,
     /// Percentiles of these delays.
@@ -47,6 +49,8 @@ pub struct SendersTotals {
     pub sent: u64,
     /// The number of heartbeats sent.
     pub heartbeats: u64,
+    /// All bytes on the wire, in both directions; `None` where they are not counted, as in the lab.
+    pub wire_bytes: Option<u64>,
     /// The number of datagrams that arrived.
     pub arrived: u64,
     /// Their mean one-way delay in seconds; `None` if none arrived.
@@ -88,7 +92,7 @@ impl PathChoices {
     /// An observer of the senders of a network.
     #[must_use]
     pub fn of(network: &Network, senders: &Senders<'_>) -> Self {
-        let paths = senders.traffic.ways.len();
+        let paths = senders.traffic.ways().len();
         let measured = network.run.duration - network.run.warm_up;
         Self {
             senders: senders.flows(),
@@ -112,6 +116,7 @@ impl PathChoices {
             measured: network.measured(),
             sent: total.sender.sent,
             heartbeats: total.heartbeats,
+            wire_bytes: Some(total.wire_bytes),
             arrived: total.delays.count,
             mean_delay: total.delays.mean(),
             delay: network.delay_percentiles.get(position).copied().flatten(),
@@ -139,6 +144,7 @@ impl PathChoices {
             switches: self.switches,
             sent: totals.sent,
             heartbeats: totals.heartbeats,
+            wire_bytes: totals.wire_bytes,
             arrived: totals.arrived,
             mean_delay: totals.mean_delay,
             delay: totals.delay,

@@ -50,6 +50,15 @@ impl<T> Slab<T> {
     }
 }
 
+impl<T> Slab<Option<T>> {
+    /// Takes a value and frees its number; `None` if it was taken before.
+    pub(crate) fn take(&mut self, number: u32) -> Option<T> {
+        let value = self.get_mut(number).take();
+        self.release(number);
+        value
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

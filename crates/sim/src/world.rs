@@ -222,7 +222,7 @@ impl<X: Payload> World<X> {
             }
             (Terminal::Port(port), PacketKind::External(number, ecn)) => {
                 let port = self.ports[port as usize].id;
-                if let Some(mut payload) = self.take_external(number) {
+                if let Some(mut payload) = self.external.take(number) {
                     if ecn == Ecn::Ce {
                         payload.mark_ce();
                     }
@@ -256,7 +256,7 @@ impl<X: Payload> World<X> {
             self.agents.forget(end.agent(), payload);
         }
         if let PacketKind::External(number, _) = lost.packet.kind
-            && let Some(payload) = self.take_external(number)
+            && let Some(payload) = self.external.take(number)
         {
             let (link, reason) = (LinkId(lost.link), lost.reason);
             out(WorldOutput::Dropped {
@@ -284,12 +284,6 @@ impl<X: Payload> World<X> {
             });
         }
         true
-    }
-
-    fn take_external(&mut self, number: u32) -> Option<X> {
-        let payload = self.external.get_mut(number).take();
-        self.external.release(number);
-        payload
     }
 }
 

@@ -248,6 +248,7 @@ impl Lab for FakeLab {
                 sent: 0,
                 arrived: 0,
                 heartbeats: 0,
+                wire_bytes: None,
                 mean_delay: None,
                 delay: None,
                 paths: Vec::new(),

@@ -14,6 +14,7 @@ use polypath_scenario::Network;
 use polypath_scenario::network::senders::Setting;
 use polypath_sim::SendersOutcome;
 
+use super::sources_of;
 use crate::failure::{Failure, print_message};
 use crate::lab::{exit_on_signals_after_the_lab, failure_of};
 use crate::progress;
@@ -79,9 +80,7 @@ fn run_in_lab(
 ) -> Result<(Vec<Vec<SendersOutcome>>, LabConditions), Failure> {
     let with_policy = |setting: &Setting| {
         let mut network = network.clone();
-        if let Some(traffic) = network.senders_mut() {
-            traffic.policy = setting.policy;
-        }
+        network.set_sender_policy(setting.policy);
         network
     };
     let networks: Vec<Network> = settings.iter().map(with_policy).collect();
@@ -125,7 +124,7 @@ fn pairs(
 /// Refuses datagrams that are too small for their headers.
 fn check_sizes(network: &Network) -> Result<(), Failure> {
     let senders = network.senders().context("a checked network has senders")?;
-    let traffic = senders.traffic;
+    let traffic = sources_of(senders)?;
     let sizes = [
         ("packet", traffic.packet),
         ("heartbeat", traffic.heartbeat_size()),
@@ -146,7 +145,7 @@ fn check_sizes(network: &Network) -> Result<(), Failure> {
 /// Refuses senders that the lab could not run in time.
 fn check_rate(network: &Network) -> Result<(), Failure> {
     let senders = network.senders().context("a checked network has senders")?;
-    let rate = f64::from(senders.count()) / senders.traffic.interval.as_secs_f64();
+    let rate = f64::from(senders.count()) / senders.traffic.interval().as_secs_f64();
     if rate > MAX_RATE {
         return Err(Failure::input(format!(
             "the senders send {rate:.0} datagrams per second, and the lab carries at most {MAX_RATE}: use fewer with \

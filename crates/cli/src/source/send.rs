@@ -17,6 +17,7 @@ use serde_json::{Value, json};
 use signal_hook::consts::{SIGINT, SIGTERM};
 
 use super::respond::failure_of;
+use super::sources_of;
 use crate::failure::{Failure, print_message};
 use crate::number::whole;
 use crate::output::print;
@@ -119,7 +120,8 @@ fn config(
     senders: Senders<'_>,
     paths: &[PathArg],
 ) -> Result<SourcesConfig, Failure> {
-    let ways = &senders.traffic.ways;
+    let traffic = sources_of(senders)?;
+    let ways = &traffic.ways;
     if ways.len() != paths.len() {
         return Err(Failure::input(format!(
             "the file has {} `ways`, and --over names {} paths: give one --over for each",
@@ -136,8 +138,8 @@ fn config(
     Ok(SourcesConfig {
         sources: senders.sources(Seed(network.seed), Time::ZERO + network.run.duration),
         paths: ways.iter().zip(paths).map(path).collect(),
-        packet: size(senders.traffic.packet.0),
-        heartbeat: size(senders.traffic.heartbeat_size().0),
+        packet: size(traffic.packet.0),
+        heartbeat: size(traffic.heartbeat_size().0),
         // Answers to an earlier run are still on their way.
         session: u16::try_from(wall_ns() / 1_000_000 % 65_536).unwrap_or(0),
         measured_from: Time::ZERO + network.run.warm_up,
@@ -184,7 +186,7 @@ impl SendResult<'_> {
             )));
         }
         if self.report.round_trips.count() > 0 {
-            for (way, acknowledged) in self.senders.traffic.ways.iter().zip(acknowledged_on) {
+            for (way, acknowledged) in self.senders.traffic.ways().iter().zip(acknowledged_on) {
                 if *acknowledged == 0 {
                     let name = way.join("+");
                     print_message(&format!("path `{name}` acknowledged nothing"));
@@ -215,7 +217,7 @@ impl SendResult<'_> {
             report,
             ..
         } = self;
-        let paths = self.paths.iter().zip(&senders.traffic.ways).enumerate();
+        let paths = self.paths.iter().zip(senders.traffic.ways()).enumerate();
         let path_rows = paths.map(|(number, (path, way))| {
             let shares = [self.share(number), self.lost_on(number)];
             let shares = shares.map(|share| format!("{:.1}", 100.0 * share));
@@ -273,7 +275,7 @@ impl SendResult<'_> {
         let paths = self
             .paths
             .iter()
-            .zip(&self.senders.traffic.ways)
+            .zip(self.senders.traffic.ways())
             .enumerate();
         let path = |(number, (path, way)): (usize, (&PathArg, &Vec<String>))| {
             json!({

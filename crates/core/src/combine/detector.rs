@@ -109,7 +109,7 @@ impl DetectorConfig {
 /// A window of copies that shows congestion makes marks due for the following packets. They expire
 /// after a round trip or when the next window is read, so marks of several windows never add up and
 /// no burst of marks follows a silence.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Detector {
     copies: Copies,
     signature: Box<dyn Signature>,

@@ -22,6 +22,8 @@ pub use marks::{MarkRule, Marks};
 pub use parameters::{LikelihoodConfig, SameLinksConfig, SignatureError};
 pub use same_links::SameLinks;
 
+use dyn_clone::DynClone;
+
 /// The losses, marks and queueing of one link in a window of packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct LinkWindow {
@@ -58,11 +60,13 @@ pub struct Reading {
 }
 
 /// Distinguishes congestion from dropouts by the losses per link.
-pub trait Signature: core::fmt::Debug + Send {
+pub trait Signature: core::fmt::Debug + Send + DynClone {
     /// Classifies the next window, given as one entry per link; links without sent copies are
     /// ignored.
     fn on_window(&mut self, links: &[LinkWindow]) -> Reading;
 }
+
+dyn_clone::clone_trait_object!(Signature);
 
 /// Whether any link lost or marked a copy.
 fn has_losses_or_marks(links: &[LinkWindow]) -> bool {

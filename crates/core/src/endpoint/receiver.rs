@@ -31,7 +31,7 @@ use crate::time::Time;
 use crate::window::{SlidingWindow, Verdict};
 
 /// Combines the frames of all paths into the packets of the application.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Receiver {
     config: EndpointConfig,
     seen: SlidingWindow,

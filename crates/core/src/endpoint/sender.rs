@@ -33,7 +33,7 @@ mod reported;
 mod requests;
 
 /// Numbers the packets of an application and sends them over the paths that the policy selects.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Sender<P> {
     policy: PolicyState,
     outgoing: Outgoing,

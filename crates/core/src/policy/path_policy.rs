@@ -1,5 +1,7 @@
 //! The interface of a policy.
 
+use dyn_clone::DynClone;
+
 use super::PathSet;
 use crate::frame::{Epoch, PathId};
 use crate::machine::Deadline;
@@ -184,7 +186,7 @@ pub enum Action {
 }
 
 /// Selects the paths of each packet.
-pub trait PathPolicy: core::fmt::Debug + Send {
+pub trait PathPolicy: core::fmt::Debug + Send + DynClone {
     /// Returns the paths that carry the packet. The first packet of a session may also cause
     /// actions.
     fn route(
@@ -232,3 +234,5 @@ pub trait PathPolicy: core::fmt::Debug + Send {
         Epoch::default()
     }
 }
+
+dyn_clone::clone_trait_object!(PathPolicy);

@@ -5,7 +5,7 @@ use polypath_core::time::{Duration, Time};
 use polypath_live::clock::Clock;
 use polypath_live::durations::DurationHistogram;
 use polypath_report::media::LabConditions;
-use polypath_scenario::network::Senders;
+use polypath_scenario::network::{Multihomed, Senders};
 use polypath_sim::{DelayPercentiles, PathChange, PathChoices, SendersTotals};
 
 use super::running::{RunningSources, SourcesResult};
@@ -43,8 +43,8 @@ impl<'a> GroupRun<'a> {
         let clock = Clock::starting_at(Clock::starting_now().origin_ns() + lead);
         let emulation = Emulation::start(networks, clock).map_err(LabError::Emulation)?;
         let start = |(run, endpoints): (&SourceRun<'_>, &Endpoints)| {
-            let senders = senders(run)?;
-            RunningSources::start(*run, senders, endpoints, clock)
+            let (senders, traffic) = senders(run)?;
+            RunningSources::start(*run, senders, traffic, endpoints, clock)
                 .map_err(|source| LabError::of_carrier(&run.network.name, source))
         };
         let running = runs.iter().zip(&endpoints).map(start);
@@ -98,9 +98,11 @@ impl<'a> GroupRun<'a> {
     }
 }
 
-fn senders<'a>(run: &SourceRun<'a>) -> Result<Senders<'a>, LabError> {
+/// The senders of a run, and their traffic; fails if they are not multihomed sources.
+fn senders<'a>(run: &SourceRun<'a>) -> Result<(Senders<'a>, &'a Multihomed), LabError> {
     let senders = run.network.senders();
-    Ok(senders.ok_or(polypath_sim::network::BuildError::NoSenders)?)
+    let found = senders.and_then(|senders| Some((senders, senders.traffic.multihomed()?)));
+    Ok(found.ok_or(polypath_sim::network::BuildError::NoSenders)?)
 }
 
 /// The lateness of the networks, of the sources and of the responders, and of the start.
@@ -130,8 +132,8 @@ fn outcome(
     result: SourcesResult,
     refused_by_network: u64,
 ) -> Result<SourceOutcome, LabError> {
-    let senders = senders(run)?;
-    let mut begun = vec![0; senders.traffic.ways.len()];
+    let (senders, traffic) = senders(run)?;
+    let mut begun = vec![0; traffic.ways.len()];
     let mut ended = begun.clone();
     let mut choices = PathChoices::of(run.network, &senders);
     for change in result.changes {
@@ -149,6 +151,7 @@ fn outcome(
         measured: run.network.run.duration - run.network.run.warm_up,
         sent: report.sent,
         heartbeats: report.heartbeats,
+        wire_bytes: None,
         arrived: report.delays.count(),
         mean_delay: report.delays.mean().map(Duration::as_secs_f64),
         delay: percentiles(&report.delays),

@@ -15,7 +15,7 @@ use polypath_live::sources::{
     Responder, ResponderReport, SourceChange, SourcePath, Sources, SourcesConfig, SourcesError,
     SourcesReport,
 };
-use polypath_scenario::network::Senders;
+use polypath_scenario::network::{Multihomed, Senders};
 use polypath_sim::Side;
 
 use super::SourceRun;
@@ -50,10 +50,10 @@ impl RunningSources {
     pub(super) fn start(
         run: SourceRun<'_>,
         senders: Senders<'_>,
+        traffic: &Multihomed,
         endpoints: &Endpoints,
         clock: Clock,
     ) -> io::Result<Self> {
-        let traffic = senders.traffic;
         let paths = u8::try_from(traffic.ways.len()).unwrap_or(u8::MAX);
         let size = |bytes: u64| u32::try_from(bytes).unwrap_or(u32::MAX);
         let remotes: Vec<SocketAddr> = (0..paths).map(|path| remote(PathId(path))).collect();

@@ -2,6 +2,7 @@ use polypath_core::policy::DelayCentricConfig;
 use polypath_core::rng::Seed;
 use polypath_core::time::Duration;
 use polypath_document::Override;
+use polypath_scenario::network::Traffic;
 use polypath_scenario::network::senders::Scale;
 use polypath_scenario::network::traffic::multihomed::FirstRoute;
 use polypath_sim::PathChoices;
@@ -83,7 +84,10 @@ fn an_overloaded_link_delays_its_sources() {
     }
     let mut network = bed(0.99);
     // All begin on one path and stay there: the rule never finds another.
-    let traffic = network.senders_mut().unwrap();
+    let position = network.senders().unwrap().position;
+    let Traffic::Multihomed(traffic) = &mut network.flows[position].traffic else {
+        panic!("{network:?}")
+    };
     traffic.first = FirstRoute::Listed;
     if let DelayCentricConfig::DelayCentric(policy) = &mut traffic.policy {
         policy.hysteresis = Duration::from_secs(100);

@@ -2,6 +2,7 @@
 //! setting.
 
 use polypath_core::time::Duration;
+use polypath_core::units::Bytes;
 use polypath_sim::{DelayPercentiles, SendersOutcome};
 
 use super::StabilityRecord;
@@ -35,6 +36,8 @@ pub struct SettingFigures {
     pub switch_rate: Option<Estimate>,
     /// Heartbeats of a sender per second.
     pub heartbeat_rate: Option<Estimate>,
+    /// All bytes on the wire, in both directions, over those of the datagrams sent.
+    pub wire_ratio: Option<Estimate>,
     /// The mean delay of the datagrams of each run.
     pub mean_delay: Option<Estimate>,
     /// The 50th, 90th and 99th percentile of the delay of the datagrams of each run.
@@ -64,6 +67,7 @@ impl StabilityFigures {
     pub fn of(record: StabilityRecord<'_>) -> Self {
         let senders = record.network.senders();
         let count = senders.map_or(1, |senders| senders.count());
+        let packet = senders.map_or(Bytes(1), |senders| senders.traffic.packet());
         let unstable_above = senders.map_or(0.0, |senders| {
             let paths = senders.paths();
             let idle = paths.iter().map(|path| path.idle_delay).min();
@@ -74,7 +78,7 @@ impl StabilityFigures {
         let settings: Vec<SettingFigures> = record
             .outcomes
             .iter()
-            .map(|outcomes| SettingFigures::of(outcomes, count, unstable_above))
+            .map(|outcomes| SettingFigures::of(outcomes, count, packet, unstable_above))
             .collect();
         let recommended = (settings.len() > 1 && record.lab.is_none())
             .then(|| recommended(&settings))
@@ -88,7 +92,7 @@ impl StabilityFigures {
 }
 
 impl SettingFigures {
-    fn of(outcomes: &[SendersOutcome], senders: u32, unstable_above: f64) -> Self {
+    fn of(outcomes: &[SendersOutcome], senders: u32, packet: Bytes, unstable_above: f64) -> Self {
         let percentile = |of: fn(&DelayPercentiles) -> Duration| {
             estimate(outcomes, |run| Some(of(run.delay.as_ref()?).as_secs_f64()))
         };
@@ -106,6 +110,10 @@ impl SettingFigures {
         Self {
             switch_rate: rate(|run| run.switches),
             heartbeat_rate: rate(|run| run.heartbeats),
+            wire_ratio: estimate(outcomes, |run| {
+                let payload = run.sent as f64 * packet.0 as f64;
+                (payload > 0.0).then_some(run.wire_bytes? as f64 / payload)
+            }),
             mean_delay: estimate(outcomes, |run| run.mean_delay),
             delay: [
                 percentile(|delay| delay.p50),

@@ -1,6 +1,7 @@
 //! `report.json` of senders that choose among the same paths. Each key ends in its unit; shares are
 //! from 0 to 1, `switch_rate_per_sender_s` is in switches of a sender per second and
-//! `heartbeat_rate_per_sender_s` in heartbeats; `ci95` is half the width of the 95 % interval over the
+//! `heartbeat_rate_per_sender_s` in heartbeats; `wire_ratio` is all bytes on the wire over those of
+//! the datagrams; `ci95` is half the width of the 95 % interval over the
 //! runs; what does not exist is null. Equal runs give equal bytes.
 
 use polypath_core::time::Duration;
@@ -65,6 +66,7 @@ struct SettingReport<'a> {
     policy: serde_json::Value,
     switch_rate_per_sender_s: Spread,
     heartbeat_rate_per_sender_s: Spread,
+    wire_ratio: Spread,
     mean_delay_ms: Spread,
     delay_ms: Delays,
     lost_share: Spread,
@@ -104,6 +106,7 @@ struct Run {
     switches: u64,
     sent: u64,
     heartbeats: u64,
+    wire_bytes: Option<u64>,
     mean_delay_ms: Option<f64>,
     lost_share: Option<f64>,
     is_unstable: bool,
@@ -175,6 +178,7 @@ fn setting<'a>(
         policy: serde_json::to_value(setting.policy)?,
         switch_rate_per_sender_s: spread(figures.switch_rate),
         heartbeat_rate_per_sender_s: spread(figures.heartbeat_rate),
+        wire_ratio: spread(figures.wire_ratio),
         mean_delay_ms: in_ms(figures.mean_delay),
         delay_ms: Delays { p50, p90, p99 },
         lost_share: spread(figures.lost),
@@ -191,6 +195,7 @@ fn runs(seeds: &[u64], outcomes: &[SendersOutcome], unstable_above: f64) -> Vec<
         switches: run.switches,
         sent: run.sent,
         heartbeats: run.heartbeats,
+        wire_bytes: run.wire_bytes,
         mean_delay_ms: run.mean_delay.map(|delay| rounded(delay * 1e3)),
         lost_share: lost(run).map(rounded),
         is_unstable: is_unstable(run, unstable_above),

@@ -64,7 +64,7 @@ pub(super) fn basis(record: StabilityRecord<'_>, figures: &StabilityFigures) -> 
     let senders = network.senders();
     let count = senders.map_or(0, |senders| senders.count());
     let utilisation = senders.map_or(0.0, |senders| senders.utilisation());
-    let paths = senders.map_or(0, |senders| senders.traffic.ways.len());
+    let paths = senders.map_or(0, |senders| senders.traffic.ways().len());
     let runs = match record.seeds.len() {
         1 => format!("one run, seed {}", network.seed),
         runs => format!("n = {runs} runs from seed {}", network.seed),
@@ -101,7 +101,12 @@ pub(super) fn tables(record: StabilityRecord<'_>, figures: &StabilityFigures) ->
         .collect();
     let mut tables = Vec::new();
     if !single.is_empty() {
-        tables.extend([switches(&single), delays(&single), loads(record, &single)]);
+        tables.extend([
+            switches(&single),
+            delays(&single),
+            costs(&single),
+            loads(record, &single),
+        ]);
     }
     if !map.is_empty() {
         tables.push(map_table(map));
@@ -114,21 +119,31 @@ fn switches(settings: &[SettingResult<'_>]) -> SettingTable {
         vec![
             setting.name.clone(),
             spread(of.switch_rate),
-            heartbeats(of),
             unstable(of),
             percent(of.lost),
         ]
     };
     SettingTable {
         class: "switches",
-        caption: "Path switches and heartbeats of a sender, unstable runs, lost datagrams",
-        columns: &[
-            "setting",
-            "switches\n1/s",
-            "heartbeats\n1/s",
-            "unstable\nruns",
-            "lost\n%",
-        ],
+        caption: "Path switches of a sender, unstable runs, lost datagrams",
+        columns: &["setting", "switches\n1/s", "unstable\nruns", "lost\n%"],
+        rows: settings.iter().map(row).collect(),
+        first_number: 1,
+    }
+}
+
+fn costs(settings: &[SettingResult<'_>]) -> SettingTable {
+    let row = |(setting, of, _): &SettingResult<'_>| {
+        vec![
+            setting.name.clone(),
+            spread(of.heartbeat_rate),
+            spread(of.wire_ratio),
+        ]
+    };
+    SettingTable {
+        class: "costs",
+        caption: "Heartbeats of a sender; all bytes on the wire over those of the datagrams",
+        columns: &["setting", "heartbeats\n1/s", "wire"],
         rows: settings.iter().map(row).collect(),
         first_number: 1,
     }
@@ -201,12 +216,6 @@ fn map_row(point: GridPoint, of: &SettingFigures) -> Vec<String> {
         span => span.to_string(),
     });
     spans.into_iter().chain(values).collect()
-}
-
-/// Without its interval, so that the row fits.
-fn heartbeats(of: &SettingFigures) -> String {
-    of.heartbeat_rate
-        .map_or_else(dash, |rate| format!("{:.3}", rate.mean))
 }
 
 fn unstable(of: &SettingFigures) -> String {

@@ -23,6 +23,7 @@ fn outcome(switches: u64, delay: u64) -> SendersOutcome {
         sent: 1000,
         arrived: 990,
         heartbeats: 25_000,
+        wire_bytes: Some(450_000),
         mean_delay: Some(ms(delay).as_secs_f64()),
         delay: Some(DelayPercentiles {
             p50: ms(delay),
@@ -43,14 +44,15 @@ fn outcome(switches: u64, delay: u64) -> SendersOutcome {
 
 fn settings() -> Vec<Setting> {
     let network = network();
-    let policy = network.senders().unwrap().traffic.policy;
+    let policy = network.senders().unwrap().traffic.policy();
+    let by_delay = policy.by_delay().unwrap();
     let grid = PolicyGrid {
         hysteresis: vec![ms(5), ms(10)],
         guard_time: vec![ms(0)],
         heartbeat: vec![ms(1000)],
     };
     let file = Setting::named("file", policy);
-    [file].into_iter().chain(grid.settings(policy)).collect()
+    [file].into_iter().chain(grid.settings(by_delay)).collect()
 }
 
 /// Figures of three settings: one unstable in half of its runs, two stable ones.
@@ -141,6 +143,8 @@ fn the_report_has_every_number_with_its_unit() {
             "{table}"
         );
         assert_eq!(first["heartbeat_rate_per_sender_s"]["mean"], 0.5);
+        // 450 kB for 1000 datagrams of 200 B.
+        assert_eq!(first["wire_ratio"]["mean"], 2.25);
         for part in ["1 of 2", "1.000 +- 6.353", "73.6 ms", "is recommended"] {
             assert!(table.contains(part), "{part} in {table}");
         }

@@ -8,8 +8,8 @@ use polypath_document::{Problems, check_classes};
 
 use super::bounds::{self, at_most_a_day};
 use super::{
-    Largest, check_form, check_liveness, check_loaded_paths, check_name, check_packet,
-    check_pair_len, check_rate, check_tcp, positive,
+    Largest, check_endpoint_policy, check_form, check_liveness, check_loaded_paths, check_name,
+    check_packet, check_probing, check_rate, check_tcp, positive,
 };
 use crate::media::{Media, MediaPolicy, MediaScenario};
 
@@ -27,7 +27,7 @@ pub(crate) fn check_media(scenario: &MediaScenario, problems: &mut Problems) {
     check_policies(scenario, problems);
     check_classes(&scenario.classes, problems);
     check_liveness("liveness", scenario.liveness.config(), problems);
-    check_probing(scenario, problems);
+    check_probing("probing", &scenario.probing, problems);
     check_tcp("tcp", &scenario.tcp, problems);
     bounds::check_tcp("tcp", &scenario.tcp, problems);
     let overhead = scenario.frame_overhead().0;
@@ -118,26 +118,7 @@ fn check_policies(scenario: &MediaScenario, problems: &mut Problems) {
             MediaPolicy::Named(_) => format!("{key}.policy"),
             MediaPolicy::Policy(_) => key,
         };
-        if config.needs_liveness() && scenario.liveness.config().is_none() {
-            let message =
-                format!("policy `{name}`: `leave` needs heartbeats, and `liveness` is off");
-            let remedy = "omit it, or `liveness = \"off\"`";
-            problems.report(&format!("{table}.leave"), message, remedy);
-        }
-        if let Err(error) = config.check(scenario.paths.len()) {
-            let message = format!("policy `{name}`: {error}");
-            problems.report(&error.key(&table), message, error.remedy());
-        }
+        let (paths, liveness) = (scenario.paths.len(), scenario.liveness.config());
+        check_endpoint_policy(&table, name, config, paths, liveness, problems);
     }
-}
-
-fn check_probing(scenario: &MediaScenario, problems: &mut Problems) {
-    let probing = &scenario.probing;
-    if !probing.threshold.is_finite() || probing.threshold < 0.0 {
-        let remedy = "use a number of at least 0; the paper uses 2";
-        problems.report("probing.threshold", "invalid threshold", remedy);
-    }
-    positive("probing.pair_interval", probing.pair_interval, problems);
-    bounds::check_pair_interval("probing.pair_interval", probing.pair_interval, problems);
-    check_pair_len("probing.pair_len", Bytes(probing.pair_len.into()), problems);
 }

@@ -30,7 +30,10 @@ fn defaults_are_those_of_a_deployed_node() {
         endpoint.liveness,
         Some(polypath_core::liveness::LivenessConfig::default())
     );
-    assert_eq!(endpoint.encapsulation, Encapsulation::deployed(28));
+    assert_eq!(
+        endpoint.encapsulation,
+        polypath_core::frame::Encapsulation::deployed(28)
+    );
     assert_eq!(endpoint.policy, PolicyConfig::single_path(0));
     let off = parsed(&["liveness=off"]).unwrap();
     assert_eq!(off.endpoint(policy).liveness, None);

@@ -1,4 +1,5 @@
-//! A network whose senders choose among the same paths: its one flow of kind `multihomed`.
+//! A network whose senders choose among the same paths: its one flow of kind `multihomed` or
+//! `tunnel`.
 //!
 //! The number of senders scales the network: the rates and queues of all links and the rate of the
 //! background are multiplied by the ratio of the numbers, so that utilisation, queueing delays and
@@ -8,8 +9,10 @@ mod scale;
 mod setting;
 #[cfg(test)]
 mod tests;
+mod traffic;
 
 use polypath_core::multihomed::MultihomedSource;
+use polypath_core::policy::PolicyConfig;
 use polypath_core::rng::Seed;
 use polypath_core::time::{Duration, Time};
 use polypath_core::units::{Bytes, Rate};
@@ -19,16 +22,16 @@ use polypath_link::QueueLimit;
 use super::graph::{Graph, GraphLink};
 use super::route::{Router, Stop};
 use super::traffic::Traffic;
-use super::traffic::multihomed::Multihomed;
 use super::{Flow, Network, flow_stream};
 use crate::trace::Files;
 pub use scale::{Scale, ScaleError};
 pub use setting::{GridPoint, PolicyGrid, RunMode, Setting};
+pub use traffic::SenderTraffic;
 
 /// The maximum number of paths among which senders choose.
 pub const MAX_SENDER_PATHS: usize = 8;
 
-/// The senders of a network, which are the flows of one `[[flow]]` of kind `multihomed`.
+/// The senders of a network, which are the flows of one `[[flow]]` of kind `multihomed` or `tunnel`.
 #[derive(Clone, Copy, Debug)]
 pub struct Senders<'a> {
     /// The position of the flow in the file.
@@ -36,7 +39,7 @@ pub struct Senders<'a> {
     /// The flow.
     pub flow: &'a Flow,
     /// Its traffic.
-    pub traffic: &'a Multihomed,
+    pub traffic: SenderTraffic<'a>,
     network: &'a Network,
 }
 
@@ -67,10 +70,10 @@ impl Network {
         Self::parse_checked(text, file_name, overrides, files, check)
     }
 
-    /// The senders, if there is exactly one flow of kind `multihomed`.
+    /// The senders, if there is exactly one flow of a kind that chooses among paths.
     #[must_use]
     pub fn senders(&self) -> Option<Senders<'_>> {
-        let mut all = multihomed(self);
+        let mut all = choosing(self);
         let (position, flow, traffic) = all.next()?;
         all.next().is_none().then_some(Senders {
             position,
@@ -80,36 +83,46 @@ impl Network {
         })
     }
 
-    /// The traffic of the senders, to be changed.
-    pub fn senders_mut(&mut self) -> Option<&mut Multihomed> {
-        self.flows
-            .iter_mut()
-            .find_map(|flow| match &mut flow.traffic {
-                Traffic::Multihomed(traffic) => Some(traffic),
-                _ => None,
-            })
+    /// Changes the policy of the senders.
+    ///
+    /// # Panics
+    /// If multihomed senders get a policy that does not select a path by its delay.
+    pub fn set_sender_policy(&mut self, policy: PolicyConfig) {
+        for flow in &mut self.flows {
+            match &mut flow.traffic {
+                Traffic::Multihomed(traffic) => {
+                    traffic.policy = policy.by_delay().expect("a policy of multihomed senders");
+                }
+                Traffic::Tunnel(traffic) => traffic.policy = policy,
+                _ => {}
+            }
+        }
     }
 }
 
-/// The flows of kind `multihomed`, by their positions.
-fn multihomed(network: &Network) -> impl Iterator<Item = (usize, &Flow, &Multihomed)> {
+/// The flows that choose among paths, by their positions.
+fn choosing(network: &Network) -> impl Iterator<Item = (usize, &Flow, SenderTraffic<'_>)> {
     let flows = network.flows.iter().enumerate();
-    flows.filter_map(|(position, flow)| match &flow.traffic {
-        Traffic::Multihomed(traffic) => Some((position, flow, traffic)),
-        _ => None,
+    flows.filter_map(|(position, flow)| {
+        let traffic = match &flow.traffic {
+            Traffic::Multihomed(traffic) => SenderTraffic::Multihomed(traffic),
+            Traffic::Tunnel(traffic) => SenderTraffic::Tunnel(traffic),
+            _ => return None,
+        };
+        Some((position, flow, traffic))
     })
 }
 
 /// Reports a network without senders, or whose senders do not choose among the same few paths.
 fn check(network: &Network, problems: &mut Problems) {
-    let found: Vec<usize> = multihomed(network).map(|(position, ..)| position).collect();
+    let found: Vec<usize> = choosing(network).map(|(position, ..)| position).collect();
     let [position] = found[..] else {
         return report_flows(&found, problems);
     };
     let (Some(senders), at) = (network.senders(), format!("flow.{position}")) else {
         return;
     };
-    let ways = senders.traffic.ways.len();
+    let ways = senders.traffic.ways().len();
     if !(2..=MAX_SENDER_PATHS).contains(&ways) {
         let message = format!("the senders have {ways} paths to choose from");
         let remedy = format!("list 2 to {MAX_SENDER_PATHS}: ways = [[\"left\"], [\"right\"]]");
@@ -141,11 +154,11 @@ fn check(network: &Network, problems: &mut Problems) {
 
 fn report_flows(found: &[usize], problems: &mut Problems) {
     if let Some(second) = found.get(1) {
-        let message = "two flows have the kind `multihomed`";
+        let message = "two flows choose their paths";
         let remedy = "merge them into one flow with a `count`";
         return problems.report(&format!("flow.{second}"), message, remedy);
     }
-    let message = "no flow has the kind `multihomed`, so no sender chooses a path";
+    let message = "no flow has the kind `multihomed` or `tunnel`, so no sender chooses a path";
     let remedy = "add one, such as that of scenarios/two-uplinks.toml";
     problems.report("flow.0", message, remedy);
 }
@@ -166,14 +179,17 @@ impl Senders<'_> {
     }
 
     /// The sources of all senders, with the random streams of a simulation; they send nothing at
-    /// `end` or later.
+    /// `end` or later. None for senders that are nodes.
     #[must_use]
     pub fn sources(&self, seed: Seed, end: Time) -> Vec<MultihomedSource> {
+        let SenderTraffic::Multihomed(traffic) = self.traffic else {
+            return Vec::new();
+        };
         let source = |number| {
             let name = self.flow.name_of(number);
             let [start, stop] = self.flow.span(seed, &name);
             let stream = |part: &str| flow_stream(seed, &name, part);
-            self.traffic.source(start, stop.min(end), stream)
+            traffic.source(start, stop.min(end), stream)
         };
         (0..self.count()).map(source).collect()
     }
@@ -183,7 +199,7 @@ impl Senders<'_> {
     pub fn paths(&self) -> Vec<PathLimits> {
         let graph = self.network.graph();
         let mut router = Router::new(&graph);
-        let ways = self.flow.routes(0).zip(&self.traffic.ways);
+        let ways = self.flow.routes(0).zip(self.traffic.ways());
         let limits = ways.filter_map(|(stops, way)| {
             let stops = stops.iter().map(|stop| graph.stop(stop));
             let stops = stops.collect::<Option<Vec<Stop>>>()?;
@@ -196,7 +212,7 @@ impl Senders<'_> {
     fn limits(&self, way: &[String], route: &[usize], graph: &Graph) -> PathLimits {
         let links = || route.iter().map(|&link| &graph.links[link]);
         let rate = |link: &GraphLink| link.link.rate.unwrap_or_default();
-        let packet = self.traffic.packet;
+        let packet = self.traffic.datagram();
         let sum = |of: &dyn Fn(&GraphLink) -> Duration| {
             links()
                 .map(of)
@@ -235,7 +251,7 @@ impl Senders<'_> {
 
     /// The rate of the data of all senders in bits per second.
     fn rate(&self) -> f64 {
-        let bits = 8.0 * self.traffic.packet.0 as f64;
-        f64::from(self.count()) * bits / self.traffic.interval.as_secs_f64()
+        let bits = 8.0 * self.traffic.datagram().0 as f64;
+        f64::from(self.count()) * bits / self.traffic.interval().as_secs_f64()
     }
 }

@@ -4,6 +4,7 @@ mod multihomed;
 mod receivers;
 mod spaced;
 mod striped;
+mod tunnel;
 mod ways;
 
 const RACE: &str = include_str!("../../../../scenarios/race.toml");

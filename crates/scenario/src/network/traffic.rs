@@ -3,23 +3,23 @@
 //! A new kind is a file here and a variant of [`Traffic`]; everything else asks `Traffic::kind`.
 
 pub mod datagrams;
+pub(super) mod kind;
 pub mod multihomed;
 pub mod spaced;
 pub mod striped;
 pub mod tcp;
+pub mod tunnel;
 
-use polypath_core::units::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::graph::GraphLink;
-use crate::tcp::Tcp;
 use datagrams::{Cbr, Exponential, Pareto, Poisson, Recording};
+use kind::TrafficKind;
 use multihomed::Multihomed;
-use polypath_document::Problems;
 use spaced::Spaced;
 use striped::Striped;
 use tcp::{Ftp, Sessions, SingleFile};
+use tunnel::Tunnel;
 
 /// The traffic of a flow.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -47,80 +47,8 @@ pub enum Traffic {
     Striped(Striped),
     /// Recorded datagrams.
     Trace(Recording),
-}
-
-/// The properties of a kind of traffic that checks, routing and reports use.
-pub(super) trait TrafficKind {
-    /// Reports the values that no schema can refuse; `key` is that of the traffic.
-    fn check(&self, key: &str, problems: &mut Problems);
-
-    /// Whether the traffic, whose key is `key`, can begin on the link `first`; reports why not.
-    fn check_first_link(&self, _key: &str, _first: &GraphLink, _problems: &mut Problems) -> bool {
-        true
-    }
-
-    /// The largest packets of each kind and direction, over the flow's own `tcp`: those of a
-    /// connection, unless the kind sends others.
-    fn largest_packets(&self, tcp: &Tcp) -> Vec<FlowPacket> {
-        tcp::connection_packets(tcp)
-    }
-
-    /// Whether it goes over TCP.
-    fn is_tcp(&self) -> bool {
-        false
-    }
-
-    /// Whether it sends files, which end.
-    fn has_files(&self) -> bool {
-        false
-    }
-
-    /// Whether its receiver answers, as a TCP receiver always does, so that the flow needs a return
-    /// route.
-    fn needs_return_route(&self) -> bool {
-        self.is_tcp()
-    }
-
-    /// Whether it sets the receiver windows of its connections itself.
-    fn sets_receiver_windows(&self) -> bool {
-        false
-    }
-
-    /// The nodes and links of each route between the ends of the flow; `None` for the single route
-    /// of the flow's `via`.
-    fn routes(&self) -> Option<&[Vec<String>]> {
-        None
-    }
-}
-
-/// A packet of a flow.
-pub(super) struct FlowPacket {
-    pub(super) direction: Direction,
-    /// The word for it in messages.
-    pub(super) what: &'static str,
-    pub(super) size: Bytes,
-    /// The key of its size below that of the flow.
-    pub(super) key: &'static str,
-}
-
-/// The direction of a packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Direction {
-    /// From the sender to the receiver.
-    There,
-    /// From the receiver to the sender.
-    Back,
-}
-
-impl FlowPacket {
-    fn new(direction: Direction, what: &'static str, size: Bytes, key: &'static str) -> Self {
-        Self {
-            direction,
-            what,
-            size,
-            key,
-        }
-    }
+    /// Datagrams through two nodes, over several routes by any policy.
+    Tunnel(Tunnel),
 }
 
 impl Traffic {
@@ -138,6 +66,7 @@ impl Traffic {
             Self::Multihomed(kind) => kind,
             Self::Striped(kind) => kind,
             Self::Trace(kind) => kind,
+            Self::Tunnel(kind) => kind,
         }
     }
 

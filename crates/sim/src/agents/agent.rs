@@ -2,6 +2,7 @@
 
 use std::fmt::Debug;
 
+use dyn_clone::DynClone;
 use polypath_core::machine::{Deadline, Machine};
 use polypath_core::multihomed::MultihomedFrame;
 use polypath_core::time::{Duration, Time};
@@ -25,7 +26,7 @@ use crate::timer::Timer;
 ///
 /// Endless TCP and datagrams are not agents: the hot loop of the network knows their types, and
 /// calls no virtual methods.
-pub(crate) trait Agent: Debug + Send + CloneAgent {
+pub(crate) trait Agent: Debug + Send + DynClone {
     /// Sets the first timers.
     fn start(&mut self, context: &mut Context<'_>);
 
@@ -71,23 +72,8 @@ pub(crate) trait Agent: Debug + Send + CloneAgent {
     }
 }
 
-/// Copies a boxed agent, since copies of a world are independent.
-pub(crate) trait CloneAgent {
-    /// A copy.
-    fn clone_agent(&self) -> Box<dyn Agent>;
-}
-
-impl<A: Agent + Clone + 'static> CloneAgent for A {
-    fn clone_agent(&self) -> Box<dyn Agent> {
-        Box::new(self.clone())
-    }
-}
-
-impl Clone for Box<dyn Agent> {
-    fn clone(&self) -> Self {
-        (**self).clone_agent()
-    }
-}
+// Copies of a world are independent.
+dyn_clone::clone_trait_object!(Agent);
 
 /// The services of the network to an agent while it handles a timer or a packet.
 pub(crate) struct Context<'a> {

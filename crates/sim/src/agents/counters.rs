@@ -13,6 +13,8 @@ pub(super) struct DatagramCounters {
     pub(super) delays: Delays,
     /// Heartbeats sent.
     pub(super) heartbeats: u64,
+    /// Bytes on the wire of both directions.
+    pub(super) wire_bytes: u64,
 }
 
 impl DatagramCounters {
@@ -25,6 +27,7 @@ impl DatagramCounters {
             goodput: self.bytes,
             delays: self.delays,
             heartbeats: self.heartbeats,
+            wire_bytes: self.wire_bytes,
         }
     }
 }

@@ -64,8 +64,9 @@ impl MultihomedFlow {
                     let is_data = matches!(frame, MultihomedFrame::Data { .. });
                     counters.sent += u64::from(is_data);
                     counters.heartbeats += u64::from(!is_data);
-                    let route = routes[frame.path().index()].there;
-                    context.send_multihomed(route, sizes.of(frame), frame);
+                    let (route, size) = (routes[frame.path().index()].there, sizes.of(frame));
+                    counters.wire_bytes += u64::from(size);
+                    context.send_multihomed(route, size, frame);
                 }
                 MultihomedOutput::Path { from, to } => {
                     context.report(AgentEvent::Path(PathChange { from, to }));
@@ -84,8 +85,9 @@ impl MultihomedFlow {
             context.record_delay(delay);
         }
         if let Some(answer) = frame.answer(context.now) {
-            let route = self.routes[answer.path().index()].back;
-            context.send_multihomed(route, self.sizes.of(answer), answer);
+            let (route, size) = (self.routes[answer.path().index()].back, self.sizes.ack);
+            self.counters.wire_bytes += u64::from(size);
+            context.send_multihomed(route, size, answer);
         }
     }
 }

@@ -120,7 +120,7 @@ impl Agent for StripedFlow {
             sender: self.source.machine.stats(),
             goodput: self.sink.machine.delivered(),
             delays: self.delays,
-            heartbeats: 0,
+            ..FlowCounters::default()
         }
     }
 

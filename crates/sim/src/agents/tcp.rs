@@ -97,7 +97,7 @@ impl TcpFlows {
             sender: self.sources[number as usize].machine.stats(),
             goodput: delivered.bytes,
             delays: delivered.delays,
-            heartbeats: 0,
+            ..FlowCounters::default()
         }
     }
 

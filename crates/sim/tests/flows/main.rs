@@ -10,3 +10,4 @@ mod receiver_window;
 mod recorder;
 mod spaced;
 mod striped;
+mod tunnel;

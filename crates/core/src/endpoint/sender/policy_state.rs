@@ -11,7 +11,7 @@ use crate::tariff::Tariffs;
 use crate::time::Duration;
 
 /// A policy with its configuration.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct PolicyState {
     pub(super) current: Box<dyn PathPolicy>,
     /// The number of times that data moved to another path.

@@ -83,16 +83,14 @@ impl Chooser {
 
     /// The policy, with the heartbeats of `of`.
     fn policy(self, of: DelayCentricConfig) -> DelayCentricConfig {
-        let baseline = Setting::baselines(of).into_iter().nth(self as usize);
-        baseline.map_or_else(
-            || {
-                DelayCentricConfig::DelayGrowth(GrowthConfig {
-                    heartbeats: of.heartbeats(),
-                    ..GrowthConfig::default()
-                })
-            },
-            |setting| setting.policy,
-        )
+        let baseline = Setting::of_paper(of).into_iter().nth(self as usize);
+        let policy = baseline.and_then(|setting| setting.policy.by_delay());
+        policy.unwrap_or_else(|| {
+            DelayCentricConfig::DelayGrowth(GrowthConfig {
+                heartbeats: of.heartbeats(),
+                ..GrowthConfig::default()
+            })
+        })
     }
 }
 
@@ -112,8 +110,9 @@ impl SenderRuns {
         let scaled = senders.scaled(scale, "");
         let mut network = parse(&scaled.map_err(|error| JobError::Other(error.to_string()))?)?;
         network.run.batches = 2;
-        let traffic = network.senders_mut().ok_or_else(none)?;
-        traffic.policy = self.chooser.policy(traffic.policy);
+        let senders = network.senders().ok_or_else(none)?;
+        let policy = senders.traffic.policy().by_delay().ok_or_else(none)?;
+        network.set_sender_policy(self.chooser.policy(policy).into());
         Ok(network)
     }
 }

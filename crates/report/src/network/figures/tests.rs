@@ -49,7 +49,7 @@ fn flow(name: &str, spans: &[Did]) -> FlowOutcome {
             count,
             sum: u128::from(count * ms) * 1_000_000,
         },
-        heartbeats: 0,
+        ..FlowCounters::default()
     };
     FlowOutcome {
         streams: Vec::new(),

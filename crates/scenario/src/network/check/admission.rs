@@ -7,7 +7,7 @@ use crate::network::Network;
 use crate::network::flow::Flow;
 use crate::network::graph::Graph;
 use crate::network::route::{Router, Stop};
-use crate::network::traffic::{Direction, FlowPacket};
+use crate::network::traffic::kind::{Direction, FlowPacket};
 use polypath_document::Problems;
 
 /// The key of a segment's size below that of a flow.

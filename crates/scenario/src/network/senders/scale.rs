@@ -107,7 +107,7 @@ impl Senders<'_> {
     ) -> Result<(), ScaleError> {
         for (flow, n) in self.network.flows.iter().zip(0..) {
             match &flow.traffic {
-                Traffic::Multihomed(_) => {}
+                Traffic::Multihomed(_) | Traffic::Tunnel(_) => {}
                 Traffic::Poisson(of) => {
                     set(format!("flow.{n}.traffic.rate"), bits(of.rate, factor));
                 }

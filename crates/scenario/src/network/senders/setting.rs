@@ -1,8 +1,13 @@
 //! The settings of the path policy that are compared: that of the file, those of the paper, a grid.
 
 use polypath_core::policy::delay_centric::{Guard, Heartbeats, TrendRule};
-use polypath_core::policy::{DelayCentricConfig, GrowthConfig, PredictiveConfig, ReactiveConfig};
+use polypath_core::policy::{
+    DelayCentricConfig, GrowthConfig, PolicyConfig, PredictiveConfig, ReactiveConfig, Weights,
+};
+use polypath_core::repair::RepairConfig;
 use polypath_core::time::Duration;
+
+use super::SenderTraffic;
 
 /// A path policy of all senders, with its name in reports.
 #[derive(Clone, Debug, PartialEq)]
@@ -10,7 +15,7 @@ pub struct Setting {
     /// The name.
     pub name: String,
     /// The policy.
-    pub policy: DelayCentricConfig,
+    pub policy: PolicyConfig,
     /// Its point of the grid; `None` for a policy that is no point of one.
     pub point: Option<GridPoint>,
     /// Whether its senders are simulated, or run in the lab.
@@ -54,7 +59,7 @@ pub struct PolicyGrid {
 impl Setting {
     /// The setting of a policy that is no point of a grid.
     #[must_use]
-    pub fn named(name: &str, policy: DelayCentricConfig) -> Self {
+    pub fn named(name: &str, policy: PolicyConfig) -> Self {
         Self {
             name: name.to_owned(),
             policy,
@@ -73,10 +78,37 @@ impl Setting {
         }
     }
 
+    /// The policies with which those of senders of this kind are compared: of nodes all others,
+    /// with their default parameters; of multihomed sources those of the paper.
+    #[must_use]
+    pub fn baselines(traffic: SenderTraffic<'_>) -> Vec<Self> {
+        match traffic {
+            SenderTraffic::Multihomed(traffic) => Self::of_paper(traffic.policy),
+            SenderTraffic::Tunnel(_) => Self::of_nodes(),
+        }
+    }
+
+    /// Each policy of nodes.
+    fn of_nodes() -> Vec<Self> {
+        let all = [
+            PolicyConfig::single_path(0),
+            PolicyConfig::RoundRobin {
+                weights: Weights::default(),
+            },
+            PolicyConfig::probe_and_switch(0).or_hysteresis(true),
+            PolicyConfig::DuplicateAll {},
+            PolicyConfig::DelayCentric(ReactiveConfig::default()),
+            PolicyConfig::PredictiveDelayCentric(PredictiveConfig::default()),
+            PolicyConfig::DelayGrowth(GrowthConfig::default()),
+            PolicyConfig::InTime(RepairConfig::default()),
+        ];
+        all.map(|policy| Self::named(policy.name(), policy)).into()
+    }
+
     /// The mechanisms (i) to (iv) of the delay-centric paper (III), and the predictive ones with the
     /// original trend rule (IV.C), with the heartbeats of `policy`.
     #[must_use]
-    pub fn baselines(policy: DelayCentricConfig) -> Vec<Self> {
+    pub fn of_paper(policy: DelayCentricConfig) -> Vec<Self> {
         let heartbeats = policy.heartbeats();
         let guard = Guard {
             least: Duration::from_secs(1),
@@ -108,7 +140,8 @@ impl Setting {
             ("original", predictive(TrendRule::Original, none)),
             ("original-guard", predictive(TrendRule::Original, guard)),
         ];
-        all.map(|(name, policy)| Self::named(name, policy)).into()
+        all.map(|(name, policy)| Self::named(name, policy.into()))
+            .into()
     }
 }
 
@@ -188,7 +221,7 @@ impl PolicyGrid {
             };
             Setting {
                 name: format!("{margin}, {guard}, heartbeats {heartbeat}"),
-                policy: point.applied(policy),
+                policy: point.applied(policy).into(),
                 point: Some(point),
                 mode: RunMode::Simulation,
             }

@@ -125,18 +125,36 @@ fn a_grid_has_every_combination_with_the_widths_of_the_paper() {
     let policy = DelayCentricConfig::DelayCentric(ReactiveConfig::default());
     let settings = grid.settings(policy);
     assert_eq!(settings.len(), 4);
-    let last = settings[3].policy;
+    let last = settings[3].policy.by_delay().unwrap();
     assert_eq!(
         (last.guard().least, last.guard().most),
         (ms(1000), ms(4000))
     );
     let heartbeats = last.heartbeats();
     assert_eq!((heartbeats.least, heartbeats.most), (ms(500), ms(1500)));
-    assert!(!settings[0].policy.guard().is_some());
+    let first = settings[0].policy.by_delay().unwrap();
+    assert!(!first.guard().is_some());
     assert!(
         settings
             .iter()
-            .all(|setting| setting.policy.check().is_ok())
+            .all(|setting| setting.policy.check(2).is_ok())
     );
-    assert_eq!(Setting::baselines(policy).len(), 6);
+    assert_eq!(Setting::of_paper(policy).len(), 6);
+}
+
+#[test]
+fn nodes_are_senders_with_any_policy() {
+    let text = include_str!("../../../../../scenarios/thousand-nodes.toml");
+    let mut network = parse_text(text, &[]).unwrap();
+    let senders = network.senders().unwrap();
+    // 1200 B and 60 B of a frame every 20 ms over twice 315 Mbit/s.
+    assert!((senders.utilisation() - 0.8).abs() < 1e-4);
+    assert_eq!(senders.traffic.policy().name(), "in-time");
+    assert!(senders.sources(Seed(1), Time::MAX).is_empty());
+    let baselines = Setting::baselines(senders.traffic);
+    let invalid = baselines.iter().find(|of| of.policy.check(2).is_err());
+    assert_eq!((baselines.len(), invalid), (8, None));
+    network.set_sender_policy(PolicyConfig::DuplicateAll {});
+    let policy = network.senders().unwrap().traffic.policy();
+    assert_eq!(policy, PolicyConfig::DuplicateAll {});
 }

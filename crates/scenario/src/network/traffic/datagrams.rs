@@ -5,7 +5,7 @@ use polypath_core::units::{Bytes, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Direction, FlowPacket, TrafficKind};
+use super::kind::{Direction, FlowPacket, TrafficKind};
 use crate::check::bounds::{MIN_GAP, at_least, at_most_a_day, check_gap};
 use crate::check::{check_packet, check_rate, positive};
 use crate::tcp::Tcp;

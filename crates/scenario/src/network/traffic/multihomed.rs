@@ -12,7 +12,7 @@ use polypath_core::units::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Direction, FlowPacket, TrafficKind};
+use super::kind::{Direction, FlowPacket, TrafficKind};
 use crate::check::bounds::{MIN_GAP, at_least, at_most_a_day};
 use crate::check::{check_packet, positive};
 use crate::tcp::Tcp;
@@ -69,6 +69,16 @@ pub enum FirstRoute {
     Random,
 }
 
+impl FirstRoute {
+    /// The position of the route on which a flow begins; draws from `stream` only if it is random.
+    pub fn draw(self, routes: u8, stream: impl FnOnce() -> Stream) -> PathId {
+        match self {
+            Self::Listed => PathId(0),
+            Self::Random => PathId(u8::try_from(stream().below(u64::from(routes))).unwrap_or(0)),
+        }
+    }
+}
+
 impl Multihomed {
     /// The size of a heartbeat on the wire.
     #[must_use]
@@ -101,13 +111,10 @@ impl Multihomed {
             size: u32::try_from(self.packet.0).unwrap_or(u32::MAX),
         };
         let paths = u8::try_from(self.ways.len()).expect("a checked flow has at most 64 routes");
-        let first = match self.first {
-            FirstRoute::Listed => 0,
-            FirstRoute::Random => stream("first-way").below(u64::from(paths)),
-        };
+        let first = self.first.draw(paths, || stream("first-way"));
         let policy = self.policy.build(PolicyContext {
             paths,
-            start: Some(PathId(u8::try_from(first).unwrap_or(0))),
+            start: Some(first),
             pair_interval: Duration::from_secs(1),
             epoch: Epoch::default(),
             acknowledges: true,
@@ -126,18 +133,8 @@ impl TrafficKind for Multihomed {
         if let Some(heartbeat) = self.heartbeat {
             check_packet(&at("heartbeat"), heartbeat, problems);
         }
-        positive(&at("interval"), self.interval, problems);
-        at_least(&at("interval"), self.interval, MIN_GAP, problems);
-        at_most_a_day(&at("interval"), self.interval, problems);
-        let ways = self.ways.len();
-        if ways == 0 || ways > usize::from(PathSet::CAPACITY) {
-            let message = format!("there are {ways} ways");
-            let remedy = format!(
-                "list 1 to {}: ways = [[\"wifi\"], [\"lte\"]]",
-                PathSet::CAPACITY
-            );
-            problems.report(&at("ways"), message, remedy);
-        }
+        check_intervals(&at("interval"), self.interval, problems);
+        check_ways(&at("ways"), &self.ways, problems);
         check_policy(&at("policy"), self, problems);
     }
 
@@ -157,6 +154,26 @@ impl TrafficKind for Multihomed {
 
     fn routes(&self) -> Option<&[Vec<String>]> {
         Some(&self.ways)
+    }
+}
+
+/// Checks the interval between datagrams.
+pub(super) fn check_intervals(key: &str, interval: Duration, problems: &mut Problems) {
+    positive(key, interval, problems);
+    at_least(key, interval, MIN_GAP, problems);
+    at_most_a_day(key, interval, problems);
+}
+
+/// Checks the number of routes.
+pub(super) fn check_ways(key: &str, ways: &[Vec<String>], problems: &mut Problems) {
+    let count = ways.len();
+    if count == 0 || count > usize::from(PathSet::CAPACITY) {
+        let message = format!("there are {count} ways");
+        let remedy = format!(
+            "list 1 to {}: ways = [[\"wifi\"], [\"lte\"]]",
+            PathSet::CAPACITY
+        );
+        problems.report(key, message, remedy);
     }
 }
 

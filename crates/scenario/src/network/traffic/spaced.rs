@@ -8,7 +8,7 @@ use polypath_core::units::{Bytes, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Direction, FlowPacket, TrafficKind};
+use super::kind::{Direction, FlowPacket, TrafficKind};
 use crate::check::bounds::{MIN_GAP, at_most_a_day};
 use crate::check::{check_packet, check_rate, positive};
 use crate::network::graph::GraphLink;

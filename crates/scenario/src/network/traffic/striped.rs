@@ -7,7 +7,7 @@ use polypath_core::units::Rate;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::TrafficKind;
+use super::kind::TrafficKind;
 use crate::check::bounds::{at_least, at_most_a_day};
 use crate::check::{check_rate, positive};
 use polypath_document::{MAX_RATE, Problems};

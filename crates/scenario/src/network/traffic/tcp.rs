@@ -5,11 +5,10 @@ use polypath_core::units::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Direction, FlowPacket, TrafficKind};
+use super::kind::TrafficKind;
 use crate::background::LogNormal;
 use crate::check::at_least_a_byte;
 use crate::check::bounds::{MAX_FILE, at_most_a_day, check_files};
-use crate::tcp::Tcp;
 use polypath_document::Problems;
 
 /// Over one TCP connection, without end.
@@ -33,14 +32,6 @@ pub struct Sessions {
     pub idle: Duration,
     /// The distribution of the file sizes in bytes; a file has at least one segment.
     pub file: LogNormal,
-}
-
-/// The packets of a TCP connection.
-pub(super) fn connection_packets(tcp: &Tcp) -> Vec<FlowPacket> {
-    vec![
-        FlowPacket::new(Direction::There, "segment", tcp.segment, "tcp.segment"),
-        FlowPacket::new(Direction::Back, "ACK", tcp.ack, "tcp.ack"),
-    ]
 }
 
 impl TrafficKind for Ftp {
