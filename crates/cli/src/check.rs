@@ -11,7 +11,8 @@ use polypath_live::config::NodeConfig;
 use polypath_live::config::relay::RelayFile;
 use polypath_live::keys::{self, KeyError};
 use polypath_live::recording::{Reader, RecordingError, RecordingHeader};
-use polypath_scenario::{Experiment, check_trace};
+use polypath_scenario::network::senders::Scale;
+use polypath_scenario::{Experiment, Network, check_trace};
 use polypath_session::record::Replay;
 use polypath_sim::network::{NoPayload, build, build_graph};
 use serde_json::{Value, json};
@@ -160,7 +161,7 @@ fn unknown(name: &str, file: &InputFile) -> String {
 /// Validates a file of this kind like the commands that take it.
 fn check_as(kind: FileKind, path: &Path, file: InputFile) -> Result<Usage, String> {
     let name = path.display().to_string();
-    let mut commands = kind.commands();
+    let mut commands = kind.commands().to_vec();
     let mut option = "";
     match kind {
         FileKind::Recording => check_recording(path, &file)?,
@@ -179,10 +180,7 @@ fn check_as(kind: FileKind, path: &Path, file: InputFile) -> Result<Usage, Strin
                 FileKind::Relay => check_relay(path, &text)?,
                 FileKind::Claims => check_ledger(&text, &name).map_err(|error| error.message())?,
                 FileKind::Trace => check_trace(&name, &text)?,
-                _ => {
-                    let takes_lab = check_scenario(path, text)?;
-                    commands = if takes_lab { commands } else { &commands[..1] };
-                }
+                _ => commands = check_scenario(path, text)?,
             }
         }
     }
@@ -198,10 +196,11 @@ fn check_as(kind: FileKind, path: &Path, file: InputFile) -> Result<Usage, Strin
     Ok(Usage { commands, text })
 }
 
-/// Parses a scenario and builds what `polypath sim` runs, for every point of a sweep; returns
-/// whether the lab takes the file, too.
-fn check_scenario(path: &Path, text: String) -> Result<bool, String> {
+/// Parses a scenario and builds what `polypath sim` runs, for every point of a sweep; returns the
+/// commands that take it.
+fn check_scenario(path: &Path, text: String) -> Result<Vec<&'static str>, String> {
     let arguments = scenario::FileArgs::of_file(path.to_owned());
+    let senders = arguments.parse_senders(&text, None, Scale::default());
     let file = arguments
         .parse(text, None)
         .map_err(|error| error.message())?;
@@ -214,8 +213,22 @@ fn check_scenario(path: &Path, text: String) -> Result<bool, String> {
         };
         built.map_err(|error| format!("{}: {error}", path.display()))?;
     }
-    let is_network = matches!(file.points[0].experiment, Experiment::Network(_));
-    Ok(!file.is_sweep() && !is_network)
+    let mut commands = vec!["polypath sim"];
+    match &file.points[0].experiment {
+        Experiment::Network(_) => {
+            let senders = senders.as_ref().ok().and_then(Network::senders);
+            if let Some(senders) = senders {
+                commands.push("polypath stability");
+                let on_sockets = senders.traffic.multihomed().map(|_| "polypath source lab");
+                commands.extend(on_sockets);
+            }
+        }
+        Experiment::Transfers(_) | Experiment::Media(_) if !file.is_sweep() => {
+            commands.push("polypath lab");
+        }
+        Experiment::Transfers(_) | Experiment::Media(_) => {}
+    }
+    Ok(commands)
 }
 
 /// Checks a node's file and its keys; returns whether a path has a quota, with which the node needs a

@@ -235,8 +235,18 @@ impl FileArgs {
     ) -> Result<Network, Failure> {
         let kinds = [FileKind::Network];
         let text = file::read_text(&self.scenario, &kinds).map_err(Failure::input)?;
+        self.parse_senders(&text, seconds, scale)
+    }
+
+    /// Validates the text of such a file.
+    pub(crate) fn parse_senders(
+        &self,
+        text: &str,
+        seconds: Option<u32>,
+        scale: Scale,
+    ) -> Result<Network, Failure> {
         let name = self.scenario.display().to_string();
-        if !grid(&text, &name, &self.overrides)
+        if !grid(text, &name, &self.overrides)
             .map_err(Failure::input)?
             .iter()
             .all(Vec::is_empty)
@@ -249,7 +259,7 @@ impl FileArgs {
         let mut files = BTreeMap::new();
         let mut parse = |overrides: &[Override]| {
             let mut read = |file: &str| self.read_named(file, &mut files);
-            Network::parse_senders(&text, &name, overrides, &mut read).map_err(Failure::input)
+            Network::parse_senders(text, &name, overrides, &mut read).map_err(Failure::input)
         };
         let network = parse(&self.overrides)?;
         let senders = network.senders().context("a checked network has senders")?;

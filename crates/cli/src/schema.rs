@@ -20,7 +20,8 @@ enum File {
     Scenario,
     /// A media stream over paths, for `polypath sim` and `polypath lab`.
     Media,
-    /// Flows over a network, for `polypath sim`.
+    /// Flows over a network, for `polypath sim`; with senders that choose among paths also for
+    /// `polypath stability` and `polypath source`.
     Network,
     /// A node, for `polypath node`.
     Node,

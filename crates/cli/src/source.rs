@@ -5,9 +5,14 @@ mod lab;
 mod respond;
 mod send;
 
+use anyhow::Context;
+use polypath_scenario::Network;
 use polypath_scenario::network::{Multihomed, Senders};
 
 use crate::failure::Failure;
+
+/// The number of datagrams that the sources of a run can send per second; more would be late.
+const MAX_RATE: f64 = 20_000.0;
 
 /// The subcommands of `polypath source`.
 #[derive(Debug, clap::Subcommand)]
@@ -38,4 +43,17 @@ fn sources_of(senders: Senders<'_>) -> Result<&Multihomed, Failure> {
             senders.flow.name
         ))
     })
+}
+
+/// Refuses senders that the program could not run in time.
+fn check_rate(network: &Network) -> Result<(), Failure> {
+    let senders = network.senders().context("a checked network has senders")?;
+    let rate = f64::from(senders.count()) / senders.traffic.interval().as_secs_f64();
+    if rate > MAX_RATE {
+        return Err(Failure::input(format!(
+            "the senders send {rate:.0} datagrams per second, and this program carries at most {MAX_RATE} in time: use \
+             fewer with --senders"
+        )));
+    }
+    Ok(())
 }

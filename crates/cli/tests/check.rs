@@ -209,6 +209,27 @@ fn valid_files_have_their_commands() {
     ] {
         assert!(quoted.contains(command), "{quoted}");
     }
+    // A network whose senders choose among paths has more commands than others.
+    for (name, commands) in [
+        ("race", "polypath sim FILE"),
+        (
+            "two-uplinks",
+            "polypath sim FILE, or polypath stability FILE, or polypath source lab FILE",
+        ),
+        (
+            "thousand-nodes",
+            "polypath sim FILE, or polypath stability FILE",
+        ),
+        ("media-random", "polypath sim FILE, or polypath lab FILE"),
+    ] {
+        let file = format!("{ROOT}/scenarios/{name}.toml");
+        let text = printed(&check(directory.path(), &[&file]));
+        let end = format!(
+            ": valid; run it with: {}\n",
+            commands.replace("FILE", &file)
+        );
+        assert!(text.ends_with(&end), "{text}");
+    }
     let both = check(
         directory.path(),
         &["sweep.toml", "empty.toml", "--format", "json"],

@@ -117,15 +117,16 @@ fn datagrams_of_a_file_are_sent_and_answered() {
 
 #[test]
 fn nobody_answers_is_an_error() {
-    let none = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
-    let over = format!("127.0.0.1={}", none.local_addr().unwrap());
+    let silent = [0, 1].map(|_| std::net::UdpSocket::bind("127.0.0.1:0").unwrap());
+    let over = |n: usize| format!("127.0.0.1={}", silent[n].local_addr().unwrap());
+    let (first, second) = (over(0), over(1));
     let output = source(&[
         "send",
         BED,
         "--over",
-        &over,
+        &first,
         "--over",
-        &over,
+        &second,
         "--seconds",
         "2",
     ]);
@@ -159,6 +160,22 @@ fn bad_command_lines_are_refused_with_a_remedy() {
     );
     let many = ["lab", BED, "--senders", "1000"];
     assert!(refused(&many).contains("--senders"));
+    let twice = refused(&[&["send", BED][..], &over, &over].concat());
+    assert!(
+        twice.contains("--over 127.0.0.1=127.0.0.1:9 is given twice"),
+        "{twice}"
+    );
+    let other = ["--over", "127.0.0.1=127.0.0.1:10"];
+    let many = [&["send", BED, "--senders", "1000"][..], &over, &other].concat();
+    assert!(refused(&many).contains("at most 20000"));
+    let same = refused(&["respond", "127.0.0.1:9", "127.0.0.1:9"]);
+    assert!(same.contains("127.0.0.1:9 is given twice"), "{same}");
+    let nodes = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../scenarios/thousand-nodes.toml"
+    );
+    let few = ["lab", nodes, "--senders", "2"];
+    assert!(refused(&few).contains("tunnel between nodes"));
 }
 
 #[test]

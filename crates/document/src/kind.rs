@@ -170,8 +170,8 @@ impl FileKind {
     #[must_use]
     pub const fn commands(self) -> &'static [&'static str] {
         match self {
-            Self::Transfers => &["polypath sim", "polypath lab"],
-            Self::Media | Self::Network => &["polypath sim"],
+            Self::Transfers | Self::Media => &["polypath sim", "polypath lab"],
+            Self::Network => &["polypath sim"],
             Self::Node => &["polypath node"],
             Self::Relay => &["polypath relay"],
             Self::Claims => &["polypath reproduce --ledger"],

@@ -25,6 +25,7 @@ pub(crate) struct Args {
 
 /// Answers until a signal stops it, and prints its counters as JSON.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    check_different(&args.addresses)?;
     let clock = Clock::starting_now();
     let mut responder = Responder::open(&args.addresses, args.ack, clock).map_err(failure_of)?;
     let stop = responder.stop_handle();
@@ -41,6 +42,18 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let mut text = serde_json::to_string_pretty(&report).context("writing the report")?;
     text.push('\n');
     print(&text)
+}
+
+/// Refuses an address that is given twice: the second path would have no socket of its own.
+pub(super) fn check_different(addresses: &[SocketAddr]) -> Result<(), Failure> {
+    for (index, address) in addresses.iter().enumerate() {
+        if address.port() != 0 && addresses[..index].contains(address) {
+            return Err(Failure::input(format!(
+                "{address} is given twice: each path needs an address or port of its own"
+            )));
+        }
+    }
+    Ok(())
 }
 
 /// The failure of sources or of a responder.

@@ -1,5 +1,6 @@
 //! `polypath source send`: the senders of a file over paths of this machine.
 
+use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 use std::str::FromStr;
 
@@ -17,7 +18,7 @@ use serde_json::{Value, json};
 use signal_hook::consts::{SIGINT, SIGTERM};
 
 use super::respond::failure_of;
-use super::sources_of;
+use super::{check_rate, sources_of};
 use crate::failure::{Failure, print_message};
 use crate::number::whole;
 use crate::output::print;
@@ -54,13 +55,26 @@ const RULES: &str = "\
 The links of the file only predict the result (polypath stability, polypath source lab); here the
 paths are real. The other machine runs `polypath source respond`. A datagram is lost if its ACK did not
 arrive within 1 s after the end. One-way delays are above the lowest of their path so far, as the
-clocks of both ends differ. Nothing limits the rate but the file: use it on paths that are yours.";
+clocks of both ends differ. The rate is that of the file, at most 20 000 datagrams per second: use it on
+paths that are yours.
+
+Exit codes: 0 the results are printed, also after SIGINT or SIGTERM; 1 nothing was measured or
+acknowledged; 2 bad input; 3 the machine lacks something, such as an address.";
 
 /// A path of the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct PathArg {
     local: SocketAddr,
     remote: SocketAddr,
+}
+
+impl fmt::Display for PathArg {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.local.port() {
+            0 => write!(f, "{}={}", self.local.ip(), self.remote),
+            _ => write!(f, "{}={}", self.local, self.remote),
+        }
+    }
 }
 
 impl FromStr for PathArg {
@@ -90,6 +104,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         utilisation: None,
     };
     let network = args.scenario.read_senders(args.seconds, scale)?;
+    check_rate(&network)?;
     let senders = network.senders().context("a checked network has senders")?;
     let end = Time::ZERO + network.run.duration;
     let config = config(&network, senders, &args.over)?;
@@ -122,6 +137,13 @@ fn config(
 ) -> Result<SourcesConfig, Failure> {
     let traffic = sources_of(senders)?;
     let ways = &traffic.ways;
+    for (index, path) in paths.iter().enumerate() {
+        if paths[..index].contains(path) {
+            return Err(Failure::input(format!(
+                "--over {path} is given twice: each path needs an address of its own"
+            )));
+        }
+    }
     if ways.len() != paths.len() {
         return Err(Failure::input(format!(
             "the file has {} `ways`, and --over names {} paths: give one --over for each",
@@ -342,6 +364,7 @@ mod tests {
         assert_eq!(path.remote.to_string(), "198.51.100.1:7000");
         let path: PathArg = "[2001:db8::1]:99=[2001:db8::2]:7000".parse().unwrap();
         assert_eq!(path.local.port(), 99);
+        assert_eq!(path.to_string(), "[2001:db8::1]:99=[2001:db8::2]:7000");
         for (text, part) in [
             ("192.0.2.1", "LOCAL=REMOTE:PORT"),
             ("192.0.2.1=198.51.100.1", "LOCAL=REMOTE:PORT"),

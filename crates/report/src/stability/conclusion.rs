@@ -5,11 +5,12 @@ use super::{StabilityRecord, settings};
 use crate::conclusion::numbers::with_interval;
 use crate::statistics::Estimate;
 
-/// A sentence on the first setting, which is the one of the file or of the first point, and one on
-/// the recommended setting.
+/// A sentence on the first setting, which is the one of the file or of the first point, also of its
+/// runs in the lab; and one on the recommended setting.
 pub(super) fn conclusion(record: StabilityRecord<'_>, figures: &StabilityFigures) -> Vec<String> {
+    let shown = if record.lab.is_some() { 2 } else { 1 };
     let first = settings(record, figures)
-        .next()
+        .take(shown)
         .map(|(setting, of, _)| of_setting(&setting.name, of, figures.unstable_above));
     let count = record.settings.len();
     let recommended = figures.recommended.map(|position| {
@@ -19,10 +20,15 @@ pub(super) fn conclusion(record: StabilityRecord<'_>, figures: &StabilityFigures
             values(of)
         )
     });
-    first.into_iter().chain(recommended).collect()
+    first.chain(recommended).collect()
 }
 
 fn of_setting(name: &str, of: &SettingFigures, unstable_above: f64) -> String {
+    if of.mean_delay.is_none() {
+        return format!(
+            "Setting \"{name}\": no datagram arrived after the warm-up; check the paths, and whether the senders end before."
+        );
+    }
     let verdict = match of.unstable {
         0 => "no run is".to_owned(),
         count => format!("{count} of {} runs are", of.runs),
