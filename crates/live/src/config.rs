@@ -162,13 +162,13 @@ pub struct PathConfig {
     pub tariff: Tariff,
     /// Whether the datagrams on it have the DSCP of the packet in them (RFC 2474), so that queues
     /// on the way treat them alike. An observer on the path then sees the class of each packet.
-    #[serde(default = "copies")]
+    #[serde(default = "default_true")]
     pub copy_dscp: bool,
     /// Whether the datagrams on it have the ECN field of the packet in them, if the peer and the
     /// relay pass on marks (RFC 6040), so that a congested queue marks packets of an ECN-capable
     /// transport instead of dropping them. `false` for what this node sends into a network that
     /// drops or rewrites the field.
-    #[serde(default = "copies")]
+    #[serde(default = "default_true")]
     pub copy_ecn: bool,
 }
 
@@ -211,8 +211,8 @@ impl PathConfig {
             relay: None,
             interface: None,
             tariff: Tariff::default(),
-            copy_dscp: copies(),
-            copy_ecn: copies(),
+            copy_dscp: default_true(),
+            copy_ecn: default_true(),
         }
     }
 
@@ -337,7 +337,7 @@ impl NodeConfig {
     }
 }
 
-fn copies() -> bool {
+fn default_true() -> bool {
     true
 }
 

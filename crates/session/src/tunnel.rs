@@ -321,7 +321,7 @@ impl Tunnel {
                     let packet = frame.body.payload();
                     let mut traffic_class =
                         packet.map_or(TrafficClass::DEFAULT, Payload::traffic_class);
-                    if session.features() & ECN == 0 || !relays.pass_on_ecn(frame.path) {
+                    if session.features() & ECN == 0 || !relays.passes_on_ecn(frame.path) {
                         traffic_class.ecn = Ecn::NotEct;
                     }
                     // The endpoint does not send on closed paths, but sealing may start a

@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::check::{check_interface, check_sockets, check_user};
-use super::{LoadError, PathConfig, address, copies, public_key};
+use super::{LoadError, PathConfig, address, default_true, public_key};
 use crate::keys;
 
 /// The number of nodes of a path.
@@ -60,7 +60,7 @@ pub struct RelayedPath {
     pub interface: Option<String>,
     /// Whether a datagram is forwarded with the DSCP with which it arrived (RFC 2474); an observer
     /// then sees the class of each packet.
-    #[serde(default = "copies")]
+    #[serde(default = "default_true")]
     pub copy_dscp: bool,
 }
 

@@ -86,7 +86,7 @@ impl RelaySessions {
     }
 
     /// Whether marks of datagrams on `path` reach the peer, as far as its relay is concerned.
-    pub(super) fn pass_on_ecn(&self, path: PathId) -> bool {
+    pub(super) fn passes_on_ecn(&self, path: PathId) -> bool {
         let relay = self.get(path);
         relay.is_none_or(|relay| relay.session.features() & ECN != 0)
     }

@@ -79,12 +79,16 @@ impl Setting {
     }
 
     /// The policies with which those of senders of this kind are compared: of nodes all others,
-    /// with their default parameters; of multihomed sources those of the paper.
+    /// with their default parameters; of multihomed sources those of the paper, whichever theirs is.
     #[must_use]
     pub fn baselines(traffic: SenderTraffic<'_>) -> Vec<Self> {
         match traffic {
             SenderTraffic::Multihomed(traffic) => Self::of_paper(traffic.policy),
-            SenderTraffic::Tunnel(_) => Self::of_nodes(),
+            SenderTraffic::Tunnel(traffic) => {
+                let mut others = Self::of_nodes();
+                others.retain(|setting| setting.policy != traffic.policy);
+                others
+            }
         }
     }
 
