@@ -27,7 +27,7 @@ pub(crate) mod setup;
 pub mod spaced;
 pub mod striped;
 pub mod tcp;
-mod tunnel;
+pub mod tunnel;
 
 use polypath_core::cbr::{Cbr, CbrConfig};
 use polypath_core::time::Time;
