@@ -109,7 +109,27 @@ pub struct PacketFields {
     pub ports: Option<[u16; 2]>,
 }
 
+/// The protocol number of UDP (RFC 768).
+const UDP: u8 = 17;
+
 impl PacketMeta {
+    /// A UDP datagram of `size` bytes over IPv4, for sources that make no bytes: of the flow 0,
+    /// without ports, not ECN-capable, and in no class.
+    #[must_use]
+    pub const fn udp(size: u32) -> Self {
+        Self {
+            version: IpVersion::V4,
+            protocol: UDP,
+            flow: FlowId(0),
+            kind: Kind::Opaque,
+            size,
+            ecn: Ecn::NotEct,
+            dscp: Dscp::DEFAULT,
+            ports: None,
+            class: None,
+        }
+    }
+
     /// The fields by which classes select the packet.
     #[must_use]
     pub const fn fields(&self) -> PacketFields {

@@ -5,12 +5,10 @@ use super::MultihomedFrame;
 use crate::cbr::Cbr;
 use crate::frame::PathId;
 use crate::machine::{Deadline, Machine};
-use crate::packet::{Dscp, Ecn, FlowId, IpVersion, Kind, PacketMeta};
+use crate::packet::PacketMeta;
 use crate::policy::{Action, DelayCentric, Feedback, PathPolicy, PathSet, Paths};
 use crate::time::Time;
 
-/// The protocol number of UDP.
-const UDP: u8 = 17;
 /// The number of datagrams that are sent at once after a late wake, at most.
 const MAX_BURST: u32 = 64;
 
@@ -94,17 +92,7 @@ impl MultihomedSource {
     }
 
     fn send(&mut self, now: Time, out: &mut impl FnMut(MultihomedOutput)) {
-        let meta = PacketMeta {
-            version: IpVersion::V4,
-            protocol: UDP,
-            flow: FlowId(0),
-            kind: Kind::Opaque,
-            size: self.schedule.size,
-            ecn: Ecn::NotEct,
-            dscp: Dscp::DEFAULT,
-            ports: None,
-            class: None,
-        };
+        let meta = PacketMeta::udp(self.schedule.size);
         if self.sent == 0 {
             let to = self.policy.current();
             out(MultihomedOutput::Path { from: None, to });

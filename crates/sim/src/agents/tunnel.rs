@@ -5,7 +5,7 @@ use polypath_core::cbr::Cbr;
 use polypath_core::endpoint::{Endpoint, EndpointConfig, Input, Output};
 use polypath_core::frame::{Attempt, Body, Encapsulation, Frame, PathId, Payload};
 use polypath_core::machine::{Deadline, Machine, Wake, step};
-use polypath_core::packet::{Dscp, Ecn, FlowId, IpVersion, Kind, PacketFields, PacketMeta};
+use polypath_core::packet::{PacketFields, PacketMeta};
 use polypath_core::time::Time;
 use polypath_scenario::network::Tunnel as TunnelConfig;
 
@@ -18,9 +18,6 @@ use crate::packet::{Packet, PacketKind};
 use crate::route::FlowEnd;
 use crate::slab::Slab;
 use crate::timer::Timer;
-
-/// The protocol number of UDP.
-const UDP: u8 = 17;
 
 /// Two nodes, and the application that sends datagrams at the first.
 #[derive(Clone, Debug)]
@@ -79,17 +76,7 @@ struct PathChoice {
 impl Datagram {
     /// The view of a path policy.
     const fn meta(self) -> PacketMeta {
-        PacketMeta {
-            version: IpVersion::V4,
-            protocol: UDP,
-            flow: FlowId(0),
-            kind: Kind::Opaque,
-            size: self.len,
-            ecn: Ecn::NotEct,
-            dscp: Dscp::DEFAULT,
-            ports: None,
-            class: None,
-        }
+        PacketMeta::udp(self.len)
     }
 }
 

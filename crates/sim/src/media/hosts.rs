@@ -2,15 +2,12 @@
 
 use polypath_core::frame::Payload;
 use polypath_core::machine::{Deadline, Machine};
-use polypath_core::packet::{Dscp, IpVersion, Kind, PacketFields, PacketMeta};
+use polypath_core::packet::{PacketFields, PacketMeta};
 use polypath_core::time::Time;
 use polypath_scenario::Media;
 
 use super::outcome::Delivery;
 use crate::host::Application;
-
-/// The protocol number of UDP.
-const UDP: u8 = 17;
 
 /// A packet of the stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,17 +21,7 @@ pub(crate) struct MediaPacket {
 impl MediaPacket {
     /// The view of a path policy: a datagram.
     fn meta(&self) -> PacketMeta {
-        PacketMeta {
-            version: IpVersion::V4,
-            protocol: UDP,
-            flow: self.flow(),
-            kind: Kind::Opaque,
-            size: self.len,
-            ecn: self.ecn(),
-            dscp: Dscp::DEFAULT,
-            ports: None,
-            class: None,
-        }
+        PacketMeta::udp(self.len)
     }
 }
 

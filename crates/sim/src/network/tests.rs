@@ -1,3 +1,4 @@
+mod between_senders;
 mod shared;
 
 use super::*;
