@@ -12,7 +12,7 @@ use polypath_live::config::relay::RelayFile;
 use polypath_live::keys::{self, KeyError};
 use polypath_live::recording::{Reader, RecordingError, RecordingHeader};
 use polypath_scenario::network::senders::Scale;
-use polypath_scenario::{Experiment, Network, check_trace};
+use polypath_scenario::{Experiment, check_trace};
 use polypath_session::record::Replay;
 use polypath_sim::network::{NoPayload, build, build_graph};
 use serde_json::{Value, json};
@@ -21,6 +21,7 @@ use crate::failure::{Failure, without_controls};
 use crate::output::print;
 use crate::reproduce::check_ledger;
 use crate::scenario::{self, Format};
+use crate::source::check_sources;
 
 /// Arguments of `polypath check`.
 #[derive(Debug, clap::Args)]
@@ -180,7 +181,7 @@ fn check_as(kind: FileKind, path: &Path, file: InputFile) -> Result<Usage, Strin
                 FileKind::Relay => check_relay(path, &text)?,
                 FileKind::Claims => check_ledger(&text, &name).map_err(|error| error.message())?,
                 FileKind::Trace => check_trace(&name, &text)?,
-                _ => commands = check_scenario(path, text)?,
+                _ => commands = check_scenario(path, &text)?,
             }
         }
     }
@@ -198,11 +199,10 @@ fn check_as(kind: FileKind, path: &Path, file: InputFile) -> Result<Usage, Strin
 
 /// Parses a scenario and builds what `polypath sim` runs, for every point of a sweep; returns the
 /// commands that take it.
-fn check_scenario(path: &Path, text: String) -> Result<Vec<&'static str>, String> {
+fn check_scenario(path: &Path, text: &str) -> Result<Vec<&'static str>, String> {
     let arguments = scenario::FileArgs::of_file(path.to_owned());
-    let senders = arguments.parse_senders(&text, None, Scale::default());
     let file = arguments
-        .parse(text, None)
+        .parse(text.to_owned(), None)
         .map_err(|error| error.message())?;
     for point in &file.points {
         let seed = Seed(point.experiment.seed());
@@ -216,10 +216,10 @@ fn check_scenario(path: &Path, text: String) -> Result<Vec<&'static str>, String
     let mut commands = vec!["polypath sim"];
     match &file.points[0].experiment {
         Experiment::Network(_) => {
-            let senders = senders.as_ref().ok().and_then(Network::senders);
-            if let Some(senders) = senders {
+            let senders = arguments.parse_senders(text, None, Scale::default());
+            if let Ok(network) = senders {
                 commands.push("polypath stability");
-                let on_sockets = senders.traffic.multihomed().map(|_| "polypath source lab");
+                let on_sockets = check_sources(&network).map(|()| "polypath source lab");
                 commands.extend(on_sockets);
             }
         }

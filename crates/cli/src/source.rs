@@ -6,11 +6,16 @@ mod respond;
 mod send;
 
 use anyhow::Context;
+use polypath_core::frame::OVER_IPV4;
+use polypath_core::multihomed::HEADER_LEN;
+use polypath_core::units::Bytes;
 use polypath_scenario::Network;
 use polypath_scenario::network::{Multihomed, Senders};
 
 use crate::failure::Failure;
 
+/// The size of a datagram that is nothing but headers.
+const LEAST_SIZE: Bytes = Bytes((OVER_IPV4 as usize + HEADER_LEN) as u64);
 /// The number of datagrams that the sources of a run can send per second; more would be late.
 const MAX_RATE: f64 = 20_000.0;
 
@@ -45,15 +50,36 @@ fn sources_of(senders: Senders<'_>) -> Result<&Multihomed, Failure> {
     })
 }
 
-/// Refuses senders that the program could not run in time.
-fn check_rate(network: &Network) -> Result<(), Failure> {
+/// Refuses senders that are nodes, and sources that the program could not run on sockets in time.
+pub(crate) fn check_sources(network: &Network) -> Result<(), Failure> {
     let senders = network.senders().context("a checked network has senders")?;
-    let rate = f64::from(senders.count()) / senders.traffic.interval().as_secs_f64();
+    let traffic = sources_of(senders)?;
+    check_sizes(senders, traffic)?;
+    let rate = f64::from(senders.count()) / traffic.interval.as_secs_f64();
     if rate > MAX_RATE {
         return Err(Failure::input(format!(
             "the senders send {rate:.0} datagrams per second, and this program carries at most {MAX_RATE} in time: use \
              fewer with --senders"
         )));
+    }
+    Ok(())
+}
+
+/// Refuses datagrams that are too small for their headers.
+fn check_sizes(senders: Senders<'_>, traffic: &Multihomed) -> Result<(), Failure> {
+    let sizes = [
+        ("packet", traffic.packet),
+        ("heartbeat", traffic.heartbeat_size()),
+        ("ack", traffic.ack),
+    ];
+    for (key, size) in sizes {
+        if size < LEAST_SIZE {
+            return Err(Failure::input(format!(
+                "`traffic.{key}` of flow `{}` is {size}: on real sockets use at least {LEAST_SIZE}, the headers of IPv4 \
+                 and UDP and those of the program",
+                senders.flow.name
+            )));
+        }
     }
     Ok(())
 }

@@ -63,9 +63,10 @@ pub(crate) struct SendersArgs {
     /// or fewer, at least 2, if a setting would run more than 1 200 000 s of single senders].
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole(1..=10_000_u32))]
     replicas: Option<u32>,
-    /// Add the policies to compare with: for `multihomed` flows the six mechanisms of the paper (pure,
+    /// Add the policies to compare with, and recommend one: for `multihomed` flows the six mechanisms of the paper (pure,
     /// guard, predictive, predictive-guard, and the last two with the original trend rule), for
-    /// `tunnel` flows each policy of a node with its default parameters.
+    /// `tunnel` flows the policies of nodes that differ for datagrams, with their default
+    /// parameters.
     #[arg(long)]
     baselines: bool,
 }
@@ -89,10 +90,10 @@ struct MapArgs {
 
 /// The rules of the report, for `--help`.
 const RULES: &str = "\
-A run is unstable if the mean delay of its datagrams exceeds the geometric mean of the delay over the
+A run is unstable if the mean delay of its datagrams exceeds the geometric mean of the delay over the \
 idle path and the delay through full queues.
 
-Recommended is, of the settings with the fewest unstable runs, among those whose 99th percentile of the
+Recommended is, of the settings with the fewest unstable runs, among those whose 99th percentile of the \
 delay cannot be told from the lowest, the one with the fewest switches. docs/stability.md explains both.";
 
 /// Runs the senders by every setting and prints the report.
@@ -167,7 +168,7 @@ impl MapArgs {
         let of_paper = policy.by_delay().filter(|policy| policy.growth().is_none());
         let policy = of_paper.ok_or_else(|| {
             Failure::input(format!(
-                "--map varies hysteresis and guard times, which `{}` does not have: use it with `delay-centric` or \
+                "--map varies guard times, which `{}` does not have: use it with `delay-centric` or \
                  `predictive-delay-centric`",
                 policy.name()
             ))

@@ -15,8 +15,8 @@ use crate::settings::{Encapsulation, Overlay};
 /// The sizes of frames of a deployment over IPv4.
 pub(crate) const DEPLOYED_FRAMES: Sizes = Sizes::deployed(OVER_IPV4);
 
-/// The configuration of a deployed node over IPv4, with `paths` paths without tariffs, and without
-/// classes.
+/// The configuration of a deployed node over IPv4, with `paths` paths without tariffs, without
+/// classes, and with the window of scenarios, half of a node's.
 pub(crate) fn deployed_endpoint(paths: usize, policy: PolicyConfig) -> EndpointConfig {
     EndpointConfig {
         paths: u8::try_from(paths).unwrap_or(u8::MAX),

@@ -21,12 +21,32 @@ pub struct FlowCounters {
     pub sender: SenderStats,
     /// Bytes handed to the receiving application: TCP data in order, or datagrams.
     pub goodput: u64,
-    /// The one-way delays of the packets that arrived, copies included.
+    /// The one-way delays of the packets that arrived, copies included; through a tunnel, of the
+    /// first copies.
     pub delays: Delays,
-    /// Heartbeats that measure the paths of a flow that chooses among several.
+    /// Heartbeats of the sender of a flow over several paths, which measure or monitor them.
     pub heartbeats: u64,
     /// All bytes that such a flow sent on the wire, in both directions; 0 for others.
     pub wire_bytes: u64,
+    /// The datagrams of such a flow, or of one with spacing, that were due before the end of the run.
+    pub due: DueDatagrams,
+}
+
+/// Datagrams sent early enough to arrive before the end of the run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Add, Sub, Sum)]
+pub struct DueDatagrams {
+    /// The number sent.
+    pub sent: u64,
+    /// The number of these that arrived.
+    pub arrived: u64,
+}
+
+impl DueDatagrams {
+    /// The share of lost datagrams; `None` if none were due.
+    #[must_use]
+    pub fn lost(&self) -> Option<f64> {
+        (self.sent > 0).then(|| 1.0 - self.arrived as f64 / self.sent as f64)
+    }
 }
 
 /// One-way delays, from the sender to the receiver.

@@ -66,7 +66,7 @@ pub use concurrent_downloads::{
     ConcurrentDownloads, DownloadsRun, DownloadsSample, run_concurrent_downloads,
 };
 pub use error::RunError;
-pub use flow::{BackgroundBytes, Delays, FlowCounters, SpanFiles};
+pub use flow::{BackgroundBytes, Delays, DueDatagrams, FlowCounters, SpanFiles};
 pub use media::{
     DelayQuantiles, Delivery, MEDIA_DRAIN, MediaOutcome, PathBytes, WireCount, WireKind, WireUse,
     media_start, run_media, run_media_observed,

@@ -9,7 +9,7 @@ use polypath_scenario::Network;
 use polypath_scenario::network::Senders;
 
 use crate::agents::{AgentEvent, PathChange};
-use crate::flow::FlowCounters;
+use crate::flow::{DueDatagrams, FlowCounters};
 use crate::percentiles::DelayPercentiles;
 use crate::run::{NetworkObserver, NetworkOutcome};
 use crate::world::{Detail, NetworkEvent};
@@ -28,6 +28,8 @@ pub struct SendersOutcome {
     pub sent: u64,
     /// The number of these that arrived, and of earlier ones that arrived after the warm-up.
     pub arrived: u64,
+    /// The datagrams whose arrival was due before the end ([`Network::due_span`]).
+    pub due: DueDatagrams,
     /// The number of heartbeats that all senders sent.
     pub heartbeats: u64,
     /// All bytes on the wire, in both directions; `None` where they are not counted, as in the lab.
@@ -47,6 +49,8 @@ pub struct SendersTotals {
     pub measured: Duration,
     /// The number of datagrams sent.
     pub sent: u64,
+    /// The datagrams whose arrival was due before the end ([`Network::due_span`]).
+    pub due: DueDatagrams,
     /// The number of heartbeats sent.
     pub heartbeats: u64,
     /// All bytes on the wire, in both directions; `None` where they are not counted, as in the lab.
@@ -115,6 +119,7 @@ impl PathChoices {
         self.outcome_of(SendersTotals {
             measured: network.measured(),
             sent: total.sender.sent,
+            due: total.due,
             heartbeats: total.heartbeats,
             wire_bytes: Some(total.wire_bytes),
             arrived: total.delays.count,
@@ -143,6 +148,7 @@ impl PathChoices {
             measured: totals.measured,
             switches: self.switches,
             sent: totals.sent,
+            due: totals.due,
             heartbeats: totals.heartbeats,
             wire_bytes: totals.wire_bytes,
             arrived: totals.arrived,

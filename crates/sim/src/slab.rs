@@ -54,7 +54,9 @@ impl<T> Slab<Option<T>> {
     /// Takes a value and frees its number; `None` if it was taken before.
     pub(crate) fn take(&mut self, number: u32) -> Option<T> {
         let value = self.get_mut(number).take();
-        self.release(number);
+        if value.is_some() {
+            self.release(number);
+        }
         value
     }
 }
@@ -72,5 +74,14 @@ mod tests {
         assert_eq!(slab.len(), 1);
         assert_eq!(slab.put('c'), a);
         assert_eq!(*slab.get_mut(a), 'c');
+    }
+
+    #[test]
+    fn takes_a_value_once() {
+        let mut slab = Slab::default();
+        let a = slab.put(Some('a'));
+        assert_eq!((slab.take(a), slab.take(a)), (Some('a'), None));
+        let others = [slab.put(Some('b')), slab.put(Some('c'))];
+        assert_ne!(others[0], others[1], "no number is free twice");
     }
 }

@@ -248,6 +248,7 @@ impl Lab for FakeLab {
                 sent: 0,
                 arrived: 0,
                 heartbeats: 0,
+                due: polypath_sim::DueDatagrams::default(),
                 wire_bytes: None,
                 mean_delay: None,
                 delay: None,

@@ -4,9 +4,6 @@
 use std::sync::atomic::Ordering;
 
 use anyhow::Context;
-use polypath_core::frame::OVER_IPV4;
-use polypath_core::multihomed::HEADER_LEN;
-use polypath_core::units::Bytes;
 use polypath_lab::sources::{SourceLab, SourceOutcome, SourceRun};
 use polypath_report::media::LabConditions;
 use polypath_report::stability::StabilityRecord;
@@ -14,14 +11,11 @@ use polypath_scenario::Network;
 use polypath_scenario::network::senders::Setting;
 use polypath_sim::SendersOutcome;
 
-use super::{check_rate, sources_of};
+use super::check_sources;
 use crate::failure::{Failure, print_message};
 use crate::lab::{exit_on_signals_after_the_lab, failure_of};
 use crate::progress;
 use crate::stability::{SendersArgs, report, simulate};
-
-/// The size of a datagram that is nothing but headers.
-const LEAST_SIZE: Bytes = Bytes((OVER_IPV4 as usize + HEADER_LEN) as u64);
 
 /// Arguments of `polypath source lab`.
 #[derive(Debug, clap::Args)]
@@ -40,8 +34,7 @@ time: exit code 1 otherwise. docs/source.md explains the program.";
 /// Runs the senders and prints the report; fails if the lab was late.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let network = args.senders.read()?;
-    check_sizes(&network)?;
-    check_rate(&network)?;
+    check_sources(&network)?;
     let settings = args.senders.settings(&network)?;
     let seeds = args.senders.seeds(&network);
     let scenario = &args.senders.scenario;
@@ -117,25 +110,4 @@ fn pairs(
         [(setting.clone(), simulated), (setting.in_lab(), in_lab)]
     });
     both.unzip()
-}
-
-/// Refuses datagrams that are too small for their headers.
-fn check_sizes(network: &Network) -> Result<(), Failure> {
-    let senders = network.senders().context("a checked network has senders")?;
-    let traffic = sources_of(senders)?;
-    let sizes = [
-        ("packet", traffic.packet),
-        ("heartbeat", traffic.heartbeat_size()),
-        ("ack", traffic.ack),
-    ];
-    for (key, size) in sizes {
-        if size < LEAST_SIZE {
-            return Err(Failure::input(format!(
-                "`traffic.{key}` of flow `{}` is {size}: on real sockets use at least {LEAST_SIZE}, the headers of IPv4 \
-                 and UDP and those of the program",
-                senders.flow.name
-            )));
-        }
-    }
-    Ok(())
 }

@@ -45,7 +45,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
 }
 
 /// Refuses an address that is given twice: the second path would have no socket of its own.
-pub(super) fn check_different(addresses: &[SocketAddr]) -> Result<(), Failure> {
+fn check_different(addresses: &[SocketAddr]) -> Result<(), Failure> {
     for (index, address) in addresses.iter().enumerate() {
         if address.port() != 0 && addresses[..index].contains(address) {
             return Err(Failure::input(format!(

@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use signal_hook::consts::{SIGINT, SIGTERM};
 
 use super::respond::failure_of;
-use super::{check_rate, sources_of};
+use super::{check_sources, sources_of};
 use crate::failure::{Failure, print_message};
 use crate::number::whole;
 use crate::output::print;
@@ -52,13 +52,13 @@ pub(crate) struct Args {
 
 /// The rules of the report, for `--help`.
 const RULES: &str = "\
-The links of the file only predict the result (polypath stability, polypath source lab); here the
-paths are real. The other machine runs `polypath source respond`. A datagram is lost if its ACK did not
-arrive within 1 s after the end. One-way delays are above the lowest of their path so far, as the
-clocks of both ends differ. The rate is that of the file, at most 20 000 datagrams per second: use it on
+The links of the file only predict the result (polypath stability, polypath source lab); here the \
+paths are real. The other machine runs `polypath source respond`. A datagram is lost if its ACK did not \
+arrive within 1 s after the end. One-way delays are above the lowest of their path so far, as the \
+clocks of both ends differ. The rate is that of the file, at most 20 000 datagrams per second: use it on \
 paths that are yours.
 
-Exit codes: 0 the results are printed, also after SIGINT or SIGTERM; 1 nothing was measured or
+Exit codes: 0 the results are printed, also after SIGINT or SIGTERM; 1 nothing was measured or \
 acknowledged; 2 bad input; 3 the machine lacks something, such as an address.";
 
 /// A path of the command line.
@@ -104,7 +104,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         utilisation: None,
     };
     let network = args.scenario.read_senders(args.seconds, scale)?;
-    check_rate(&network)?;
+    check_sources(&network)?;
     let senders = network.senders().context("a checked network has senders")?;
     let end = Time::ZERO + network.run.duration;
     let config = config(&network, senders, &args.over)?;

@@ -28,7 +28,7 @@ struct Average(i64);
 
 /// Fractions per nanosecond.
 const FRACTIONS: i64 = 1 << 16;
-/// The maximum distance from the base in nanoseconds, 9 h, so that 64 bits hold the fractions
+/// The maximum distance from the base in nanoseconds, 9.8 h, so that 64 bits hold the fractions
 /// of a difference.
 const MOST: u64 = 1 << 45;
 
@@ -43,7 +43,7 @@ impl Macd {
         }
     }
 
-    /// Adds a measurement. One that differs by more than 9 h from the first begins anew.
+    /// Adds a measurement. One that differs by more than 9.8 h from the first starts again.
     pub fn update(&mut self, rtt: Duration) {
         if rtt.0.abs_diff(self.base) > MOST {
             *self = Self::new(rtt);
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn a_time_far_from_the_first_begins_anew() {
+    fn a_time_far_from_the_first_starts_again() {
         let far = |hours: u64| Duration::from_secs(hours * 3600);
         let mut macd = Macd::new(far(100));
         for hours in [109, 91] {

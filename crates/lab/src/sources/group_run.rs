@@ -6,7 +6,7 @@ use polypath_live::clock::Clock;
 use polypath_live::durations::DurationHistogram;
 use polypath_report::media::LabConditions;
 use polypath_scenario::network::{Multihomed, Senders};
-use polypath_sim::{DelayPercentiles, PathChange, PathChoices, SendersTotals};
+use polypath_sim::{DelayPercentiles, DueDatagrams, PathChange, PathChoices, SendersTotals};
 
 use super::running::{RunningSources, SourcesResult};
 use super::{SourceOutcome, SourceRun};
@@ -150,6 +150,11 @@ fn outcome(
     let totals = SendersTotals {
         measured: run.network.run.duration - run.network.run.warm_up,
         sent: report.sent,
+        // An ACK that comes after the end, as after a round trip, counts as a loss.
+        due: DueDatagrams {
+            sent: report.sent,
+            arrived: report.delays.count().min(report.sent),
+        },
         heartbeats: report.heartbeats,
         wire_bytes: None,
         arrived: report.delays.count(),

@@ -5,6 +5,9 @@ use super::{StabilityRecord, settings};
 use crate::conclusion::numbers::with_interval;
 use crate::statistics::Estimate;
 
+/// The number of runs from which settings are compared without a note.
+const ENOUGH_RUNS: usize = 8;
+
 /// A sentence on the first setting, which is the one of the file or of the first point, also of its
 /// runs in the lab; and one on the recommended setting.
 pub(super) fn conclusion(record: StabilityRecord<'_>, figures: &StabilityFigures) -> Vec<String> {
@@ -16,11 +19,22 @@ pub(super) fn conclusion(record: StabilityRecord<'_>, figures: &StabilityFigures
     let recommended = figures.recommended.map(|position| {
         let (name, of) = (&record.settings[position].name, &figures.settings[position]);
         format!(
-            "Of the {count} settings \"{name}\" is recommended: {}.",
-            values(of)
+            "Of the {count} settings \"{name}\" is recommended: {}.{}",
+            values(of),
+            few_runs(of.runs)
         )
     });
     first.chain(recommended).collect()
+}
+
+/// A note if the runs are too few to tell settings apart.
+fn few_runs(runs: usize) -> String {
+    if runs >= ENOUGH_RUNS {
+        return String::new();
+    }
+    format!(
+        " From {runs} runs few settings can be told apart: use --replicas {ENOUGH_RUNS} or more."
+    )
 }
 
 fn of_setting(name: &str, of: &SettingFigures, unstable_above: f64) -> String {

@@ -3,7 +3,7 @@
 
 use polypath_core::time::Duration;
 use polypath_core::units::Bytes;
-use polypath_sim::{DelayPercentiles, SendersOutcome};
+use polypath_sim::{DelayPercentiles, PathLoad, SendersOutcome};
 
 use super::StabilityRecord;
 use crate::statistics::Estimate;
@@ -42,7 +42,7 @@ pub struct SettingFigures {
     pub mean_delay: Option<Estimate>,
     /// The 50th, 90th and 99th percentile of the delay of the datagrams of each run.
     pub delay: [Option<Estimate>; 3],
-    /// The share of lost datagrams.
+    /// The share of lost datagrams of those due before the end of the run.
     pub lost: Option<Estimate>,
     /// The number of unstable runs.
     pub unstable: usize,
@@ -98,8 +98,8 @@ impl SettingFigures {
         };
         let paths = outcomes.iter().map(|run| run.paths.len()).max();
         let path = |n: usize| PathFigures {
-            share: estimate(outcomes, |run| Some(run.paths.get(n)?.share)),
-            deviation: estimate(outcomes, |run| Some(run.paths.get(n)?.deviation)),
+            share: estimate(outcomes, |run| chosen(run)?.get(n).map(|of| of.share)),
+            deviation: estimate(outcomes, |run| chosen(run)?.get(n).map(|of| of.deviation)),
         };
         let rate = |of: fn(&SendersOutcome) -> u64| {
             estimate(outcomes, |run| {
@@ -120,7 +120,7 @@ impl SettingFigures {
                 percentile(|delay| delay.p90),
                 percentile(|delay| delay.p99),
             ],
-            lost: estimate(outcomes, lost),
+            lost: estimate(outcomes, |run| run.due.lost()),
             unstable: outcomes
                 .iter()
                 .filter(|run| is_unstable(run, unstable_above))
@@ -142,11 +142,10 @@ pub(super) fn is_unstable(run: &SendersOutcome, limit: f64) -> bool {
     run.mean_delay.is_none_or(|delay| delay > limit)
 }
 
-/// The share of lost datagrams; those that are on their way at the start and the end of the
-/// measurement cancel out.
-pub(super) fn lost(run: &SendersOutcome) -> Option<f64> {
-    let arrived = run.arrived.min(run.sent);
-    (run.sent > 0).then(|| 1.0 - arrived as f64 / run.sent as f64)
+/// The loads of the paths; `None` if senders choose none, since every path carries every datagram.
+fn chosen(run: &SendersOutcome) -> Option<&[PathLoad]> {
+    let is_chosen = run.paths.iter().any(|path| path.share > 0.0);
+    is_chosen.then_some(&run.paths)
 }
 
 fn estimate(

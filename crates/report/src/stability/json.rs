@@ -12,7 +12,7 @@ use polypath_sim::SendersOutcome;
 use serde::Serialize;
 
 use super::conclusion::conclusion;
-use super::figures::{SettingFigures, StabilityFigures, is_unstable, lost};
+use super::figures::{SettingFigures, StabilityFigures, is_unstable};
 use super::{StabilityRecord, settings};
 use crate::json::{Spread, rounded, spread};
 use crate::media::LabConditions;
@@ -197,7 +197,7 @@ fn runs(seeds: &[u64], outcomes: &[SendersOutcome], unstable_above: f64) -> Vec<
         heartbeats: run.heartbeats,
         wire_bytes: run.wire_bytes,
         mean_delay_ms: run.mean_delay.map(|delay| rounded(delay * 1e3)),
-        lost_share: lost(run).map(rounded),
+        lost_share: run.due.lost().map(rounded),
         is_unstable: is_unstable(run, unstable_above),
     });
     runs.collect()

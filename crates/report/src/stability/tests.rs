@@ -1,7 +1,7 @@
 use polypath_core::time::Duration;
 use polypath_scenario::Network;
 use polypath_scenario::network::senders::{PolicyGrid, Setting};
-use polypath_sim::{DelayPercentiles, PathLoad, SendersOutcome};
+use polypath_sim::{DelayPercentiles, DueDatagrams, PathLoad, SendersOutcome};
 
 use super::*;
 
@@ -21,7 +21,11 @@ fn outcome(switches: u64, delay: u64) -> SendersOutcome {
         measured: Duration::from_secs(50),
         switches,
         sent: 1000,
-        arrived: 990,
+        arrived: 1002,
+        due: DueDatagrams {
+            sent: 900,
+            arrived: 891,
+        },
         heartbeats: 25_000,
         wire_bytes: Some(450_000),
         mean_delay: Some(ms(delay).as_secs_f64()),

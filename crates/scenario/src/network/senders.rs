@@ -31,6 +31,9 @@ pub use traffic::SenderTraffic;
 /// The maximum number of paths among which senders choose.
 pub const MAX_SENDER_PATHS: usize = 8;
 
+/// The time beyond the longest delay of the paths in which repairs arrive.
+const REPAIRS: Duration = Duration::from_millis(500);
+
 /// The senders of a network, which are the flows of one `[[flow]]` of kind `multihomed` or `tunnel`.
 #[derive(Clone, Copy, Debug)]
 pub struct Senders<'a> {
@@ -81,6 +84,21 @@ impl Network {
             traffic,
             network: self,
         })
+    }
+
+    /// The times between which a datagram is sent whose arrival is due before the end of the run:
+    /// from the end of the warm-up until as long before the end as full queues and repairs delay it,
+    /// at most half of the measured time.
+    #[must_use]
+    pub fn due_span(&self) -> [Time; 2] {
+        let paths = self.senders().map_or(Vec::new(), |senders| senders.paths());
+        let full = paths.iter().map(|path| path.full_delay).max();
+        let measured = self.run.duration - self.run.warm_up;
+        let drain = (full.unwrap_or_default() + REPAIRS).min(measured.scale(1, 2));
+        [
+            Time::ZERO + self.run.warm_up,
+            Time::ZERO + (self.run.duration - drain),
+        ]
     }
 
     /// Changes the policy of the senders.

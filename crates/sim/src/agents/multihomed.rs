@@ -48,7 +48,7 @@ impl MultihomedFlow {
                 heartbeat: wire_size(config.heartbeat_size()),
                 ack: wire_size(config.ack),
             },
-            counters: DatagramCounters::default(),
+            counters: DatagramCounters::of(setup.due),
         }
     }
 
@@ -62,7 +62,9 @@ impl MultihomedFlow {
             &mut |output| match output {
                 MultihomedOutput::Send(frame) => {
                     let is_data = matches!(frame, MultihomedFrame::Data { .. });
-                    counters.sent += u64::from(is_data);
+                    if is_data {
+                        counters.count_sent(context.now);
+                    }
                     counters.heartbeats += u64::from(!is_data);
                     let (route, size) = (routes[frame.path().index()].there, sizes.of(frame));
                     counters.wire_bytes += u64::from(size);
@@ -79,9 +81,7 @@ impl MultihomedFlow {
     /// Handles a frame at the receiver.
     fn answer(&mut self, frame: MultihomedFrame, size: u32, context: &mut Context<'_>) {
         if let MultihomedFrame::Data { sent, .. } = frame {
-            let delay = context.now.since(sent);
-            self.counters.bytes += u64::from(size);
-            self.counters.delays.add(delay);
+            let delay = self.counters.count_arrival(context.now, sent, size);
             context.record_delay(delay);
         }
         if let Some(answer) = frame.answer(context.now) {

@@ -27,6 +27,8 @@ pub(crate) struct FlowSetup<'a> {
     pub(crate) round_trips: &'a [RoundTrip],
     pub(crate) graph: &'a Graph,
     pub(crate) seed: Seed,
+    /// The times between which a datagram is sent whose arrival is due before the end of the run.
+    pub(crate) due: [Time; 2],
     /// The number of its agent.
     pub(crate) number: u32,
     pub(crate) routes: &'a mut Routes,

@@ -57,7 +57,7 @@ impl SpacedFlow {
                 feedback: wire_size(config.feedback.size),
             },
             messages: Slab::default(),
-            counters: DatagramCounters::default(),
+            counters: DatagramCounters::of(setup.due),
         }
     }
 
@@ -67,7 +67,7 @@ impl SpacedFlow {
         let source = &mut self.sender.machine;
         step(source, context.now, wake, &mut |output| match output {
             SenderOutput::Transmit(header) => {
-                counters.sent += 1;
+                counters.count_sent(context.now);
                 context.send(route, size, messages.put(Message::Packet(header)));
             }
             SenderOutput::Ping(sent) => {
@@ -101,12 +101,13 @@ impl SpacedFlow {
     }
 
     fn receive_packet(&mut self, header: SpacedHeader, size: u32, context: &mut Context<'_>) {
-        if self.is_new(context.now, header) {
-            self.counters.bytes += u64::from(size);
-        }
+        let (now, sent) = (context.now, header.sent);
+        let delay = if self.is_new(now, header) {
+            self.counters.count_arrival(now, sent, size)
+        } else {
+            self.counters.count_duplicate(now, sent)
+        };
         context.rearm(FlowEnd::Receiver, &mut self.receiver);
-        let delay = context.now.since(header.sent);
-        self.counters.delays.add(delay);
         context.record_delay(delay);
     }
 

@@ -71,6 +71,8 @@ struct PathChoice {
     /// The position in the file of the route that is path 0.
     first: u8,
     last: Option<(u64, PathId)>,
+    /// Whether every path carries every datagram, so that nothing is chosen.
+    copies_all: bool,
 }
 
 impl Datagram {
@@ -120,11 +122,12 @@ impl PathChoice {
         (path.index() + self.first as usize) % routes
     }
 
-    /// Takes note of a data frame; returns the change of the path if its datagram leaves on another
+    /// Takes note of the first transmission of a datagram; datagrams leave in their order, since only
+    /// bulk waits, and a tunnel carries none. Returns the change of the path if its datagram leaves on another
     /// one than the last.
     fn observe(&mut self, sequence: u64, path: PathId) -> Option<(Option<PathId>, PathId)> {
         let before = self.last;
-        if before.is_some_and(|(last, _)| last == sequence) {
+        if self.copies_all || before.is_some_and(|(last, _)| last == sequence) {
             return None;
         }
         self.last = Some((sequence, path));
@@ -176,9 +179,10 @@ impl TunnelFlow {
             choice: PathChoice {
                 first: first.0,
                 last: None,
+                copies_all: sender.policy.copies_all(),
             },
             frames: Slab::default(),
-            counters: DatagramCounters::default(),
+            counters: DatagramCounters::of(setup.due),
         }
     }
 
@@ -253,9 +257,8 @@ impl TunnelFlow {
     }
 
     fn deliver(&mut self, datagram: Datagram, context: &mut Context<'_>) {
-        let delay = context.now.since(datagram.sent);
-        self.counters.bytes += u64::from(datagram.len);
-        self.counters.delays.add(delay);
+        let Datagram { sent, len, .. } = datagram;
+        let delay = self.counters.count_arrival(context.now, sent, len);
         context.record_delay(delay);
     }
 }
@@ -275,10 +278,12 @@ impl Agent for TunnelFlow {
         let node = self.node(end);
         if node.endpoint.deadline().is_some_and(|due| due.at <= now) {
             node.wake(now, Wake::Timeout);
+            let next = node.endpoint.deadline();
+            debug_assert!(next.is_none_or(|due| due.at > now), "{next:?} at {now}");
         }
         if end == FlowEnd::Sender {
             while let Some(payload) = self.source.take(now) {
-                self.counters.sent += 1;
+                self.counters.count_sent(now);
                 let meta = payload.meta();
                 let input = Input::Packet { meta, payload };
                 self.sender.wake(now, Wake::Input(input));

@@ -138,6 +138,13 @@ impl FlowRouteError {
     }
 }
 
+/// A flow of a file by its number, and the times between which its datagrams are due.
+struct FlowOfRun<'a> {
+    flow: &'a Flow,
+    number: u32,
+    due: [Time; 2],
+}
+
 impl NetworkBuilder {
     /// The links of a graph.
     fn with_links(graph: &Graph, seed: Seed) -> Result<Self, BuildError> {
@@ -165,12 +172,13 @@ impl NetworkBuilder {
         graph: &Graph,
         is_wanted: impl Fn(usize) -> bool,
     ) -> Result<(), BuildError> {
-        let mut router = Router::new(graph);
+        let (mut router, due) = (Router::new(graph), network.due_span());
         let flows = network.flows.iter().enumerate();
         for (_, flow) in flows.filter(|(position, _)| is_wanted(*position)) {
             let hosts = flow.tcp.apply(&network.tcp);
             for number in 0..flow.count {
-                self.add_flow(&hosts, flow, number, graph, &mut router)?;
+                let of_run = FlowOfRun { flow, number, due };
+                self.add_flow(&hosts, of_run, graph, &mut router)?;
             }
         }
         Ok(())
@@ -179,8 +187,7 @@ impl NetworkBuilder {
     fn add_flow(
         &mut self,
         hosts: &Tcp,
-        flow: &Flow,
-        number: u32,
+        FlowOfRun { flow, number, due }: FlowOfRun<'_>,
         graph: &Graph,
         router: &mut Router<'_>,
     ) -> Result<(), BuildError> {
@@ -196,6 +203,7 @@ impl NetworkBuilder {
             round_trips: &round_trips,
             graph,
             seed: self.seed,
+            due,
             number: self.agents.next_agent(),
             routes: &mut self.fabric.routes,
         };

@@ -48,7 +48,7 @@ pub(crate) struct SenderRun {
     pub(crate) seed: u64,
     /// The mean delay of the datagrams in seconds.
     pub(crate) delay: f64,
-    /// The share of lost datagrams.
+    /// The share of lost datagrams of those due before the end.
     pub(crate) lost: f64,
     /// Path switches of a sender per second.
     pub(crate) switches: f64,
@@ -148,7 +148,7 @@ fn run(network: &Network, seed: u64) -> Result<SenderRun, JobError> {
     Ok(SenderRun {
         seed,
         delay: outcome.mean_delay.ok_or_else(nothing)?,
-        lost: 1.0 - outcome.arrived.min(outcome.sent) as f64 / outcome.sent.max(1) as f64,
+        lost: outcome.due.lost().unwrap_or(0.0),
         switches: outcome.switches as f64 / seconds,
         heartbeats: outcome.heartbeats as f64 / seconds,
     })

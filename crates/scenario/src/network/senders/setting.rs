@@ -78,21 +78,23 @@ impl Setting {
         }
     }
 
-    /// The policies with which those of senders of this kind are compared: of nodes all others,
-    /// with their default parameters; of multihomed sources those of the paper, whichever theirs is.
+    /// The policies with which those of senders of this kind are compared: of nodes all others
+    /// that differ for datagrams, with their default parameters; of multihomed sources those of the paper, whichever theirs is.
     #[must_use]
     pub fn baselines(traffic: SenderTraffic<'_>) -> Vec<Self> {
         match traffic {
             SenderTraffic::Multihomed(traffic) => Self::of_paper(traffic.policy),
             SenderTraffic::Tunnel(traffic) => {
                 let mut others = Self::of_nodes();
-                others.retain(|setting| setting.policy != traffic.policy);
+                let own = traffic.policy.or_hysteresis(true);
+                others.retain(|setting| setting.policy != own);
                 others
             }
         }
     }
 
-    /// Each policy of nodes.
+    /// The policies of nodes that differ for datagrams: `duplicate-acks` treats them as
+    /// `single-path` does, and `diversity` as `duplicate-all`.
     fn of_nodes() -> Vec<Self> {
         let all = [
             PolicyConfig::single_path(0),

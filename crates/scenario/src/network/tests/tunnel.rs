@@ -54,6 +54,9 @@ fn the_endpoints_are_those_of_a_node() {
     assert!(matches!(endpoint.policy, PolicyConfig::InTime(_)));
     let liveness = endpoint.liveness.unwrap();
     assert_eq!(liveness.interval, Duration::from_millis(50));
+    let probing = NETWORK.replace("in-time", "probe-and-switch");
+    let policy = self::endpoint(&probing).policy;
+    assert!(policy.has_hysteresis(), "as in nodes: {policy:?}");
 }
 
 #[test]
@@ -70,8 +73,9 @@ fn what_a_node_would_refuse_is_refused() {
             "policy = { kind = \"single-path\", leave = { loss = 0.1 } }\nliveness = \"off\"",
             "`leave` needs heartbeats",
         ),
-        ("1200 B", "70 kB", "packet"),
-        ("\"20 ms\"", "\"0 ms\"", "interval"),
+        ("1200 B", "70 kB", "a packet of 70 kB"),
+        ("1200 B", "20 B", "no IP packet has 20 B"),
+        ("\"20 ms\"", "\"0 ms\"", "`interval` is zero"),
     ] {
         let problems = problems_with(NETWORK, from, to);
         assert!(

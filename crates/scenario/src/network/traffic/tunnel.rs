@@ -2,6 +2,7 @@
 
 use polypath_core::cbr::{Cbr, CbrConfig};
 use polypath_core::endpoint::{EndpointConfig, ProbingConfig};
+use polypath_core::frame::OVER_IPV4;
 use polypath_core::liveness::LivenessSetting;
 use polypath_core::policy::PolicyConfig;
 use polypath_core::rng::Stream;
@@ -16,6 +17,9 @@ use crate::check::{check_endpoint_policy, check_liveness, check_packet, check_pr
 use crate::endpoint::{DEPLOYED_FRAMES, deployed_endpoint};
 use crate::tcp::Tcp;
 use polypath_document::Problems;
+
+/// The headers of IPv4 and UDP.
+const LEAST_PACKET: Bytes = Bytes(OVER_IPV4 as u64);
 
 /// Datagrams at even intervals from one node of the overlay to another, over several routes; each
 /// flow has two nodes of its own.
@@ -66,7 +70,7 @@ impl Tunnel {
         EndpointConfig {
             probing: self.probing,
             liveness: self.liveness.config(),
-            ..deployed_endpoint(self.ways.len(), self.policy)
+            ..deployed_endpoint(self.ways.len(), self.policy.or_hysteresis(true))
         }
     }
 
@@ -86,6 +90,11 @@ impl TrafficKind for Tunnel {
     fn check(&self, key: &str, problems: &mut Problems) {
         let at = |leaf: &str| format!("{key}.{leaf}");
         check_packet(&at("packet"), self.packet, problems);
+        if self.packet < LEAST_PACKET {
+            let message = format!("no IP packet has {}", self.packet);
+            let remedy = format!("use {LEAST_PACKET} or more");
+            problems.report(&at("packet"), message, remedy);
+        }
         check_intervals(&at("interval"), self.interval, problems);
         check_ways(&at("ways"), &self.ways, problems);
         let (ways, liveness) = (self.ways.len(), self.liveness.config());
@@ -103,11 +112,8 @@ impl TrafficKind for Tunnel {
         let there = frame(Direction::There, "frame", self.packet.0, "traffic.packet");
         let pairs = [Direction::There, Direction::Back]
             .map(|way| frame(way, "pair", pair, "traffic.probing.pair_len"));
-        let mut all = vec![there];
-        if self.policy.probes() {
-            all.extend(pairs);
-        }
-        all
+        // Also without probing: `polypath stability` compares other policies.
+        [there].into_iter().chain(pairs).collect()
     }
 
     fn needs_return_route(&self) -> bool {
