@@ -38,6 +38,42 @@ fn refused(scenario: &str, arguments: &[&str]) -> String {
     message
 }
 
+/// Copies of everything exceed the links, and what is in time does not.
+#[test]
+fn nodes_are_compared_by_their_policies() {
+    let dir = tempfile::tempdir().unwrap();
+    let few = ["--senders", "30", "--seconds", "14", "--replicas", "2"];
+    let arguments = [&few[..], &["--baselines", "--format", "json"]].concat();
+    let output = study("thousand-nodes", dir.path(), &arguments);
+    let report: Value = serde_json::from_str(&printed(&output)).unwrap();
+    let settings = report["settings"].as_array().unwrap();
+    assert_eq!(settings.len(), 8, "the file's policy once");
+    let of = |name: &str| settings.iter().find(|of| of["name"] == name).unwrap();
+    let mean = |of: &Value, key: &str| of[key]["mean"].as_f64().unwrap();
+    let (in_time, copies) = (of("file"), of("duplicate-all"));
+    assert_eq!(in_time["policy"]["kind"], "in-time");
+    assert!(mean(in_time, "lost_share") < 0.01, "{in_time:#}");
+    assert!(
+        (1.05..1.5).contains(&mean(in_time, "wire_ratio")),
+        "{in_time:#}"
+    );
+    assert!(
+        (2.1..2.6).contains(&mean(copies, "wire_ratio")),
+        "{copies:#}"
+    );
+    assert!(mean(copies, "lost_share") > 0.2, "{copies:#}");
+    assert_eq!(
+        (&in_time["unstable_runs"], &copies["unstable_runs"]),
+        (&0.into(), &2.into())
+    );
+    let share = |of: &Value| of["paths"][0]["share"]["mean"].clone();
+    assert_eq!(share(copies), Value::Null, "it chooses no path");
+    assert!(share(in_time).as_f64().unwrap() > 0.1);
+    assert!((mean(of("round-robin"), "switch_rate_per_sender_s") - 50.0).abs() < 0.5);
+    let conclusion = report["conclusion"][1].as_str().unwrap();
+    assert!(conclusion.contains("use --replicas 8"), "{conclusion}");
+}
+
 /// All callers start on one uplink, which carries 1.8 times its rate until they have spread.
 #[test]
 fn callers_that_see_old_delays_oscillate_at_high_load_and_not_at_low_load() {
@@ -183,6 +219,11 @@ fn bad_input_is_refused_with_place_and_remedy() {
             &["--seconds 5", "warm_up"],
         ),
         ("two-uplinks", &["--hysteresis", "5ms"], &["--map"]),
+        (
+            "thousand-nodes",
+            &["--map"],
+            &["guard times", "`in-time`", "delay-centric"],
+        ),
         (
             "two-uplinks",
             &["--map", "--heartbeat", "1us"],

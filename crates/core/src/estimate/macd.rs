@@ -132,7 +132,43 @@ mod tests {
         }
     }
 
+    /// The same average in 128 bits, counted from 0.
+    struct Reference(i128);
+
+    impl Reference {
+        fn update(&mut self, new: Duration, gain: i64) {
+            let error = i128::from(new.0) * i128::from(FRACTIONS) - self.0;
+            let (change, unit) = (error * i128::from(gain), i128::from(GAIN_UNIT));
+            self.0 += (change + unit / 2).div_euclid(unit);
+        }
+
+        fn rounded(&self) -> Duration {
+            let fractions = i128::from(FRACTIONS);
+            let rounded = (self.0 + fractions / 2).div_euclid(fractions);
+            Duration(u64::try_from(rounded).unwrap())
+        }
+    }
+
     proptest! {
+        #[test]
+        fn the_base_changes_no_average(
+            base in 0..1_u64 << 62,
+            distances in prop::collection::vec(-(1_i64 << 45)..=1 << 45, 1..60),
+        ) {
+            let first = Duration(base);
+            let mut macd = Macd::new(first);
+            let start = || Reference(i128::from(base) * i128::from(FRACTIONS));
+            let (mut short, mut long) = (start(), start());
+            for distance in distances {
+                let rtt = Duration(base.saturating_add_signed(distance));
+                macd.update(rtt);
+                short.update(rtt, SHORT);
+                long.update(rtt, LONG);
+                prop_assert_eq!(macd.short(), short.rounded());
+                prop_assert_eq!(macd.long(), long.rounded());
+            }
+        }
+
         /// The trend of a constant time decays to 0 without a change of sign.
         #[test]
         fn a_constant_time_has_no_trend_in_the_end(
