@@ -28,7 +28,7 @@ pub struct FlowCounters {
     pub heartbeats: u64,
     /// All bytes that such a flow sent on the wire, in both directions; 0 for others.
     pub wire_bytes: u64,
-    /// The datagrams of such a flow, or of one with spacing, that were due before the end of the run.
+    /// The datagrams of such a flow that were due before the end of the run; 0 for others.
     pub due: DueDatagrams,
 }
 

@@ -18,7 +18,7 @@ pub(super) struct DatagramCounters {
     /// Bytes on the wire of both directions.
     pub(super) wire_bytes: u64,
     due: DueDatagrams,
-    /// The times between which a datagram is sent that counts as due.
+    /// The times between which a datagram is sent that counts as due; none by default.
     due_span: [Time; 2],
 }
 

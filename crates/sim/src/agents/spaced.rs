@@ -57,7 +57,7 @@ impl SpacedFlow {
                 feedback: wire_size(config.feedback.size),
             },
             messages: Slab::default(),
-            counters: DatagramCounters::of(setup.due),
+            counters: DatagramCounters::default(),
         }
     }
 
