@@ -94,7 +94,7 @@ A run is unstable if the mean delay of its datagrams exceeds the geometric mean 
 idle path and the delay through full queues.
 
 Recommended is, of the settings with the fewest unstable runs, among those whose 99th percentile of the \
-delay cannot be told from the lowest, the one with the fewest switches. docs/stability.md explains both.";
+delay does not differ significantly from the lowest, the one with the fewest switches. docs/stability.md explains both.";
 
 /// Runs the senders by every setting and prints the report.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {

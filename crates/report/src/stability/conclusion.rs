@@ -27,13 +27,13 @@ pub(super) fn conclusion(record: StabilityRecord<'_>, figures: &StabilityFigures
     first.chain(recommended).collect()
 }
 
-/// A note if the runs are too few to tell settings apart.
+/// A note if the runs are too few to compare settings.
 fn few_runs(runs: usize) -> String {
     if runs >= ENOUGH_RUNS {
         return String::new();
     }
     format!(
-        " From {runs} runs few settings can be told apart: use --replicas {ENOUGH_RUNS} or more."
+        " Intervals over {runs} runs are wide: use --replicas {ENOUGH_RUNS} or more to compare settings."
     )
 }
 

@@ -24,7 +24,7 @@ pub struct StabilityFigures {
     /// with runs in the lab, which compare simulation and lab.
     ///
     /// Of the settings with the fewest unstable runs, among those whose 99th percentile of the delay
-    /// cannot be told from the lowest (the 95 % interval of the difference includes zero), it is the
+    /// does not differ from the lowest (the 95 % interval of the difference includes zero), it is the
     /// one with the fewest switches, and of equal ones the one with the lowest percentile.
     pub recommended: Option<usize>,
 }
