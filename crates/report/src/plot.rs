@@ -25,8 +25,10 @@ pub struct Plot {
     pub y: Axis,
     /// The curves, each with a colour of its own, by their order.
     pub series: Vec<Series>,
-    /// Reference points, such as those of a paper.
+    /// Reference points.
     pub stated: Vec<Stated>,
+    /// The name of the reference points; by default they are those of the paper.
+    pub stated_as: Option<&'static str>,
     /// Smaller pictures, two in a row, each with its title and axes; if there are any, only they
     /// are drawn.
     pub panels: Vec<Plot>,
@@ -121,7 +123,7 @@ impl Plot {
     }
 
     /// The points as CSV, `series,x,y,ci95`, in the units of the axes; reference points have the
-    /// series `paper: NAME`, or `paper` without a curve. Values that are not numbers are empty.
+    /// series `paper: NAME`, or `paper` without a curve, or another name in place of `paper`. Values that are not numbers are empty.
     /// Series of panels follow their title: `TITLE: NAME`.
     #[must_use]
     pub fn csv(&self) -> String {
@@ -129,13 +131,24 @@ impl Plot {
     }
 }
 
-impl Stated {
-    /// Its name in CSV files and legends.
-    fn name(&self) -> String {
-        if self.of.is_empty() {
-            "paper".to_owned()
+impl Plot {
+    /// The name of all reference points in CSV files and legends.
+    fn stated_as(&self) -> &'static str {
+        self.stated_as.unwrap_or("paper")
+    }
+
+    /// The origin of the reference points, in a sentence.
+    fn reference(&self) -> &'static str {
+        self.stated_as.unwrap_or("the paper")
+    }
+
+    /// The name of a reference point in CSV files and legends.
+    fn name_of(&self, stated: &Stated) -> String {
+        let all = self.stated_as();
+        if stated.of.is_empty() {
+            all.to_owned()
         } else {
-            format!("paper: {}", self.of)
+            format!("{all}: {}", stated.of)
         }
     }
 }

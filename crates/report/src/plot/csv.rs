@@ -22,7 +22,7 @@ fn rows(plot: &Plot, before: &str) -> Vec<[String; 4]> {
         series.points.iter().map(row)
     });
     let stated = plot.stated.iter();
-    let stated = stated.map(|stated| row(named(&stated.name()), stated.x, stated.y, None));
+    let stated = stated.map(|stated| row(named(&plot.name_of(stated)), stated.x, stated.y, None));
     curves.chain(stated).collect()
 }
 

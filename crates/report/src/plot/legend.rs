@@ -54,13 +54,17 @@ pub(super) fn entries(plot: &Plot, shapes: &[Shape]) -> Vec<Entry> {
         let first = color_of(plot, &first.of);
         let is_one = known.iter().all(|s| color_of(plot, &s.of) == first);
         entries.push(entry(
-            "paper",
+            plot.stated_as(),
             if is_one { first } else { INK },
             Sign::Stated,
         ));
     }
     for stated in unknown {
-        let entry = entry(&stated.name(), color_of(plot, &stated.of), Sign::Stated);
+        let entry = entry(
+            &plot.name_of(stated),
+            color_of(plot, &stated.of),
+            Sign::Stated,
+        );
         if !entries.contains(&entry) {
             entries.push(entry);
         }

@@ -50,6 +50,9 @@ impl Shape {
             self.bars.extend(alone.bar());
             return;
         }
+        if run.iter().all(PlottedPoint::is_exact) {
+            return;
+        }
         let side =
             |which: usize| move |place: &PlottedPoint| Some((place.at.0, place.band?[which]));
         let low = run.iter().filter_map(side(0));
@@ -68,7 +71,7 @@ struct PlottedPoint {
 impl PlottedPoint {
     fn of(point: &Point, scales: &Scales) -> Option<Self> {
         let at = (scales.x.share(point.x)?, scales.y.share(point.y)?);
-        let half = point.ci95.filter(|half| half.is_finite() && *half > 0.0);
+        let half = point.ci95.filter(|half| half.is_finite() && *half >= 0.0);
         let band = half.and_then(|half| {
             // On a logarithmic axis, an interval down to 0 extends to the start of the axis.
             let low = scales.y.share(point.y - half).unwrap_or(0.0).max(0.0);
@@ -77,8 +80,13 @@ impl PlottedPoint {
         Some(Self { at, band })
     }
 
+    /// Whether its interval has no length: a band narrows to it, and it has no bar.
+    fn is_exact(&self) -> bool {
+        self.band.is_none_or(|[low, high]| low >= high)
+    }
+
     fn bar(&self) -> Option<[P; 2]> {
-        let [low, high] = self.band?;
+        let [low, high] = self.band.filter(|_| !self.is_exact())?;
         UNIT.part_of_line((self.at.0, low), (self.at.0, high))
     }
 }
@@ -123,7 +131,7 @@ pub(super) fn missing(plot: &Plot, scales: Option<&Scales>) -> Vec<String> {
         (series.name.as_str(), lost)
     });
     let lost = plot.stated.iter().filter(|s| !has_place(s.x, s.y)).count();
-    let all = of_series.chain([("the paper", lost)]);
+    let all = of_series.chain([(plot.reference(), lost)]);
     let why = why_without_place(&plot.x, &plot.y);
     let lines = all.filter(|(_, lost)| *lost > 0);
     let mut lines: Vec<String> = lines
@@ -131,7 +139,8 @@ pub(super) fn missing(plot: &Plot, scales: Option<&Scales>) -> Vec<String> {
         .collect();
     let beyond = scales.map_or(0, |scales| beyond(plot, scales));
     if beyond > 0 {
-        lines.push(format!("Beyond the axes: {} of the paper.", points(beyond)));
+        let (beyond, reference) = (points(beyond), plot.reference());
+        lines.push(format!("Beyond the axes: {beyond} of {reference}."));
     }
     lines
 }

@@ -46,6 +46,7 @@ fn plot() -> Plot {
             ),
         ],
         stated: vec![stated("tcp", 0.95, 35.0), stated("ppd-tcp2", 0.95, 4.5)],
+        stated_as: None,
         panels: Vec::new(),
     }
 }
@@ -247,4 +248,16 @@ fn a_long_trace_is_drawn_with_its_visible_points() {
         1 + 8001,
         "the sheet has all"
     );
+}
+
+#[test]
+fn reference_points_have_the_name_that_the_picture_gives_them() {
+    let plot = Plot {
+        stated_as: Some("recommended"),
+        stated: vec![stated("tcp", 0.8, 4.0)],
+        ..plot()
+    };
+    let svg = plot.svg().unwrap();
+    assert!(svg.contains("recommended") && !svg.contains("paper"));
+    assert!(plot.csv().contains("recommended: tcp,0.8,4,"));
 }

@@ -5,7 +5,7 @@ use polypath_scenario::network::senders::GridPoint;
 
 use super::figures::{SettingFigures, StabilityFigures};
 use super::{StabilityRecord, settings};
-use crate::plot::{Axis, Look, Plot, Point, Series};
+use crate::plot::{Axis, Look, Plot, Point, Series, Stated};
 use crate::statistics::Estimate;
 
 /// The largest number of settings whose history is drawn.
@@ -60,7 +60,8 @@ pub(super) fn history(record: StabilityRecord<'_>) -> Option<Plot> {
 }
 
 /// The switch rate and the 99th percentile of the delay over the hysteresis: a row of two panels for
-/// each heartbeat interval, a curve for each guard time; `None` without a grid.
+/// each heartbeat interval, a curve for each guard time, with the recommended setting; `None` without
+/// a grid.
 pub(super) fn map(record: StabilityRecord<'_>, figures: &StabilityFigures) -> Option<Plot> {
     let points: Vec<(GridPoint, &SettingFigures)> = settings(record, figures)
         .filter_map(|(setting, of, _)| Some((setting.point?, of)))
@@ -77,6 +78,9 @@ pub(super) fn map(record: StabilityRecord<'_>, figures: &StabilityFigures) -> Op
             value: |of| Some(of.delay[2]?.scaled(1e3)),
         },
     ];
+    let recommended = figures
+        .recommended
+        .map(|position| &figures.settings[position]);
     let heartbeats = distinct(points.iter().map(|(point, _)| point.heartbeat));
     let panels = heartbeats.iter().flat_map(|heartbeat| {
         let here: Vec<_> = points
@@ -89,6 +93,8 @@ pub(super) fn map(record: StabilityRecord<'_>, figures: &StabilityFigures) -> Op
             x: axis("hysteresis or threshold", "ms"),
             y: axis(quantity.label, quantity.unit),
             series: curves(&here, quantity),
+            stated: mark(&here, recommended, quantity).into_iter().collect(),
+            stated_as: Some("recommended"),
             ..Plot::default()
         };
         quantities.each_ref().map(panel)
@@ -109,6 +115,31 @@ struct Quantity {
     value: fn(&SettingFigures) -> Option<Estimate>,
 }
 
+/// The recommended setting, if it is one of `points`.
+fn mark(
+    points: &[&(GridPoint, &SettingFigures)],
+    recommended: Option<&SettingFigures>,
+    quantity: &Quantity,
+) -> Option<Stated> {
+    let recommended = recommended?;
+    let (at, of) = points
+        .iter()
+        .find(|(_, of)| std::ptr::eq(*of, recommended))?;
+    Some(Stated {
+        of: name(at.guard_time),
+        x: at.hysteresis.as_secs_f64() * 1e3,
+        y: (quantity.value)(of)?.mean,
+    })
+}
+
+/// The name of the curve of a guard time.
+fn name(guard_time: Duration) -> String {
+    match guard_time {
+        Duration::ZERO => "no guard time".to_owned(),
+        guard_time => format!("guard time {guard_time}"),
+    }
+}
+
 /// A curve over the hysteresis for each guard time.
 fn curves(points: &[&(GridPoint, &SettingFigures)], quantity: &Quantity) -> Vec<Series> {
     let guard_times = distinct(points.iter().map(|(point, _)| point.guard_time));
@@ -117,10 +148,7 @@ fn curves(points: &[&(GridPoint, &SettingFigures)], quantity: &Quantity) -> Vec<
             .iter()
             .filter(|(point, _)| point.guard_time == *guard_time);
         Series {
-            name: match *guard_time {
-                Duration::ZERO => "no guard time".to_owned(),
-                guard_time => format!("guard time {guard_time}"),
-            },
+            name: name(*guard_time),
             points: here
                 .filter_map(|(at, of)| {
                     let Estimate { mean, ci95, .. } = (quantity.value)(of)?;
