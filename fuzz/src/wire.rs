@@ -1,8 +1,14 @@
 //! Frames inside sealed datagrams, those of sources, and the IP packets of applications.
 
-use polypath_core::frame::{Body, PathId, Purpose};
+use polypath_core::class::Classes;
+use polypath_core::endpoint::{Endpoint, EndpointConfig, Input, Output, ProbingConfig};
+use polypath_core::frame::{Body, Encapsulation, OVER_IPV4, PathId, Purpose};
+use polypath_core::machine::{Wake, step};
 use polypath_core::multihomed::MultihomedDatagram;
 use polypath_core::packet::{self, Ecn};
+use polypath_core::policy::PolicyConfig;
+use polypath_core::rng::Seed;
+use polypath_core::tariff::Tariffs;
 use polypath_core::time::Time;
 use polypath_core::wire::{self, HEADER_LEN, Numbers};
 
@@ -23,6 +29,7 @@ pub fn check(bytes: &[u8]) {
         }
     }
     check_numbers(bytes);
+    check_fragments(bytes);
     check_source(bytes);
     check_packet(bytes);
 }
@@ -43,6 +50,58 @@ fn check_source(bytes: &[u8]) {
         assert_eq!(frame.answer(now), None);
         assert_eq!(frame.path(), datagram.frame.path());
     }
+}
+
+/// The frames of `bytes` on the paths of an endpoint, which restores packets of their fragments: each
+/// has its length, and what is kept is bounded.
+fn check_fragments(bytes: &[u8]) {
+    let mut end = endpoint();
+    let capacity = end.capacity();
+    for (ms, bytes) in (0..).zip(bytes.chunks(HEADER_LEN + 12)) {
+        let path = PathId(bytes[0] % PATHS);
+        let Ok(frame) = wire::decode(path, bytes) else {
+            continue;
+        };
+        let body = frame.body.map_ref(|payload| payload.to_vec());
+        let expected = match &body {
+            Body::Fragment { header, .. } => Some(header.packet_len),
+            _ => None,
+        };
+        let frame = frame.carrying(path, body);
+        let foreseen = end.completed_by(&frame);
+        let mut delivered = None;
+        let wake = Wake::Input(Input::Frame(frame));
+        step(&mut end, Time(ms * 1_000_000), wake, &mut |output| {
+            if let Output::Deliver(packet) = output {
+                delivered = Some(packet);
+            }
+        });
+        if let Some((packet, len)) = delivered.zip(expected) {
+            assert_eq!(packet.len(), usize::from(len));
+            assert_eq!(foreseen, Some(packet));
+        }
+        assert!(end.buffered() <= capacity);
+    }
+}
+
+/// The number of paths of the endpoint.
+const PATHS: u8 = 4;
+
+fn endpoint() -> Endpoint<Vec<u8>> {
+    let config = EndpointConfig {
+        paths: PATHS,
+        policy: PolicyConfig::DuplicateAll {},
+        encapsulation: Encapsulation::deployed(OVER_IPV4),
+        window: 64,
+        first_sequence: 0,
+        seed: Seed::default(),
+        probing: ProbingConfig::default(),
+        detector: None,
+        liveness: None,
+        tariffs: Tariffs::default(),
+        classes: Classes::default(),
+    };
+    Endpoint::new(&config).expect("the configuration is valid")
 }
 
 /// The frames of `bytes`, sent by this end and by its peer in turn, 1 s apart.

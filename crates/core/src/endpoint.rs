@@ -13,6 +13,7 @@ use alloc::boxed::Box;
 use crate::class::ClassStatistics;
 use crate::combine::{DetectorStatistics, MAX_TIMERS, MAX_WINDOWS};
 use crate::event::{DropReason, Event};
+use crate::fragment::{MAX_INCOMPLETE, Reassembly};
 use crate::frame::{Body, Encapsulation, Frame, PathId, Payload};
 use crate::liveness::PathHealth;
 use crate::machine::{Deadline, EarliestDeadline, Machine, Wake};
@@ -28,14 +29,15 @@ use receiver::{FrameHeader, Receiver};
 use sender::Sender;
 
 mod config;
+mod fragments;
 mod io;
 mod metered;
 mod receiver;
 mod sender;
 
-/// The maximum number of probe timers, packet windows, notes of arrivals and packets behind a gap
-/// that an endpoint holds, whatever it receives.
-pub const CAPACITY: usize = MAX_TIMERS + MAX_WINDOWS + 1 + MAX_TICKS + MAX_HELD;
+/// The maximum number of probe timers, packet windows, notes of arrivals, packets behind a gap and
+/// incomplete packets that an endpoint holds, whatever it receives.
+pub const CAPACITY: usize = MAX_TIMERS + MAX_WINDOWS + 1 + MAX_TICKS + MAX_HELD + MAX_INCOMPLETE;
 
 /// An endpoint of the overlay.
 #[derive(Clone, Debug)]
@@ -43,6 +45,8 @@ pub struct Endpoint<P> {
     sender: Sender<P>,
     receiver: Receiver,
     order: ReorderBuffer<P>,
+    /// From the first fragment on.
+    reassembly: Option<Box<Reassembly<P>>>,
     paths: PathSet,
     encapsulation: Encapsulation,
     /// `None` as long as no path is limited or closed.
@@ -60,17 +64,22 @@ impl<P: Payload> Endpoint<P> {
             sender: Sender::new(config),
             receiver: Receiver::new(config),
             order: ReorderBuffer::new(config.policy.order(), config.classes.clone()),
+            reassembly: None,
             paths: PathSet::first(config.paths),
             encapsulation: config.encapsulation,
             meters: metered::meters(config),
         })
     }
 
-    /// The number of timers, windows, unanswered heartbeats and packets kept for repairs or held
-    /// for their order, at most [`capacity`](Self::capacity).
+    /// The number of timers, windows, unanswered heartbeats, incomplete packets and packets kept for
+    /// repairs or held for their order, at most [`capacity`](Self::capacity).
     #[must_use]
     pub fn buffered(&self) -> usize {
-        self.receiver.buffered() + self.order.buffered() + self.sender.buffered()
+        let incomplete = self
+            .reassembly
+            .as_ref()
+            .map_or(0, |buffer| buffer.buffered());
+        self.receiver.buffered() + self.order.buffered() + self.sender.buffered() + incomplete
     }
 
     /// The maximum of [`buffered`](Self::buffered): [`CAPACITY`], plus the heartbeats that are
@@ -247,6 +256,10 @@ impl<P: Payload> Endpoint<P> {
                 self.sender
                     .on_heartbeat_reply(now, path, sequence, purpose, out);
             }
+            Body::Fragment {
+                header: fragment,
+                payload,
+            } => self.on_fragment(now, header, fragment, payload, out),
             // The meters have taken note of it.
             Body::PathClosed { .. } => {}
         }
@@ -280,10 +293,12 @@ impl<P: Payload> Endpoint<P> {
             Input::Reachable => self.sender.on_reachable(now, self.paths),
             Input::PeerRestarted => {
                 self.receiver.restart();
+                self.restart_reassembly();
                 self.order.restart(&mut deliver(out));
                 self.sender.on_peer_restarted();
             }
             Input::PeerReports(reports) => self.sender.on_peer_reports(now, reports, out),
+            Input::PeerFragments(fragments) => self.sender.on_peer_fragments(fragments),
             Input::PathReachable(path) => {
                 if self.paths.contains(path) {
                     self.sender.on_reachable(now, PathSet::only(path));

@@ -3,135 +3,16 @@
 //! The types are generic over the payload: a compact simulated segment, or the bytes of an IP
 //! packet. [`crate::wire`] defines their wire format.
 
+mod payload;
+
+pub use payload::Payload;
+
 use alloc::boxed::Box;
 
-use crate::packet::{self, Ecn, FlowId, PacketFields, TrafficClass};
+use crate::fragment::FragmentHeader;
+use crate::packet::{Ecn, TrafficClass};
 use crate::repair::Report;
 use crate::time::Time;
-
-/// Anything with a length in bytes that a link can carry or an endpoint can send.
-#[expect(
-    clippy::len_without_is_empty,
-    reason = "a payload of zero bytes is as good as any other"
-)]
-pub trait Payload: Clone {
-    /// The length in bytes.
-    fn len(&self) -> usize;
-
-    /// The ECN field of its IP header (RFC 3168); a payload without one is not ECN-capable.
-    #[inline]
-    fn ecn(&self) -> Ecn {
-        Ecn::NotEct
-    }
-
-    /// The traffic class of its IP header; by default its DSCP is 0.
-    #[inline]
-    fn traffic_class(&self) -> TrafficClass {
-        TrafficClass {
-            ecn: self.ecn(),
-            ..TrafficClass::DEFAULT
-        }
-    }
-
-    /// The flow that it belongs to: each flow is marked, and queued where a link has a queue for
-    /// each, separately. The default is one flow for all.
-    #[inline]
-    fn flow(&self) -> FlowId {
-        FlowId::default()
-    }
-
-    /// Whether it is a TCP segment or a fragment of one; by default it is not.
-    #[inline]
-    fn is_tcp(&self) -> bool {
-        false
-    }
-
-    /// The header fields by which classes select it ([`crate::class`]); by default it has none and
-    /// is in no class.
-    #[inline]
-    fn fields(&self) -> Option<PacketFields> {
-        None
-    }
-
-    /// Sets the ECN field to CE, as a queue does instead of a drop; a payload that is not
-    /// ECN-capable does not change.
-    #[inline]
-    fn mark_ce(&mut self) {}
-}
-
-impl Payload for alloc::vec::Vec<u8> {
-    fn len(&self) -> usize {
-        self.as_slice().len()
-    }
-
-    fn ecn(&self) -> Ecn {
-        packet::ecn(self)
-    }
-
-    fn traffic_class(&self) -> TrafficClass {
-        packet::traffic_class(self)
-    }
-
-    fn flow(&self) -> FlowId {
-        flow_of(self)
-    }
-
-    fn is_tcp(&self) -> bool {
-        packet::is_tcp(self)
-    }
-
-    fn fields(&self) -> Option<PacketFields> {
-        fields_of(self)
-    }
-
-    fn mark_ce(&mut self) {
-        packet::mark_ce(self);
-    }
-}
-
-#[cfg(feature = "bytes")]
-impl Payload for bytes::Bytes {
-    fn len(&self) -> usize {
-        bytes::Bytes::len(self)
-    }
-
-    fn ecn(&self) -> Ecn {
-        packet::ecn(self)
-    }
-
-    fn traffic_class(&self) -> TrafficClass {
-        packet::traffic_class(self)
-    }
-
-    fn flow(&self) -> FlowId {
-        flow_of(self)
-    }
-
-    fn is_tcp(&self) -> bool {
-        packet::is_tcp(self)
-    }
-
-    fn fields(&self) -> Option<PacketFields> {
-        fields_of(self)
-    }
-
-    fn mark_ce(&mut self) {
-        // Copied only if the bytes are shared.
-        let mut bytes = bytes::BytesMut::from(core::mem::take(self));
-        packet::mark_ce(&mut bytes);
-        *self = bytes.freeze();
-    }
-}
-
-/// The fields of an IP packet by which classes select it.
-fn fields_of(bytes: &[u8]) -> Option<PacketFields> {
-    packet::parse(bytes).ok().map(|meta| meta.fields())
-}
-
-/// The flow of an IP packet; other bytes are one flow.
-fn flow_of(bytes: &[u8]) -> FlowId {
-    packet::parse(bytes).map_or(FlowId::default(), |meta| meta.flow)
-}
 
 /// One of the paths between two endpoints, by its position in their configuration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -177,6 +58,8 @@ pub const PATH_CLOSED_LEN: u16 = PROBE_LEN;
 /// Length of the body of a heartbeat and of its answer in bytes, unless it is padded: that of a
 /// probe, which sizes all three.
 pub const HEARTBEAT_LEN: u16 = PROBE_LEN;
+/// The bytes before a fragment in its frame.
+pub const FRAGMENT_HEADER_LEN: u16 = 4;
 /// The minimum length of a pair's body in bytes: the byte that distinguishes the leading packet
 /// from the trailing one.
 pub const PAIR_MIN: u16 = 1;
@@ -206,6 +89,8 @@ pub enum FrameKind {
     Report,
     /// A request to send nothing on a path.
     PathClosed,
+    /// A fragment of an IP packet.
+    Fragment,
 }
 
 /// The purpose of a transmission of a packet whose arrival is reported ([`crate::repair`]).
@@ -295,7 +180,7 @@ impl Encapsulation {
             Body::Data(payload) | Body::Reported { payload, .. } => {
                 payload.len() as u32 + self.data
             }
-            Body::Report(report) => report.len() as u32 + self.data,
+            Body::Report(_) | Body::Fragment { .. } => body.len() as u32 + self.data,
             Body::Pair {
                 trailing: true,
                 len,
@@ -319,7 +204,7 @@ pub struct Frame<P> {
     pub path: PathId,
     /// The sender's epoch; in a switch frame the epoch that the switch opens.
     pub epoch: Epoch,
-    /// Data: the data sequence, by which copies combine. Probe: that of the data packet it stands
+    /// Data and fragment: the data sequence, by which copies combine. Probe: that of the data packet it stands
     /// for. Pair: the number of the pair on its path. Switch: the number of the repetition.
     /// Heartbeat: its number among those of its path and purpose; its answer repeats it. Report:
     /// its number. Closed path: the number of the repetition.
@@ -388,10 +273,17 @@ pub enum Body<P> {
         /// The path.
         path: PathId,
     },
+    /// One of the fragments of an IP packet ([`crate::fragment`]).
+    Fragment {
+        /// Its description.
+        header: FragmentHeader,
+        /// The fragment.
+        payload: P,
+    },
 }
 
 impl<P> Body<P> {
-    /// The IP packet in it, if any.
+    /// The IP packet in it, if it contains a whole one.
     #[must_use]
     pub const fn payload(&self) -> Option<&P> {
         match self {
@@ -400,16 +292,7 @@ impl<P> Body<P> {
         }
     }
 
-    /// The IP packet in it, if any.
-    #[must_use]
-    pub const fn payload_mut(&mut self) -> Option<&mut P> {
-        match self {
-            Body::Data(payload) | Body::Reported { payload, .. } => Some(payload),
-            _ => None,
-        }
-    }
-
-    /// The same body with its packet, if any, converted by `convert`.
+    /// The same body with its packet or fragment, if any, converted by `convert`.
     #[must_use]
     pub fn map_ref<Q>(&self, convert: impl FnOnce(&P) -> Q) -> Body<Q> {
         match self {
@@ -430,6 +313,10 @@ impl<P> Body<P> {
             Body::HeartbeatReply(purpose) => Body::HeartbeatReply(*purpose),
             Body::Report(report) => Body::Report(report.clone()),
             Body::PathClosed { path } => Body::PathClosed { path: *path },
+            Body::Fragment { header, payload } => Body::Fragment {
+                header: *header,
+                payload: convert(payload),
+            },
         }
     }
 }
@@ -449,6 +336,9 @@ impl<P: Payload> Body<P> {
             Body::Pair { len, .. } => *len as usize,
             Body::Switch { .. } => SWITCH_LEN as usize,
             Body::PathClosed { .. } => PATH_CLOSED_LEN as usize,
+            Body::Fragment { header, .. } => {
+                usize::from(FRAGMENT_HEADER_LEN) + usize::from(header.fragment_len())
+            }
             Body::Heartbeat(purpose) | Body::HeartbeatReply(purpose) => purpose.body_len() as usize,
         }
     }
@@ -470,6 +360,31 @@ impl<P: Payload> Body<P> {
             Body::Heartbeat(_) => FrameKind::Heartbeat,
             Body::HeartbeatReply(_) => FrameKind::HeartbeatReply,
             Body::PathClosed { .. } => FrameKind::PathClosed,
+            Body::Fragment { .. } => FrameKind::Fragment,
+        }
+    }
+
+    /// The traffic class of its outer header: that of its packet (RFC 6040, normal mode), or the
+    /// default if it contains none.
+    #[inline]
+    #[must_use]
+    pub fn traffic_class(&self) -> TrafficClass {
+        match self {
+            Body::Data(payload) | Body::Reported { payload, .. } => payload.traffic_class(),
+            Body::Fragment { header, .. } => header.traffic_class,
+            _ => TrafficClass::DEFAULT,
+        }
+    }
+
+    /// Marks the packet in it, or the fragment, as a queue does ([`Payload::mark_ce`]).
+    #[inline]
+    pub fn mark_ce(&mut self) {
+        match self {
+            Body::Data(payload) | Body::Reported { payload, .. } => payload.mark_ce(),
+            Body::Fragment { header, .. } if header.traffic_class.ecn.is_capable() => {
+                header.traffic_class.ecn = Ecn::Ce;
+            }
+            _ => {}
         }
     }
 }

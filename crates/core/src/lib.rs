@@ -16,6 +16,7 @@ pub mod connections;
 pub mod endpoint;
 pub mod estimate;
 pub mod event;
+pub mod fragment;
 pub mod frame;
 mod hold;
 pub mod liveness;

@@ -1,4 +1,4 @@
-//! Policies: which paths carry a packet, as a full copy or as a probe.
+//! Policies: which paths carry a packet, as a full copy, a fragment or a probe.
 //!
 //! A policy sees the kind of a packet ([`PacketMeta`](crate::packet::PacketMeta)), never its
 //! content, and answers with a [`Plan`]. A policy that acts over time has a deadline, and answers
@@ -22,7 +22,7 @@ pub use context::{CopiedPackets, PolicyContext, PolicyProperties};
 pub use delay_centric::{
     DelayCentric, DelayCentricConfig, GrowthConfig, PredictiveConfig, ReactiveConfig,
 };
-pub use diversity::{DiversityConfig, DiversityError, DiversitySignature};
+pub use diversity::{Diversity, DiversityConfig, DiversityError, DiversitySignature};
 pub use duplicate::{DuplicateAcks, DuplicateAll};
 pub use in_time::InTime;
 pub use path_policy::{Action, Feedback, GuardTime, MeasuredRtt, PathPolicy, Paths, Plan};
@@ -74,8 +74,8 @@ pub enum PolicyConfig {
     },
     /// Everything on all paths (PPD-TCP2, PPD paper 3.2).
     DuplicateAll {},
-    /// Everything on all paths; on packets of the peer, which has this policy too, this end signals
-    /// the congestion that its copies mask (diversity-routing paper, VI).
+    /// Everything on all paths, as copies or fragments; on packets of the peer, which has this
+    /// policy too, this end signals the congestion that they mask (diversity-routing paper, VI).
     Diversity(DiversityConfig),
     /// Pure ACKs and control segments on all paths, data on the active path, probes on the others,
     /// and a switch where a probe wins (PPD-TCP3, PPD paper 3.3).
@@ -227,7 +227,11 @@ impl PolicyConfig {
     pub(crate) fn sends_like(self, other: Self) -> bool {
         let sending = |policy| match policy {
             Self::ProbeAndSwitch { path, .. } => Self::probe_and_switch(path),
-            Self::Diversity(_) => Self::DuplicateAll {},
+            Self::Diversity(DiversityConfig { recovery: None, .. }) => Self::DuplicateAll {},
+            Self::Diversity(DiversityConfig { recovery, .. }) => Self::Diversity(DiversityConfig {
+                recovery,
+                ..DiversityConfig::default()
+            }),
             other => other,
         };
         sending(self) == sending(other)
@@ -239,7 +243,8 @@ impl PolicyConfig {
         match self {
             Self::SinglePath { path, leave } => Box::new(SinglePath::new(path, leave, &context)),
             Self::DuplicateAcks { path } => Box::new(DuplicateAcks::new(path, &context)),
-            Self::DuplicateAll {} | Self::Diversity(_) => Box::new(DuplicateAll),
+            Self::DuplicateAll {} => Box::new(DuplicateAll),
+            Self::Diversity(config) => Box::new(Diversity::new(&config)),
             Self::ProbeAndSwitch { path, .. } => Box::new(ProbeAndSwitch::new(path, &context)),
             Self::RoundRobin { weights } => Box::new(RoundRobin::new(weights, &context)),
             Self::DelayCentric(config) => Box::new(Delay::DelayCentric(config).build(context)),
@@ -355,13 +360,23 @@ impl PolicyConfig {
         self.properties().name
     }
 
-    /// Whether every path carries every packet.
+    /// The number of frames that restore a packet of which `paths` paths carry one each; 1 unless
+    /// they are fragments.
+    #[must_use]
+    pub fn needed(self, paths: u8) -> u8 {
+        match self {
+            Self::Diversity(config) => config.needed(paths),
+            _ => 1,
+        }
+    }
+
+    /// Whether every path carries every packet, or a fragment of it.
     #[must_use]
     pub const fn copies_all(self) -> bool {
         self.copies(Kind::Data)
     }
 
-    /// Whether every path carries packets of this kind.
+    /// Whether every path carries packets of this kind, or fragments of them.
     #[must_use]
     pub const fn copies(self, kind: Kind) -> bool {
         self.properties().copies.includes(kind)

@@ -2,11 +2,11 @@
 //!
 //! | bytes | field |
 //! | --- | --- |
-//! | 1 | kind: 0 data, 1 probe, 2 pair, 3 switch, 4 heartbeat, 5 heartbeat reply, 6 reported data, 7 a copy of it, 8 a repair of it, 9 report, 10 closed path |
+//! | 1 | kind: 0 data, 1 probe, 2 pair, 3 switch, 4 heartbeat, 5 heartbeat reply, 6 reported data, 7 a copy of it, 8 a repair of it, 9 report, 10 closed path, 11 fragment |
 //! | 1 | epoch modulo 2^8 |
 //! | 3 | sequence modulo 2^24 |
 //! | 3 | send time, microseconds by the sender's clock modulo 2^24 |
-//! | rest | data, reported data, copy and repair: the IP packet; probe: 2 bytes, length of the packet it stands for; pair: 1 byte, 0 leading or 1 trailing, then padding; switch: 2 bytes, 0 and the path to become active; heartbeat and answer: 2 bytes, 0 and the purpose, 0 liveness, 1 policy or 2 size; for size then padding; report: below; closed path: 2 bytes, 0 and the path |
+//! | rest | data, reported data, copy and repair: the IP packet; probe: 2 bytes, length of the packet it stands for; pair: 1 byte, 0 leading or 1 trailing, then padding; switch: 2 bytes, 0 and the path to become active; heartbeat and answer: 2 bytes, 0 and the purpose, 0 liveness, 1 policy or 2 size; for size then padding; report: below; closed path: 2 bytes, 0 and the path; fragment: below |
 //!
 //! A report has these fields ([`crate::repair::Report`]):
 //!
@@ -16,6 +16,16 @@
 //! | 1 | number of paths |
 //! | 10 for each path | path (1), send time of its newest frame in microseconds modulo 2^24 (3), age in microseconds (4), reordering in units of 100 microseconds (2) |
 //! | rest, at most 512 | bitmap |
+//!
+//! A fragment has these fields ([`crate::fragment`]); its length is even:
+//!
+//! | bytes | field |
+//! | --- | --- |
+//! | 1 | index, from 0: the originals, then the recovery fragments |
+//! | 1 | k, the number of originals, at least 2 |
+//! | 1 | n, the number of fragments |
+//! | 1 | padding: the length of the k originals minus that of the packet |
+//! | rest | the fragment |
 //!
 //! Numbers are big-endian. A frame in any other format is rejected. The path is not in the frame:
 //! the nonce of its datagram authenticates it. [`Numbers`] finds the full numbers again.
@@ -29,6 +39,7 @@ use crate::truncated::{self, truncate};
 
 pub use numbers::Numbers;
 
+mod fragment;
 mod numbers;
 mod report;
 
@@ -77,6 +88,7 @@ pub fn encode(frame: &Frame<impl AsRef<[u8]>>, to: &mut Vec<u8>) {
         },
         Body::Report(_) => 9,
         Body::PathClosed { .. } => 10,
+        Body::Fragment { .. } => 11,
     };
     let [.., epoch] = frame.epoch.0.to_be_bytes();
     to.extend_from_slice(&[kind, epoch]);
@@ -88,6 +100,7 @@ pub fn encode(frame: &Frame<impl AsRef<[u8]>>, to: &mut Vec<u8>) {
             payload: packet, ..
         } => to.extend_from_slice(packet.as_ref()),
         Body::Report(report) => report::encode(report, to),
+        Body::Fragment { header, payload } => fragment::encode(*header, payload.as_ref(), to),
         Body::Probe { data_len } => to.extend_from_slice(&data_len.to_be_bytes()),
         Body::Pair { trailing, len } => {
             to.push(u8::from(*trailing));
@@ -149,6 +162,7 @@ pub fn decode(path: PathId, bytes: &[u8]) -> Result<Frame<&[u8]>, WireError> {
         10 => Body::PathClosed {
             path: PathId(behind_zero(bytes, rest)?),
         },
+        11 => fragment::decode(bytes, rest)?,
         0 | 6..=8 => return Err(short()),
         _ => return Err(WireError::Kind(kind)),
     };

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use polypath_core::event::{DropReason, Event};
+use polypath_core::frame::FrameKind;
 use polypath_core::time::Duration;
 use polypath_session::address::Source;
 use polypath_session::event::{Counters, Reject};
@@ -112,6 +113,8 @@ pub struct PathCoverage {
     pub congestion_marks: u64,
     /// Packets that a node dropped for the same reason.
     pub congestion_drops: u64,
+    /// Fragments of packets that arrived.
+    pub fragments: u64,
     /// Reloads of a node's configuration.
     pub reloads: u64,
     /// Driver stalls.
@@ -127,6 +130,10 @@ impl PathCoverage {
             Event::PathOpened { .. } => self.opened += 1,
             Event::PathBack { .. } => self.recovered += 1,
             Event::CongestionMarked { .. } => self.congestion_marks += 1,
+            Event::FrameIn {
+                kind: FrameKind::Fragment,
+                ..
+            } => self.fragments += 1,
             Event::Dropped { reason, .. } => match reason {
                 DropReason::TooLong => self.refused += 1,
                 DropReason::Congestion => self.congestion_drops += 1,
@@ -137,7 +144,7 @@ impl PathCoverage {
     }
 
     /// All counters.
-    pub fn counts(&mut self) -> [&mut u64; 13] {
+    pub fn counts(&mut self) -> [&mut u64; 14] {
         [
             &mut self.silenced,
             &mut self.recovered,
@@ -150,6 +157,7 @@ impl PathCoverage {
             &mut self.ahead,
             &mut self.congestion_marks,
             &mut self.congestion_drops,
+            &mut self.fragments,
             &mut self.reloads,
             &mut self.stalls,
         ]
@@ -311,7 +319,7 @@ impl fmt::Display for Coverage {
             "paths: {} became silent ({} recovered), {} datagrams above the MTU, \
              {} packets refused, {} reduced MTUs discovered; {} closed, {} opened \
              ({} quotas renewed), {} wakes while ahead of a ceiling; {} packets marked and \
-             {} dropped as copies showed congestion; {} reloads, {} stalls",
+             {} dropped as copies showed congestion; {} fragments; {} reloads, {} stalls",
             paths.silenced,
             paths.recovered,
             paths.above_mtu,
@@ -323,6 +331,7 @@ impl fmt::Display for Coverage {
             paths.ahead,
             paths.congestion_marks,
             paths.congestion_drops,
+            paths.fragments,
             paths.reloads,
             paths.stalls
         )?;

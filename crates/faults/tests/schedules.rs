@@ -4,7 +4,7 @@ use polypath_faults::coverage::Coverage;
 use polypath_faults::datagram::Host;
 use polypath_faults::mutants::Mutant;
 use polypath_faults::schedule::{
-    AttackKind, DELAY_CENTRIC_FROM, DIVERSITY_FROM, FLOW_SCOPE_FROM, IN_TIME_FROM,
+    AttackKind, DELAY_CENTRIC_FROM, DIVERSITY_FROM, FLOW_SCOPE_FROM, FRAGMENTS_FROM, IN_TIME_FROM,
     ROUND_ROBIN_FROM, ReactionKind,
 };
 use polypath_faults::violation::Violation;
@@ -109,6 +109,12 @@ fn all_invariants_hold_with_delay_centric() {
 #[test]
 fn all_invariants_hold_with_flows_that_choose_by_themselves() {
     check_from(FLOW_SCOPE_FROM);
+}
+
+#[test]
+fn all_invariants_hold_with_fragments() {
+    let coverage = check_from(FRAGMENTS_FROM);
+    assert!(coverage.paths.fragments > REDUCED, "{coverage}");
 }
 
 #[test]

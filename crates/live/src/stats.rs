@@ -7,6 +7,7 @@ use std::net::SocketAddr;
 
 use polypath_core::combine::DetectorStatistics;
 use polypath_core::event::DropReason;
+use polypath_core::fragment::FragmentStatistics;
 use polypath_core::liveness::{PathHealth, PathState};
 use polypath_core::metering::PathUsage;
 use polypath_core::order::OrderStatistics;
@@ -374,6 +375,8 @@ pub struct Stats {
     /// The congestion that copies of the peer's packets show; absent under a policy that does not
     /// detect it.
     pub congestion: Option<DetectorStatistics>,
+    /// The peer's packets that arrive in fragments; absent if none has.
+    pub fragments: Option<FragmentStatistics>,
     /// The classes of packets, in the order of the node's file; none without classes.
     pub classes: Vec<ClassStats>,
     /// Reloads of the configuration.

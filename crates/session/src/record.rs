@@ -14,7 +14,8 @@ mod replay;
 
 use bytes::Bytes;
 use polypath_core::endpoint::{Endpoint, Input, Output};
-use polypath_core::frame::{Frame, Payload};
+use polypath_core::fragment::{Code, Coder};
+use polypath_core::frame::{Body, Frame, Payload};
 use polypath_core::machine::Wake;
 use polypath_core::packet::{self, Ecn, FlowId, PacketFields, PacketMeta};
 use polypath_core::time::Time;
@@ -90,9 +91,22 @@ pub type Recorder = Box<dyn FnMut(Entry) + Send>;
 impl Shape {
     fn of(packet: &Bytes) -> Self {
         Self {
-            len: u32::try_from(packet.len()).unwrap_or(u32::MAX),
             ecn: packet::ecn(packet),
             tcp: packet::is_tcp(packet),
+            ..Self::with_len(packet.len())
+        }
+    }
+
+    /// The shape of a fragment, of which an endpoint examines nothing else.
+    fn of_fragment(fragment: &Bytes) -> Self {
+        Self::with_len(fragment.len())
+    }
+
+    fn with_len(len: usize) -> Self {
+        Self {
+            len: u32::try_from(len).unwrap_or(u32::MAX),
+            ecn: Ecn::NotEct,
+            tcp: false,
             flow: None,
             fields: None,
         }
@@ -134,6 +148,11 @@ impl Payload for Shape {
             self.ecn = Ecn::Ce;
         }
     }
+
+    fn split(&self, code: Code, _: &mut Coder) -> Option<Vec<Self>> {
+        let len = code.fragment_len(u16::try_from(self.len).ok()?);
+        Some(vec![Self::with_len(len.into()); code.total().into()])
+    }
 }
 
 /// The fields of packets that an endpoint examines besides their lengths, ECN fields and protocols.
@@ -155,10 +174,14 @@ impl Examined {
 }
 
 /// The wake of an endpoint, with no more of payloads than it examines.
-pub(crate) fn shape_of_wake(wake: &Wake<Input<Bytes>>, examined: Examined) -> Wake<Input<Shape>> {
+pub(crate) fn shape_of_wake(
+    wake: &Wake<Input<Bytes>>,
+    endpoint: &Endpoint<Bytes>,
+) -> Wake<Input<Shape>> {
     let Wake::Input(input) = wake else {
         return Wake::Timeout;
     };
+    let examined = Examined::by(endpoint);
     Wake::Input(match input {
         Input::Packet { meta, payload } => Input::Packet {
             meta: PacketMeta {
@@ -168,12 +191,18 @@ pub(crate) fn shape_of_wake(wake: &Wake<Input<Bytes>>, examined: Examined) -> Wa
             payload: Shape::of(payload),
         },
         Input::Frame(frame) => {
-            let shape = |packet: &Bytes| Shape::examined(packet, examined);
+            let restored = endpoint.completed_by(frame);
+            let shape = |bytes: &Bytes| match (&frame.body, &restored) {
+                // A fragment stands for the packet that it completes, and else for nothing.
+                (Body::Fragment { .. }, None) => Shape::of_fragment(bytes),
+                (_, restored) => Shape::examined(restored.as_ref().unwrap_or(bytes), examined),
+            };
             Input::Frame(frame.carrying(frame.path, frame.body.map_ref(shape)))
         }
         Input::Reachable => Input::Reachable,
         Input::PeerRestarted => Input::PeerRestarted,
         Input::PeerReports(reports) => Input::PeerReports(*reports),
+        Input::PeerFragments(fragments) => Input::PeerFragments(*fragments),
         Input::PathReachable(path) => Input::PathReachable(*path),
         Input::DriverBehind(present) => Input::DriverBehind(*present),
         Input::InterfaceMtu {
@@ -217,7 +246,11 @@ pub(crate) fn shape_of_output(output: &Output<Bytes>) -> Output<Shape> {
 }
 
 fn shape_of_frame(frame: &Frame<Bytes>) -> Frame<Shape> {
-    frame.carrying(frame.path, frame.body.map_ref(Shape::of))
+    let body = match frame.body {
+        Body::Fragment { .. } => frame.body.map_ref(Shape::of_fragment),
+        _ => frame.body.map_ref(Shape::of),
+    };
+    frame.carrying(frame.path, body)
 }
 
 #[cfg(test)]

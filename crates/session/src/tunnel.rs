@@ -28,7 +28,7 @@
 use bytes::Bytes;
 use polypath_core::endpoint::{self, ConfigError, Endpoint, EndpointConfig};
 use polypath_core::event::Event;
-use polypath_core::frame::{FrameKind, HEADER_LEN, PathId, Payload, SEAL_LEN};
+use polypath_core::frame::{FrameKind, HEADER_LEN, PathId, SEAL_LEN};
 use polypath_core::liveness::PathHealth;
 use polypath_core::machine::{Deadline, Machine, Wake, step};
 use polypath_core::packet::{Ecn, TrafficClass};
@@ -40,8 +40,8 @@ use crate::address::Source;
 use crate::datagram::OVERHEAD;
 use crate::entropy::BoxedEntropy;
 use crate::event::{Counters, SessionEvent};
-use crate::handshake::{CLOSED_PATHS, ECN, REPORTS};
-use crate::record::{Entry, Examined, Recorder, shape_of_output, shape_of_wake};
+use crate::handshake::{CLOSED_PATHS, ECN, FRAGMENTS, REPORTS};
+use crate::record::{Entry, Recorder, shape_of_output, shape_of_wake};
 use crate::session::{self, Session, SessionConfig};
 use closed::ClosedPaths;
 use io::Arrival;
@@ -264,6 +264,9 @@ impl Tunnel {
             let reports = self.session.features() & REPORTS != 0;
             let input = endpoint::Input::PeerReports(reports);
             self.wake_endpoint(now, Wake::Input(input), out);
+            let fragments = self.session.features() & FRAGMENTS != 0;
+            let input = endpoint::Input::PeerFragments(fragments);
+            self.wake_endpoint(now, Wake::Input(input), out);
             self.wake_endpoint(now, Wake::Input(endpoint::Input::Reachable), out);
         }
         let Some(bytes) = opened else { return };
@@ -300,7 +303,7 @@ impl Tunnel {
         };
         let mut entry = self.recorder.is_some().then(|| Entry {
             at: now,
-            wake: shape_of_wake(&wake, Examined::by(&self.endpoint)),
+            wake: shape_of_wake(&wake, &self.endpoint),
             outputs: Vec::new(),
             deadline: None,
         });
@@ -318,9 +321,7 @@ impl Tunnel {
                     scratch.clear();
                     numbers.on_sent(&frame);
                     wire::encode(&frame, scratch);
-                    let packet = frame.body.payload();
-                    let mut traffic_class =
-                        packet.map_or(TrafficClass::DEFAULT, Payload::traffic_class);
+                    let mut traffic_class = frame.body.traffic_class();
                     if session.features() & ECN == 0 || !relays.passes_on_ecn(frame.path) {
                         traffic_class.ecn = Ecn::NotEct;
                     }

@@ -5,8 +5,10 @@ python3-cryptography) and of Python, and Noise is written out below. Numbers in 
 sections of docs/protocol.md.
 """
 
+import functools
 import hashlib
 import hmac
+import operator
 import struct
 
 from cryptography.exceptions import InvalidTag
@@ -282,11 +284,28 @@ def decode_frame(data):
         8: len(body) > 0,
         9: len(body) > 3 and 0 <= len(body) - 4 - 10 * body[3] <= 512,
         10: len(body) == 2 and body[0] == 0,
+        11: len(body) > 4 and is_fragment(*body[:4], len(body) - 4),
     }
     heartbeat = body in (b"\0\0", b"\0\1") or body[:2] == b"\0\2"
     if not valid.get(kind, kind in (4, 5) and heartbeat):
         raise ValueError("malformed")
     return kind, *fields, body
+
+
+def is_fragment(index, needed, total, padding, size):
+    """10.3: whether a fragment of `size` bytes has the least even length for its packet."""
+    packet = needed * size - padding
+    return (2 <= needed <= total <= 64 and index < total and packet > 0
+            and size == 2 * -(-packet // (2 * needed)))
+
+
+def coded(packet, needed):
+    """10.3: the originals of a packet and their parity."""
+    size = 2 * -(-len(packet) // (2 * needed))
+    padded = packet.ljust(needed * size, b"\0")
+    originals = [padded[at:at + size] for at in range(0, len(padded), size)]
+    parity = bytes(functools.reduce(operator.xor, column) for column in zip(*originals))
+    return [*originals, parity]
 
 
 def checksum(header):

@@ -33,7 +33,7 @@ impl<P: Payload> Payload for LinkFrame<P> {
     }
 
     fn ecn(&self) -> Ecn {
-        self.frame.body.payload().map_or(Ecn::NotEct, Payload::ecn)
+        self.frame.body.traffic_class().ecn
     }
 
     /// All frames of a pair have one outer header; without one, its connections follow each other.
@@ -42,9 +42,7 @@ impl<P: Payload> Payload for LinkFrame<P> {
     }
 
     fn mark_ce(&mut self) {
-        if let Some(packet) = self.frame.body.payload_mut() {
-            packet.mark_ce();
-        }
+        self.frame.body.mark_ce();
     }
 }
 

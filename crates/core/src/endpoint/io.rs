@@ -33,6 +33,9 @@ pub enum Input<P> {
     /// Whether the peer reports which packets arrive, as it usually does: otherwise losses are not
     /// repaired.
     PeerReports(bool),
+    /// Whether the peer restores packets from fragments, as it usually does: otherwise it gets
+    /// copies.
+    PeerFragments(bool),
     /// The driver is behind, and the present is this time: timers that were due before it run at
     /// their own times, and their outputs leave at this time at the earliest.
     DriverBehind(Time),

@@ -23,8 +23,10 @@ use crate::combine::hysteresis::{Hysteresis, MARGIN, Outcome};
 use crate::combine::{Comparison, CongestionSignal, Detector, DetectorStatistics, SwitchRequest};
 use crate::estimate::DeltaT;
 use crate::event::{DropReason, Event};
+use crate::fragment::FragmentHeader;
 use crate::frame::{Body, Epoch, Frame, PathId, Payload};
 use crate::machine::{Deadline, EarliestDeadline};
+use crate::packet::Ecn;
 use crate::policy::PolicyConfig;
 use crate::repair::{NumberedReport, ReportPaths, Reporter};
 use crate::time::Time;
@@ -131,9 +133,26 @@ impl Receiver {
         &mut self,
         now: Time,
         header: FrameHeader,
-        mut payload: P,
+        payload: P,
         out: &mut impl FnMut(Output<P>),
     ) -> Option<P> {
+        #[expect(
+            clippy::cast_possible_truncation,
+            reason = "an IP packet has at most 64 KiB"
+        )]
+        let len = payload.len() as u32;
+        self.observe_copy(now, header, || payload.ecn());
+        let verdict = self.seen.accept(header.sequence);
+        if let Some(event) = self.refusal(verdict, header, len) {
+            out(Output::Event(event));
+            return None;
+        }
+        self.accept(now, header, payload, out)
+    }
+
+    /// Shows a copy or fragment to the detector.
+    #[inline]
+    fn observe_copy(&mut self, now: Time, header: FrameHeader, ecn: impl FnOnce() -> Ecn) {
         if let Some(detector) = &mut self.detector {
             let FrameHeader {
                 path,
@@ -141,29 +160,80 @@ impl Receiver {
                 sent,
                 ..
             } = header;
-            detector.on_copy(now, path, sequence, sent, payload.ecn());
+            detector.on_copy(now, path, sequence, sent, ecn());
         }
-        let verdict = self.seen.accept(header.sequence);
+    }
+
+    /// The event of a frame of `len` bytes whose packet is not needed; `None` if it is.
+    #[inline]
+    fn refusal(&mut self, verdict: Verdict, header: FrameHeader, len: u32) -> Option<Event> {
+        let reason = match verdict {
+            Verdict::Fresh => return None,
+            Verdict::Duplicate => DropReason::Duplicate,
+            Verdict::Behind => DropReason::BehindWindow,
+        };
+        if let Some(hysteresis) = &mut self.hysteresis
+            && verdict == Verdict::Duplicate
+        {
+            // A copy, of a packet without a probe.
+            hysteresis.on_arrival(header.path, header.sequence);
+        }
+        Some(Event::Dropped { reason, len })
+    }
+
+    /// Handles a fragment of `len` bytes; returns whether its packet is still needed.
+    pub(super) fn on_fragment<P>(
+        &mut self,
+        now: Time,
+        header: FrameHeader,
+        fragment: FragmentHeader,
+        out: &mut impl FnMut(Output<P>),
+    ) -> bool {
+        self.observe_copy(now, header, || fragment.traffic_class.ecn);
+        let verdict = self.seen.classify(header.sequence);
+        let refusal = self.refusal(verdict, header, fragment.fragment_len().into());
+        refusal.map(Output::Event).map(out).is_none()
+    }
+
+    /// Handles a packet restored from fragments, the last of which had this header.
+    ///
+    /// If one of them was marked, the packet is, too (RFC 3168, section 5.3); one that is not
+    /// ECN-capable is dropped (RFC 6040, section 4.2).
+    pub(super) fn on_restored<P: Payload>(
+        &mut self,
+        now: Time,
+        header: FrameHeader,
+        mut packet: P,
+        is_marked: bool,
+        out: &mut impl FnMut(Output<P>),
+    ) -> Option<P> {
+        self.seen.accept(header.sequence);
+        if is_marked {
+            if !packet.ecn().is_capable() {
+                let len = u32::try_from(packet.len()).unwrap_or(u32::MAX);
+                let reason = DropReason::Congestion;
+                out(Output::Event(Event::Dropped { reason, len }));
+                return None;
+            }
+            packet.mark_ce();
+        }
+        self.accept(now, header, packet, out)
+    }
+
+    /// Handles the first copy of a packet: returns it, with a congestion signal if one is due.
+    #[inline]
+    fn accept<P: Payload>(
+        &mut self,
+        now: Time,
+        header: FrameHeader,
+        mut payload: P,
+        out: &mut impl FnMut(Output<P>),
+    ) -> Option<P> {
         #[expect(
             clippy::cast_possible_truncation,
             reason = "an IP packet has at most 64 KiB"
         )]
         let len = payload.len() as u32;
-        let reason = match verdict {
-            Verdict::Duplicate => Some(DropReason::Duplicate),
-            Verdict::Behind => Some(DropReason::BehindWindow),
-            Verdict::Fresh => None,
-        };
-        if let Some(reason) = reason {
-            if let Some(hysteresis) = &mut self.hysteresis
-                && verdict == Verdict::Duplicate
-            {
-                // A copy, of a packet without a probe.
-                hysteresis.on_arrival(header.path, header.sequence);
-            }
-            out(Output::Event(Event::Dropped { reason, len }));
-            return None;
-        }
         let signal = self.signal(now, &payload);
         let path = header.path;
         out(Output::Event(match signal {

@@ -17,6 +17,7 @@ use crate::repair::{Kept, Repair};
 use crate::tariff::Tariffs;
 use crate::time::Time;
 use class_counters::ClassCounters;
+use fragments::{Addressed, Fragmentation};
 pub(super) use outgoing::BlockedPaths;
 use outgoing::Outgoing;
 use paced::{MAX_WAITING, Pacing};
@@ -25,6 +26,7 @@ use requests::PolicyRequests;
 
 mod class_counters;
 mod deadlines;
+mod fragments;
 mod limited;
 mod outgoing;
 mod paced;
@@ -50,6 +52,7 @@ pub(super) struct Sender<P> {
     tariffs: Tariffs,
     classes: ClassCounters,
     peer_reports: bool,
+    fragmentation: Fragmentation,
 }
 
 impl<P: Payload> Sender<P> {
@@ -74,6 +77,7 @@ impl<P: Payload> Sender<P> {
             classes: ClassCounters::new(config.classes.clone()),
             pacing: Pacing::new(config.paths, &config.tariffs, config.encapsulation.data),
             peer_reports: true,
+            fragmentation: Fragmentation::default(),
         }
     }
 
@@ -166,8 +170,16 @@ impl<P: Payload> Sender<P> {
             let probe = Body::Probe { data_len };
             self.outgoing.send(frame(path, probe), out);
         }
-        let data = |path, payload| frame(path, Body::Data(payload));
-        self.outgoing.send_packet(plan.copies, payload, data, out);
+        if plan.needed > 1
+            && let Some(fragments) = self.fragmentation.split(plan, &payload)
+        {
+            for Addressed { path, body } in fragments {
+                self.outgoing.send(frame(path, body), out);
+            }
+        } else {
+            let data = |path, payload| frame(path, Body::Data(payload));
+            self.outgoing.send_packet(plan.copies, payload, data, out);
+        }
         // An idle path that carries a packet needs a heartbeat immediately, and after a timeout,
         // which may send a packet, nothing may be due.
         let due = self.monitor_deadline();

@@ -20,6 +20,7 @@ use crate::time::Duration;
 
 mod adjust;
 mod configurations;
+mod fragments;
 mod hysteresis;
 mod leave;
 mod liveness;

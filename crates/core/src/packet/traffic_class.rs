@@ -5,6 +5,8 @@ use super::{Dscp, Ecn};
 
 /// The DSCP and the ECN field of a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
 pub struct TrafficClass {
     /// The DSCP (RFC 2474).
     pub dscp: Dscp,

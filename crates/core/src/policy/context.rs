@@ -44,7 +44,7 @@ impl PolicyContext {
 pub struct PolicyProperties {
     /// The name of the policy in files and statistics: the `kind` of its table.
     pub name: &'static str,
-    /// The packets of which every usable path carries a copy.
+    /// The packets of which every usable path carries a copy, or a fragment.
     pub copies: CopiedPackets,
     /// Whether the policy sends probes and compares arrival times, so that each packet needs its
     /// own time.

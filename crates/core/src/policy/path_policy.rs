@@ -10,18 +10,28 @@ use crate::repair::{PathEstimate, PathLimit};
 use crate::time::{Duration, Time};
 
 /// The paths that carry one packet, and how.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Plan {
-    /// The paths that carry a full copy.
+    /// The paths that carry a copy, or a fragment ([`Self::needed`]).
     pub copies: PathSet,
     /// The paths that carry a probe instead of the packet.
     pub probes: PathSet,
     /// Whether the packet may wait in the endpoint, which then sends it when those before it have
     /// left at the rate of the path ([`PathLimit::rate`]).
     pub may_wait: bool,
+    /// The number of frames that restore the packet: with 1 each of `copies` carries a copy, with
+    /// more a fragment ([`crate::fragment`]).
+    pub needed: u8,
     /// Whether the queues of the paths are long: the packet is marked, or dropped if no path
     /// carries it.
     pub is_congested: bool,
+}
+
+impl Default for Plan {
+    /// No path carries the packet.
+    fn default() -> Self {
+        Self::copies(PathSet::EMPTY)
+    }
 }
 
 impl Plan {
@@ -32,6 +42,7 @@ impl Plan {
             copies,
             probes: PathSet::EMPTY,
             may_wait: false,
+            needed: 1,
             is_congested: false,
         }
     }

@@ -64,7 +64,7 @@ impl Numbers {
             self.own.epoch = frame.epoch;
         }
         match &frame.body {
-            Body::Data(_) | Body::Reported { .. } | Body::Probe { .. } => {
+            Body::Data(_) | Body::Reported { .. } | Body::Probe { .. } | Body::Fragment { .. } => {
                 self.own.data = self.own.data.max(frame.sequence);
             }
             Body::Heartbeat(purpose) => self.on_heartbeat(frame.path, *purpose, frame.sequence),
@@ -119,7 +119,7 @@ impl Numbers {
     fn sequence<P>(&self, frame: &Frame<P>) -> Option<u64> {
         let truncated = frame.sequence;
         match &frame.body {
-            Body::Data(_) | Body::Reported { .. } | Body::Probe { .. } => {
+            Body::Data(_) | Body::Reported { .. } | Body::Probe { .. } | Body::Fragment { .. } => {
                 following(truncated, self.peer.data)
             }
             Body::Report(_) => following(truncated, self.peer.reports),
@@ -158,7 +158,7 @@ impl Numbers {
 impl Peer {
     fn note<P>(&mut self, body: &Body<P>, epoch: Epoch, sequence: u64) {
         match body {
-            Body::Data(_) | Body::Reported { .. } | Body::Probe { .. } => {
+            Body::Data(_) | Body::Reported { .. } | Body::Probe { .. } | Body::Fragment { .. } => {
                 self.data = self.data.max(Some(sequence));
             }
             Body::Report(_) => self.reports = self.reports.max(Some(sequence)),

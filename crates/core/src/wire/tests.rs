@@ -1,4 +1,6 @@
 use super::*;
+use crate::fragment::{Code, FragmentHeader};
+use crate::packet::TrafficClass;
 use crate::repair::{MAX_BITMAP, PathArrival, Report, SendTime};
 use crate::time::Duration;
 use proptest::prelude::*;
@@ -16,7 +18,25 @@ fn bodies() -> impl Strategy<Value = Body<Vec<u8>>> {
         (prop::collection::vec(any::<u8>(), 1..200), attempts())
             .prop_map(|(payload, attempt)| Body::Reported { payload, attempt }),
         reports().prop_map(|report| Body::Report(report.into())),
+        any::<u8>().prop_map(|path| Body::PathClosed { path: PathId(path) }),
+        fragments(),
     ]
+}
+
+/// Fragments as they arrive: with the default traffic class.
+fn fragments() -> impl Strategy<Value = Body<Vec<u8>>> {
+    let codes = (2_u8..64).prop_flat_map(|needed| (Just(needed), needed..=64));
+    (codes, any::<prop::sample::Index>(), 1_u16..2000).prop_map(|((needed, total), index, len)| {
+        let code = Code::new(needed, total).unwrap();
+        let header = FragmentHeader {
+            code,
+            index: u8::try_from(index.index(total.into())).unwrap(),
+            packet_len: len,
+            traffic_class: TrafficClass::DEFAULT,
+        };
+        let payload = alloc::vec![header.index; code.fragment_len(len).into()];
+        Body::Fragment { header, payload }
+    })
 }
 
 fn attempts() -> impl Strategy<Value = Attempt> {
@@ -123,7 +143,7 @@ fn nonsense_is_refused_by_name() {
         bytes.extend_from_slice(rest);
         bytes
     };
-    assert_eq!(decode(PATH, &header(11, &[1])), Err(WireError::Kind(11)));
+    assert_eq!(decode(PATH, &header(12, &[1])), Err(WireError::Kind(12)));
     for (rest, error) in [
         (&[0; 3][..], WireError::Short(HEADER_LEN + 3)),
         // One path, whose part lacks a byte.
@@ -280,4 +300,55 @@ fn bodies_of_every_length_are_exact_or_too_long() {
             assert_eq!(decode(PATH, long), Err(WireError::Long(long.len())));
         }
     }
+}
+
+#[test]
+fn fragments_that_no_code_makes_are_refused() {
+    let decode = |rest: &[u8]| {
+        let mut bytes = alloc::vec![0; HEADER_LEN];
+        bytes[0] = 11;
+        bytes.extend_from_slice(rest);
+        decode(PATH, &bytes).map(|_| ())
+    };
+    assert_eq!(
+        decode(&[2, 2, 3, 1, 9, 9]),
+        Ok(()),
+        "three bytes by a (3, 2) code"
+    );
+    let short = |rest: usize| Err(WireError::Short(HEADER_LEN + rest));
+    assert_eq!(decode(&[2, 2, 3]), short(3), "no header");
+    assert_eq!(decode(&[2, 2, 3, 0]), short(4), "no bytes");
+    assert_eq!(decode(&[2, 2, 3, 4, 9, 9]), short(6), "only padding");
+    assert_eq!(
+        decode(&[0, 1, 3, 0, 9, 9]),
+        Err(WireError::Field(1)),
+        "copies"
+    );
+    assert_eq!(
+        decode(&[0, 3, 2, 0, 9, 9]),
+        Err(WireError::Field(3)),
+        "more than all"
+    );
+    assert_eq!(
+        decode(&[0, 2, 65, 0, 9, 9]),
+        Err(WireError::Field(2)),
+        "too many"
+    );
+    assert_eq!(
+        decode(&[3, 2, 3, 0, 9, 9]),
+        Err(WireError::Field(3)),
+        "beyond the last"
+    );
+    assert_eq!(
+        decode(&[2, 2, 3, 0, 9]),
+        Err(WireError::Field(0)),
+        "an odd length"
+    );
+    assert_eq!(
+        decode(&[2, 2, 3, 4, 9, 9, 9, 9]),
+        Err(WireError::Field(4)),
+        "longer than need be"
+    );
+    let long = [&[0, 2, 3, 0][..], &alloc::vec![0; 32_768]].concat();
+    assert_eq!(decode(&long), Err(WireError::Long(HEADER_LEN + 4 + 32_768)));
 }

@@ -141,7 +141,7 @@ impl Schedule {
     /// Whether a path on which the policy may send the packet delivers it, and none of them loses
     /// it.
     ///
-    /// A packet on all paths needs one that delivers. Otherwise a node that monitors its paths uses
+    /// A packet on all paths needs one that delivers, or as many as fragments restore it. Otherwise a node that monitors its paths uses
     /// any that is not silent, and any other node uses the path that its policy names, or any if it
     /// probes.
     fn carries(&self, from: End, at: Time, len: u16) -> bool {
@@ -156,7 +156,8 @@ impl Schedule {
         };
         let mut paths = self.path_ids();
         if policy.copies(kind) {
-            return paths.any(delivers);
+            let total = u8::try_from(self.paths.len()).unwrap_or(u8::MAX);
+            return paths.filter(|path| delivers(*path)).count() >= policy.needed(total).into();
         }
         if liveness.is_some() {
             return self.path_ids().any(delivers)

@@ -12,8 +12,8 @@ use polypath_core::rng::Stream;
 use polypath_core::time::Duration;
 
 use super::{
-    DELAY_CENTRIC_FROM, DIVERSITY_FROM, FLOW_SCOPE_FROM, IN_TIME_FROM, Incident, ROUND_ROBIN_FROM,
-    Schedule, Settings, pick,
+    DELAY_CENTRIC_FROM, DIVERSITY_FROM, FLOW_SCOPE_FROM, FRAGMENTS_FROM, IN_TIME_FROM, Incident,
+    ROUND_ROBIN_FROM, Schedule, Settings, pick,
 };
 
 /// One of the policies of all schedules; those that name a path name `path`.
@@ -32,12 +32,13 @@ pub(super) fn draw(stream: &mut Stream, path: u8) -> PolicyConfig {
 /// Replaces policies by those that schedules have from some seed on.
 pub(super) fn draw_later(schedule: &mut Schedule) {
     type Draw = fn(&mut Schedule);
-    let all: [(u64, Draw); 5] = [
+    let all: [(u64, Draw); 6] = [
         (IN_TIME_FROM, draw_in_time),
         (ROUND_ROBIN_FROM, draw_round_robin),
         (DELAY_CENTRIC_FROM, draw_delay_centric),
         (DIVERSITY_FROM, draw_diversity),
         (FLOW_SCOPE_FROM, draw_scopes),
+        (FRAGMENTS_FROM, draw_fragments),
     ];
     let seed = schedule.seed.0;
     for (_, draw) in all.iter().filter(|(from, _)| seed >= *from) {
@@ -147,6 +148,27 @@ fn draw_scopes(schedule: &mut Schedule) {
     }
 }
 
+/// Splits packets under half of the policies `diversity`, and replaces an eighth of all policies by
+/// such a one.
+fn draw_fragments(schedule: &mut Schedule) {
+    let stream = &mut schedule.seed.stream("faults/fragments");
+    for settings in all_settings(schedule) {
+        let recovery = Some(pick(stream, &[1, 2]));
+        let (is_split, is_replaced) = (stream.chance(0.5), stream.chance(0.125));
+        match &mut settings.policy {
+            PolicyConfig::Diversity(config) if is_split => config.recovery = recovery,
+            policy if is_replaced => {
+                *policy = PolicyConfig::Diversity(DiversityConfig {
+                    recovery,
+                    react: Reaction::Off,
+                    ..DiversityConfig::default()
+                });
+            }
+            _ => {}
+        }
+    }
+}
+
 /// Replaces a third of the policies by `diversity`.
 fn draw_diversity(schedule: &mut Schedule) {
     let stream = &mut schedule.seed.stream("faults/diversity");
@@ -156,6 +178,7 @@ fn draw_diversity(schedule: &mut Schedule) {
             signature: pick(stream, &signatures),
             react: pick(stream, &[Reaction::Ecn, Reaction::Drop, Reaction::Off]),
             window: Duration::from_millis(pick(stream, &[10, 100, 1000])),
+            recovery: None,
         };
         if stream.chance(0.33) {
             settings.policy = PolicyConfig::Diversity(config);

@@ -62,6 +62,7 @@ impl Statistics {
             repair: tunnel.endpoint().repair_statistics(),
             order: tunnel.endpoint().order_statistics(),
             congestion: tunnel.endpoint().detector_statistics(),
+            fragments: tunnel.endpoint().fragment_statistics(),
             classes: classes(tunnel),
             paths,
             peer_paths: tunnel.peer_paths(),

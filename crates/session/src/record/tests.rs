@@ -9,7 +9,7 @@ use polypath_core::frame::{Encapsulation, OVER_IPV4, PathId};
 use polypath_core::liveness::LivenessConfig;
 use polypath_core::machine::{Machine, step};
 use polypath_core::packet::{Dscp, Ecn, PacketMeta};
-use polypath_core::policy::PolicyConfig;
+use polypath_core::policy::{DiversityConfig, PolicyConfig};
 use polypath_core::repair::RepairConfig;
 use polypath_core::rng::{Seed, Stream};
 use polypath_core::tariff::Tariffs;
@@ -29,7 +29,8 @@ fn config(policy: PolicyConfig, liveness: bool) -> EndpointConfig {
     EndpointConfig {
         tariffs: Tariffs::default(),
         classes: Classes::default(),
-        paths: 2,
+        // With two paths nothing is split.
+        paths: if policy.needed(3) > 1 { 3 } else { 2 },
         policy,
         encapsulation: Encapsulation::deployed(OVER_IPV4),
         window: 64,
@@ -48,7 +49,7 @@ fn key(name: &str) -> PrivateKey {
 /// A tunnel, and the receiver of its entries.
 fn recorded(config: &EndpointConfig, own: &str, peer: &str) -> (Tunnel, Receiver<Entry>) {
     let session = SessionConfig {
-        reachable: vec![true; 2],
+        reachable: vec![true; config.paths.into()],
         max_datagram: 1500,
         wall_clock: 1,
         limits: Limits::default(),
@@ -123,14 +124,23 @@ impl Run {
 
     fn wake(&mut self, now: Time, who: usize, wake: Wake<tunnel::Input>) {
         let mut datagrams = Vec::new();
-        step(&mut self.tunnels[who], now, wake, &mut |output| {
-            if let tunnel::Output::Datagram { path, datagram, .. }
-            | tunnel::Output::Reply { path, datagram } = output
-            {
-                datagrams.push((path, datagram));
-            }
-        });
-        for (path, datagram) in datagrams {
+        step(
+            &mut self.tunnels[who],
+            now,
+            wake,
+            &mut |output| match output {
+                tunnel::Output::Datagram {
+                    path,
+                    datagram,
+                    traffic_class,
+                } => datagrams.push((path, traffic_class.ecn, datagram)),
+                tunnel::Output::Reply { path, datagram } => {
+                    datagrams.push((path, Ecn::NotEct, datagram));
+                }
+                _ => {}
+            },
+        );
+        for (path, sent, datagram) in datagrams {
             // The second path fails halfway.
             let is_cut = path == PathId(1) && now > Time::ZERO + LEN.scale(1, 2);
             let is_cut = is_cut || datagram.len() > self.longest;
@@ -142,7 +152,12 @@ impl Run {
             let input = tunnel::Input::Datagram {
                 path,
                 source,
-                ecn: Ecn::NotEct,
+                // Routers mark a tenth of what is ECN-capable.
+                ecn: if sent.is_capable() && self.stream.chance(0.1) {
+                    Ecn::Ce
+                } else {
+                    sent
+                },
                 datagram,
             };
             self.deliver_at(now + delay, 1 - who, input);
@@ -191,7 +206,15 @@ fn policies() -> impl Strategy<Value = PolicyConfig> {
         PolicyConfig::DuplicateAcks { path: 0 },
         PolicyConfig::DuplicateAll {},
         PolicyConfig::probe_and_switch(0),
+        fragments(),
     ])
+}
+
+fn fragments() -> PolicyConfig {
+    PolicyConfig::Diversity(DiversityConfig {
+        recovery: Some(1),
+        ..DiversityConfig::default()
+    })
 }
 
 fn replay(config: &EndpointConfig, entries: &[Entry]) -> Result<(), (usize, Box<Difference>)> {
@@ -291,6 +314,32 @@ fn numbers(value: &mut Value) -> Vec<&mut Value> {
     }
 }
 
+/// A fragment that completes a packet has its shape, any other one only a length.
+#[test]
+fn a_recording_of_fragments_states_what_they_restore() {
+    let config = config(fragments(), false);
+    let mut restored = 0;
+    for entries in record_with(&config, 0.1, 4) {
+        assert_eq!(replay(&config, &entries), Ok(()));
+        for entry in &entries {
+            let Wake::Input(Input::Frame(frame)) = &entry.wake else {
+                continue;
+            };
+            let Body::Fragment { header, payload } = &frame.body else {
+                continue;
+            };
+            let delivers = |output: &Output<Shape>| matches!(output, Output::Deliver(_));
+            if entry.outputs.iter().any(delivers) {
+                assert_eq!(payload.len, u32::from(header.packet_len));
+                restored += 1;
+            } else {
+                assert_eq!(*payload, Shape::with_len(header.fragment_len().into()));
+            }
+        }
+    }
+    assert!(restored > 50, "{restored}");
+}
+
 /// The classes depend on fields of packets, in both directions.
 #[test]
 fn a_recording_with_classes_replays_and_another_has_no_ports() {
@@ -330,10 +379,11 @@ fn a_recording_with_classes_replays_and_another_has_no_ports() {
         // Without the fields, the receiver holds other packets.
         let mut without = record_with(&classified, 0.1, seed);
         for entry in without.iter_mut().flatten() {
-            if let Wake::Input(Input::Frame(frame)) = &mut entry.wake
-                && let Some(packet) = frame.body.payload_mut()
-            {
-                packet.fields = None;
+            if let Wake::Input(Input::Frame(frame)) = &mut entry.wake {
+                frame.body = frame.body.map_ref(|packet| Shape {
+                    fields: None,
+                    ..*packet
+                });
             }
         }
         let differing = without.map(|entries| replay(&classified, &entries).is_err());

@@ -1,7 +1,7 @@
 //! The frames in datagrams of the peer, and the ECN field of the packets in them (RFC 6040).
 
 use bytes::{Bytes, BytesMut};
-use polypath_core::frame::{Frame, PathId};
+use polypath_core::frame::{Body, Frame, PathId};
 use polypath_core::packet::{self, Ecn};
 use polypath_core::time::Time;
 use polypath_core::wire;
@@ -28,10 +28,14 @@ impl Tunnel {
             (Some(packet), Some(ecn)) => Some(with_ecn(packet, ecn)?),
             _ => None,
         };
-        let body = frame.body.map_ref(|packet| {
+        let mut body = frame.body.map_ref(|packet| {
             let unmarked = || bytes.slice_ref(packet);
             marked.clone().unwrap_or_else(unmarked)
         });
+        if let Body::Fragment { header, .. } = &mut body {
+            // Its packet has its own field, which is examined once the packet is restored.
+            header.traffic_class.ecn = outer;
+        }
         Ok(frame.carrying(path, body))
     }
 }

@@ -17,6 +17,7 @@ use crate::key::PrivateKey;
 use crate::session::Limits;
 
 mod adjust;
+mod fragments;
 mod liveness;
 mod relayed;
 mod restart;

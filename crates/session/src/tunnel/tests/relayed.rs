@@ -211,7 +211,7 @@ fn datagrams_to_the_relay_have_the_traffic_class_of_the_packet_in_them() {
     // A heartbeat may be due with the packet.
     let sent = site.nodes[0].sent_classes.iter();
     let classes: Vec<_> = sent.filter(|class| !class.is_default()).collect();
-    assert_eq!(classes, [&Payload::traffic_class(&packet)]);
+    assert_eq!(classes, [&packet::traffic_class(&packet)]);
     site.run(at(2_100));
     assert_eq!(site.nodes[1].packets, [packet]);
 }

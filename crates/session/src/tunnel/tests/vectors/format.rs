@@ -46,6 +46,7 @@ pub(super) struct Vectors {
     pub(super) frames: Vec<FrameVector>,
     pub(super) rejected_frames: Vec<RejectedFrame>,
     pub(super) fragments: FragmentsVector,
+    pub(super) coded: CodedVector,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -180,6 +181,14 @@ pub(super) struct FrameVector {
 pub(super) struct RejectedFrame {
     pub(super) name: String,
     pub(super) bytes: Hex,
+}
+
+/// A packet, and its fragments of which any `needed` restore it: the last is their parity.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct CodedVector {
+    pub(super) packet: Hex,
+    pub(super) needed: u8,
+    pub(super) fragments: Vec<Hex>,
 }
 
 /// An IPv4 packet, and its fragments of at most `limit` bytes.

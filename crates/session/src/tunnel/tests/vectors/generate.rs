@@ -42,6 +42,7 @@ pub(super) fn vectors() -> Vectors {
         frames: frames::vectors(),
         rejected_frames: frames::rejected(),
         fragments: frames::fragments(),
+        coded: frames::coded(),
     }
 }
 

@@ -1,7 +1,8 @@
 //! Frames, and the fragments of a packet.
 
 use etherparse::PacketBuilder;
-use polypath_core::frame::{Attempt, Body, Epoch, Frame, PathId, Purpose};
+use polypath_core::fragment::{Code, Coder, FragmentHeader};
+use polypath_core::frame::{Attempt, Body, Epoch, Frame, PathId, Payload as _, Purpose};
 use polypath_core::repair::{PathArrival, Report, SendTime};
 use polypath_core::time::{Duration, Time};
 use polypath_core::truncated::{BITS, expand, truncate};
@@ -9,7 +10,7 @@ use polypath_core::wire::{self, HEADER_LEN};
 
 use crate::tunnel::fragment;
 use crate::tunnel::tests::vectors::format::{
-    FragmentsVector, FrameVector, RejectedFrame, TruncatedVector,
+    CodedVector, FragmentsVector, FrameVector, RejectedFrame, TruncatedVector,
 };
 
 /// An IPv4 packet of a UDP datagram with this payload.
@@ -62,6 +63,8 @@ fn body(name: &str) -> Body<Vec<u8>> {
         "copy" => reported(Attempt::Copy),
         "repair" => reported(Attempt::Repair),
         "report" => Body::Report(report().into()),
+        "fragment, original" => fragment_of_three(0),
+        "fragment, recovery" => fragment_of_three(2),
         _ => Body::HeartbeatReply(size(48).answered()),
     }
 }
@@ -70,6 +73,23 @@ fn reported(attempt: Attempt) -> Body<Vec<u8>> {
     Body::Reported {
         payload: packet(b"polypath"),
         attempt,
+    }
+}
+
+/// Fragment `index` of the packet, of which any two of three restore it.
+fn fragment_of_three(index: u8) -> Body<Vec<u8>> {
+    let packet = packet(b"polypath!");
+    let code = Code::new(2, 3).unwrap();
+    let header = FragmentHeader {
+        code,
+        index,
+        packet_len: u16::try_from(packet.len()).unwrap(),
+        traffic_class: packet.traffic_class(),
+    };
+    let mut all = packet.split(code, &mut Coder::default()).unwrap();
+    Body::Fragment {
+        header,
+        payload: all.swap_remove(index.into()),
     }
 }
 
@@ -106,6 +126,8 @@ pub(super) fn vectors() -> Vec<FrameVector> {
         "repair",
         "report",
         "closed path",
+        "fragment, original",
+        "fragment, recovery",
     ];
     let vectors = (0_u8..).zip(names).map(|(number, name)| {
         // All bytes of each number differ.
@@ -128,8 +150,19 @@ pub(super) fn vectors() -> Vec<FrameVector> {
 }
 
 pub(super) fn rejected() -> Vec<RejectedFrame> {
-    let cases: [(&str, u8, &[u8]); 17] = [
-        ("unknown kind", 11, &[0, 0]),
+    let cases: [(&str, u8, &[u8]); 24] = [
+        ("unknown kind", 12, &[0, 0]),
+        ("a fragment without a code", 11, &[0, 2, 3]),
+        ("a fragment without bytes", 11, &[0, 2, 3, 0]),
+        (
+            "a fragment that alone is the packet",
+            11,
+            &[0, 1, 3, 0, 9, 9],
+        ),
+        ("a fragment of too few", 11, &[0, 3, 2, 0, 9, 9]),
+        ("a fragment beyond the last", 11, &[3, 2, 3, 0, 9, 9]),
+        ("a fragment of an odd length", 11, &[0, 2, 3, 0, 9]),
+        ("a fragment that is too long", 11, &[0, 2, 3, 4, 9, 9, 9, 9]),
         ("a closed path without a zero", 10, &[1, 1]),
         ("a long closed path", 10, &[0, 1, 0]),
         ("a repair without a packet", 8, &[]),
@@ -190,6 +223,17 @@ pub(super) fn truncated() -> Vec<TruncatedVector> {
         }
     }
     vectors
+}
+
+pub(super) fn coded() -> CodedVector {
+    let packet = packet(b"polypath, in four fragments");
+    let code = Code::new(3, 4).unwrap();
+    let fragments = packet.split(code, &mut Coder::default()).unwrap();
+    CodedVector {
+        packet: packet.into(),
+        needed: code.needed(),
+        fragments: fragments.into_iter().map(Into::into).collect(),
+    }
 }
 
 pub(super) fn fragments() -> FragmentsVector {
