@@ -71,8 +71,8 @@ impl<P: Payload> Endpoint<P> {
         })
     }
 
-    /// The number of timers, windows, unanswered heartbeats, incomplete packets and packets kept for
-    /// repairs or held for their order, at most [`capacity`](Self::capacity).
+    /// The number of timers, windows, unanswered heartbeats, incomplete packets and packets kept
+    /// for repairs or held for their order, at most [`capacity`](Self::capacity).
     #[must_use]
     pub fn buffered(&self) -> usize {
         let incomplete = self

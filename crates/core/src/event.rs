@@ -37,6 +37,9 @@ pub enum DropReason {
     /// The losses of copies are those of congestion, and its flow does not understand marks
     /// ([`crate::combine`]).
     Congestion,
+    /// A fragment of it is marked as having met congestion, and it is not ECN-capable
+    /// ([`crate::fragment`]).
+    WrongMark,
     /// A fragment that does not belong to those of its packet that arrived before
     /// ([`crate::fragment`]).
     InconsistentFragment,

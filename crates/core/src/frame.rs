@@ -93,6 +93,17 @@ pub enum FrameKind {
     Fragment,
 }
 
+impl FrameKind {
+    /// Whether such a frame carries a packet of an application, or a fragment of one.
+    #[must_use]
+    pub const fn carries_packet(self) -> bool {
+        matches!(
+            self,
+            Self::Data | Self::Copy | Self::Repair | Self::Fragment
+        )
+    }
+}
+
 /// The purpose of a transmission of a packet whose arrival is reported ([`crate::repair`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -204,10 +215,10 @@ pub struct Frame<P> {
     pub path: PathId,
     /// The sender's epoch; in a switch frame the epoch that the switch opens.
     pub epoch: Epoch,
-    /// Data and fragment: the data sequence, by which copies combine. Probe: that of the data packet it stands
-    /// for. Pair: the number of the pair on its path. Switch: the number of the repetition.
-    /// Heartbeat: its number among those of its path and purpose; its answer repeats it. Report:
-    /// its number. Closed path: the number of the repetition.
+    /// Data and fragment: the data sequence, by which copies combine. Probe: that of the data
+    /// packet it stands for. Pair: the number of the pair on its path. Switch: the number of the
+    /// repetition. Heartbeat: its number among those of its path and purpose; its answer repeats
+    /// it. Report: its number. Closed path: the number of the repetition.
     pub sequence: u64,
     /// The time at which it was sent, by the sender's clock.
     pub sent: Time,

@@ -275,7 +275,7 @@ impl PolicyConfig {
             }
             Self::DelayGrowth(config) => Delay::DelayGrowth(config).check()?,
             Self::InTime(config) => config.check()?,
-            Self::Diversity(config) => config.check()?,
+            Self::Diversity(config) => config.check(paths)?,
             Self::SinglePath { leave, .. } => {
                 leave.as_ref().map_or(Ok(()), LeaveConfig::check)?;
             }

@@ -17,7 +17,7 @@
 //! | 10 for each path | path (1), send time of its newest frame in microseconds modulo 2^24 (3), age in microseconds (4), reordering in units of 100 microseconds (2) |
 //! | rest, at most 512 | bitmap |
 //!
-//! A fragment has these fields ([`crate::fragment`]); its length is even:
+//! A fragment has these fields ([`crate::fragment`]):
 //!
 //! | bytes | field |
 //! | --- | --- |

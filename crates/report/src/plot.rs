@@ -123,8 +123,8 @@ impl Plot {
     }
 
     /// The points as CSV, `series,x,y,ci95`, in the units of the axes; reference points have the
-    /// series `paper: NAME`, or `paper` without a curve, or another name in place of `paper`. Values that are not numbers are empty.
-    /// Series of panels follow their title: `TITLE: NAME`.
+    /// series `paper: NAME`, or `paper` without a curve, or another name in place of `paper`.
+    /// Values that are not numbers are empty. Series of panels follow their title: `TITLE: NAME`.
     #[must_use]
     pub fn csv(&self) -> String {
         csv::csv(self)
@@ -138,8 +138,9 @@ impl Plot {
     }
 
     /// The origin of the reference points, in a sentence.
-    fn reference(&self) -> &'static str {
-        self.stated_as.unwrap_or("the paper")
+    fn reference(&self) -> String {
+        let named = self.stated_as.map(|name| format!("\"{name}\""));
+        named.unwrap_or_else(|| "the paper".to_owned())
     }
 
     /// The name of a reference point in CSV files and legends.

@@ -22,8 +22,8 @@ pub(crate) const CLOSED_PATHS: u32 = 2;
 /// The feature bit of a node or relay that passes on the ECN fields of the datagrams which it
 /// receives: a node to the packets in them (RFC 6040), a relay to the datagrams that it forwards.
 pub(crate) const ECN: u32 = 4;
-/// The feature bit of a node that restores packets from fragments ([`polypath_core::fragment`]), and
-/// so understands frames of the kind 11.
+/// The feature bit of a node that restores packets from fragments ([`polypath_core::fragment`]),
+/// and so understands frames of the kind 11.
 pub(crate) const FRAGMENTS: u32 = 8;
 
 /// The feature bits of a node or relay, which has that of [`ECN`] only if its driver receives the

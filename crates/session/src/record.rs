@@ -14,7 +14,7 @@ mod replay;
 
 use bytes::Bytes;
 use polypath_core::endpoint::{Endpoint, Input, Output};
-use polypath_core::fragment::{Code, Coder};
+use polypath_core::fragment::Code;
 use polypath_core::frame::{Body, Frame, Payload};
 use polypath_core::machine::Wake;
 use polypath_core::packet::{self, Ecn, FlowId, PacketFields, PacketMeta};
@@ -149,7 +149,7 @@ impl Payload for Shape {
         }
     }
 
-    fn split(&self, code: Code, _: &mut Coder) -> Option<Vec<Self>> {
+    fn split(&self, code: Code) -> Option<Vec<Self>> {
         let len = code.fragment_len(u16::try_from(self.len).ok()?);
         Some(vec![Self::with_len(len.into()); code.total().into()])
     }

@@ -198,9 +198,10 @@ def check(vectors):
     whole = vectors["fragments"]
     found = list(protocol.fragments(whole["packet"], whole["limit"]))
     equal(found, whole["fragments"], "fragments")
-    coded = vectors["coded"]
-    found = protocol.coded(coded["packet"], coded["needed"])
-    equal(found, coded["fragments"], "coded fragments")
+    for coded in vectors["coded"]:
+        fragments = coded["fragments"]
+        found = protocol.coded(coded["packet"], coded["needed"], len(fragments))
+        equal(found, fragments, "coded fragments")
 
 
 if __name__ == "__main__":

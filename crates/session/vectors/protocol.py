@@ -293,19 +293,38 @@ def decode_frame(data):
 
 
 def is_fragment(index, needed, total, padding, size):
-    """10.3: whether a fragment of `size` bytes has the least even length for its packet."""
+    """10.3: whether a fragment of `size` bytes has the least length for its packet."""
     packet = needed * size - padding
     return (2 <= needed <= total <= 64 and index < total and packet > 0
-            and size == 2 * -(-packet // (2 * needed)))
+            and size == -(-packet // needed))
 
 
-def coded(packet, needed):
-    """10.3: the originals of a packet and their parity."""
-    size = 2 * -(-len(packet) // (2 * needed))
+def times(a, b):
+    """10.3: the product in GF(2^8)."""
+    product = 0
+    while b:
+        product ^= a if b & 1 else 0
+        a, b = a << 1 ^ (0x11d if a & 0x80 else 0), b >> 1
+    return product
+
+
+def over(a, b):
+    """10.3: the quotient in GF(2^8)."""
+    return next(x for x in range(256) if times(x, b) == a)
+
+
+def coded(packet, needed, total):
+    """10.3: the originals of a packet and its recovery fragments."""
+    size = -(-len(packet) // needed)
     padded = packet.ljust(needed * size, b"\0")
     originals = [padded[at:at + size] for at in range(0, len(padded), size)]
-    parity = bytes(functools.reduce(operator.xor, column) for column in zip(*originals))
-    return [*originals, parity]
+    recovery = []
+    for row in range(needed, total):
+        factors = [over(needed ^ column, row ^ column) for column in range(needed)]
+        columns = zip(*originals)
+        products = ([times(*pair) for pair in zip(factors, column)] for column in columns)
+        recovery.append(bytes(functools.reduce(operator.xor, column) for column in products))
+    return originals + recovery
 
 
 def checksum(header):

@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
-/// Lines about the windows of copies, the signals, and the packets in fragments; empty under a policy
-/// without them.
+/// Lines about the windows of copies, the signals, and the packets in fragments; empty under a
+/// policy without them.
 pub(super) fn lines(state: &Value) -> String {
     let mut text = String::new();
     let congestion = &state["congestion"];

@@ -4,7 +4,7 @@ use super::Endpoint;
 use super::io::Output;
 use super::receiver::FrameHeader;
 use crate::event::{DropReason, Event};
-use crate::fragment::{FragmentHeader, FragmentStatistics, Offered};
+use crate::fragment::{FragmentHeader, FragmentStatistics, ReassemblyOutcome};
 use crate::frame::{Body, Frame, Payload};
 use crate::time::Time;
 
@@ -41,14 +41,15 @@ impl<P: Payload> Endpoint<P> {
         }
         let reassembly = self.reassembly.get_or_insert_default();
         let refused = match reassembly.offer(header.sequence, fragment, payload) {
-            Offered::Kept => return,
-            Offered::Restored { packet, is_marked } => {
+            ReassemblyOutcome::Kept => return,
+            ReassemblyOutcome::Restored { packet, outer } => {
                 let receiver = &mut self.receiver;
-                let packet = receiver.on_restored(now, header, packet, is_marked, out);
+                let packet = receiver.on_restored(now, header, packet, outer, out);
                 return self.put_in_order(now, header.sequence, packet, false, out);
             }
-            Offered::Behind => DropReason::BehindWindow,
-            Offered::Inconsistent => DropReason::InconsistentFragment,
+            ReassemblyOutcome::Behind => DropReason::BehindWindow,
+            ReassemblyOutcome::Duplicate => DropReason::Duplicate,
+            ReassemblyOutcome::Inconsistent => DropReason::InconsistentFragment,
         };
         out(Output::Event(Event::Dropped {
             reason: refused,

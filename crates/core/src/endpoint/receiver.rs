@@ -6,8 +6,8 @@
 //! comparison counts. A packet newer than all before it carries the sender's current epoch; late
 //! data from a slow path does not.
 //!
-//! With hysteresis ([`crate::combine::hysteresis`]) a probe that wins is a vote, and a lead of votes
-//! requests the switch.
+//! With hysteresis ([`crate::combine::hysteresis`]) a probe that wins is a vote, and a lead of
+//! votes requests the switch.
 //!
 //! A sender that restarts numbers its packets from the first again, in epoch 0. The receiver then
 //! discards the state of the old sender ([`Input::PeerRestarted`](crate::endpoint::Input)), since
@@ -99,8 +99,8 @@ impl Receiver {
         }
     }
 
-    /// Handles a data frame of `len` bytes on the wire, whose arrival is to be reported; returns the
-    /// packet of the first copy.
+    /// Handles a data frame of `len` bytes on the wire, whose arrival is to be reported; returns
+    /// the packet of the first copy.
     pub(super) fn on_reported<P: Payload>(
         &mut self,
         now: Time,
@@ -197,25 +197,26 @@ impl Receiver {
 
     /// Handles a packet restored from fragments, the last of which had this header.
     ///
-    /// If one of them was marked, the packet is, too (RFC 3168, section 5.3); one that is not
-    /// ECN-capable is dropped (RFC 6040, section 4.2).
+    /// If one of their outer headers was marked, the packet is, too (RFC 3168, section 5.3), as far
+    /// as its own field permits: one that is not ECN-capable is dropped (RFC 6040, section 4.2).
     pub(super) fn on_restored<P: Payload>(
         &mut self,
         now: Time,
         header: FrameHeader,
         mut packet: P,
-        is_marked: bool,
+        outer: Ecn,
         out: &mut impl FnMut(Output<P>),
     ) -> Option<P> {
         self.seen.accept(header.sequence);
-        if is_marked {
-            if !packet.ecn().is_capable() {
+        match packet.ecn().decapsulated(outer) {
+            None => {
                 let len = u32::try_from(packet.len()).unwrap_or(u32::MAX);
-                let reason = DropReason::Congestion;
+                let reason = DropReason::WrongMark;
                 out(Output::Event(Event::Dropped { reason, len }));
                 return None;
             }
-            packet.mark_ce();
+            Some(Ecn::Ce) => packet.mark_ce(),
+            Some(_) => {}
         }
         self.accept(now, header, packet, out)
     }

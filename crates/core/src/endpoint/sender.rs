@@ -17,7 +17,7 @@ use crate::repair::{Kept, Repair};
 use crate::tariff::Tariffs;
 use crate::time::Time;
 use class_counters::ClassCounters;
-use fragments::{Addressed, Fragmentation};
+use fragments::{Fragmentation, PathFragment};
 pub(super) use outgoing::BlockedPaths;
 use outgoing::Outgoing;
 use paced::{MAX_WAITING, Pacing};
@@ -173,7 +173,7 @@ impl<P: Payload> Sender<P> {
         if plan.needed > 1
             && let Some(fragments) = self.fragmentation.split(plan, &payload)
         {
-            for Addressed { path, body } in fragments {
+            for PathFragment { path, body } in fragments {
                 self.outgoing.send(frame(path, body), out);
             }
         } else {

@@ -3,13 +3,15 @@
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
-use super::{Code, Coder, Fragment, FragmentHeader};
+use super::{Code, Fragment, FragmentHeader};
 use crate::frame::Payload;
 use crate::packet::Ecn;
 
 /// The maximum number of packets of which fragments are kept. Fragments of a packet that is older
 /// than the newest by this many sequence numbers are discarded.
 pub const MAX_INCOMPLETE: usize = 4096;
+/// The most bytes of fragments that are kept; beyond them the oldest are discarded.
+const MAX_BYTES: usize = 16 << 20;
 
 /// The counters of packets that arrive in fragments.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -25,38 +27,48 @@ pub struct FragmentStatistics {
 #[derive(Clone, Debug)]
 pub(crate) struct Reassembly<P> {
     /// Ordered by their sequence numbers.
-    packets: VecDeque<Incomplete<P>>,
+    packets: VecDeque<PartialPacket<P>>,
     /// One past the newest sequence number.
     end: u64,
-    coder: Coder,
+    /// The bytes of all fragments.
+    bytes: usize,
     statistics: FragmentStatistics,
 }
 
 #[derive(Clone, Debug)]
-struct Incomplete<P> {
+struct PartialPacket<P> {
     sequence: u64,
     code: Code,
     packet_len: u16,
-    /// Whether a router has marked a fragment: then the packet is marked (RFC 3168, section 5.3).
-    is_marked: bool,
+    /// The ECN field of the outer headers: CE if a router has marked one (RFC 3168, section 5.3).
+    outer: Ecn,
     fragments: Vec<Fragment<P>>,
 }
 
 /// The outcome of a fragment.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Offered<P> {
+pub(crate) enum ReassemblyOutcome<P> {
     /// More fragments of its packet are needed.
     Kept,
     /// Its packet is complete.
     Restored {
         /// The packet.
         packet: P,
-        /// Whether a fragment of it was marked CE (RFC 3168).
-        is_marked: bool,
+        /// The ECN field of the outer headers: CE if that of one was.
+        outer: Ecn,
     },
     /// Its packet is too old.
     Behind,
+    /// It is there already.
+    Duplicate,
     /// It does not belong to the fragments of its packet that arrived before.
+    Inconsistent,
+}
+
+/// The relation of a fragment to those of its packet that are there.
+enum Added {
+    New,
+    Again,
     Inconsistent,
 }
 
@@ -65,7 +77,7 @@ impl<P> Default for Reassembly<P> {
         Self {
             packets: VecDeque::new(),
             end: 0,
-            coder: Coder::default(),
+            bytes: 0,
             statistics: FragmentStatistics::default(),
         }
     }
@@ -78,38 +90,39 @@ impl<P: Payload> Reassembly<P> {
         sequence: u64,
         header: FragmentHeader,
         payload: P,
-    ) -> Offered<P> {
-        self.discard_before(sequence);
+    ) -> ReassemblyOutcome<P> {
+        self.end = self.end.max(sequence.saturating_add(1));
+        self.discard_old();
         if is_behind(sequence, self.end) {
-            return Offered::Behind;
+            return ReassemblyOutcome::Behind;
         }
         let position = self.position(sequence);
-        let index = match position {
-            Ok(index) => index,
-            Err(index) => {
-                self.packets
-                    .insert(index, Incomplete::new(sequence, header));
-                index
-            }
-        };
+        let index = position.unwrap_or_else(|index| {
+            let packet = PartialPacket::new(sequence, header);
+            self.packets.insert(index, packet);
+            index
+        });
         let packet = &mut self.packets[index];
-        if !packet.add(header, payload) {
-            return Offered::Inconsistent;
+        let len = payload.len();
+        match packet.add(header, payload) {
+            Added::New => self.bytes += len,
+            Added::Again => return ReassemblyOutcome::Duplicate,
+            Added::Inconsistent => return ReassemblyOutcome::Inconsistent,
         }
-        if packet.fragments.len() < usize::from(packet.code.needed()) {
-            return Offered::Kept;
+        if !packet.is_complete() {
+            return ReassemblyOutcome::Kept;
         }
-        let is_marked = packet.is_marked;
-        match self
-            .packets
-            .remove(index)
-            .and_then(|packet| packet.restore(&mut self.coder))
-        {
+        let Some(packet) = self.packets.remove(index) else {
+            return ReassemblyOutcome::Inconsistent;
+        };
+        self.bytes -= packet.bytes();
+        let outer = packet.outer;
+        match packet.restore() {
             Some(packet) => {
                 self.statistics.restored += 1;
-                Offered::Restored { packet, is_marked }
+                ReassemblyOutcome::Restored { packet, outer }
             }
-            None => Offered::Inconsistent,
+            None => ReassemblyOutcome::Inconsistent,
         }
     }
 
@@ -122,9 +135,8 @@ impl<P: Payload> Reassembly<P> {
     ) -> Option<P> {
         let index = self.position(sequence).ok()?;
         let mut packet = self.packets[index].clone();
-        let is_complete = packet.add(header, payload)
-            && packet.fragments.len() >= usize::from(packet.code.needed());
-        is_complete.then(|| packet.restore(&mut Coder::default()))?
+        let is_new = matches!(packet.add(header, payload), Added::New);
+        (is_new && packet.is_complete()).then(|| packet.restore())?
     }
 
     /// The number of packets of which fragments are kept, at most [`MAX_INCOMPLETE`].
@@ -140,7 +152,7 @@ impl<P: Payload> Reassembly<P> {
     /// Discards all fragments: the numbers of a sender that restarts begin again.
     pub(crate) fn restart(&mut self) {
         self.packets.clear();
-        self.end = 0;
+        (self.end, self.bytes) = (0, 0);
     }
 
     fn position(&self, sequence: u64) -> Result<usize, usize> {
@@ -148,12 +160,12 @@ impl<P: Payload> Reassembly<P> {
             .binary_search_by_key(&sequence, |packet| packet.sequence)
     }
 
-    /// Discards the fragments that are too old once `sequence` has arrived.
-    fn discard_before(&mut self, sequence: u64) {
-        self.end = self.end.max(sequence.saturating_add(1));
+    /// Discards the fragments of packets that are too old, and of the oldest that take too much.
+    fn discard_old(&mut self) {
         while let Some(first) = self.packets.front()
-            && is_behind(first.sequence, self.end)
+            && (is_behind(first.sequence, self.end) || self.bytes > MAX_BYTES)
         {
+            self.bytes -= first.bytes();
             self.packets.pop_front();
             self.statistics.incomplete += 1;
         }
@@ -165,38 +177,48 @@ const fn is_behind(sequence: u64, end: u64) -> bool {
     end.saturating_sub(sequence) > MAX_INCOMPLETE as u64
 }
 
-impl<P: Payload> Incomplete<P> {
+impl<P: Payload> PartialPacket<P> {
     fn new(sequence: u64, header: FragmentHeader) -> Self {
         Self {
             sequence,
             code: header.code,
             packet_len: header.packet_len,
-            is_marked: false,
+            outer: header.traffic_class.ecn,
             fragments: Vec::with_capacity(header.code.needed().into()),
         }
     }
 
-    /// Adds a fragment; returns whether it belongs to the others.
-    fn add(&mut self, header: FragmentHeader, payload: P) -> bool {
+    fn add(&mut self, header: FragmentHeader, payload: P) -> Added {
         let FragmentHeader {
             code,
             index,
             packet_len,
             traffic_class,
         } = header;
-        let is_new = self
-            .fragments
-            .iter()
-            .all(|fragment| fragment.index != index);
-        let belongs = is_new && (code, packet_len) == (self.code, self.packet_len);
-        if belongs {
-            self.is_marked |= traffic_class.ecn == Ecn::Ce;
-            self.fragments.push(Fragment { index, payload });
+        if (code, packet_len) != (self.code, self.packet_len) {
+            return Added::Inconsistent;
         }
-        belongs
+        if self.fragments.iter().any(|other| other.index == index) {
+            return Added::Again;
+        }
+        if traffic_class.ecn == Ecn::Ce {
+            self.outer = Ecn::Ce;
+        }
+        self.fragments.push(Fragment { index, payload });
+        Added::New
     }
 
-    fn restore(self, coder: &mut Coder) -> Option<P> {
-        P::restore(self.fragments, self.code, self.packet_len, coder)
+    fn is_complete(&self) -> bool {
+        self.fragments.len() >= usize::from(self.code.needed())
+    }
+
+    /// The bytes of its fragments.
+    fn bytes(&self) -> usize {
+        let payloads = self.fragments.iter().map(|fragment| &fragment.payload);
+        payloads.map(P::len).sum()
+    }
+
+    fn restore(self) -> Option<P> {
+        P::restore(self.fragments, self.code, self.packet_len)
     }
 }

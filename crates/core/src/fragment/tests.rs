@@ -43,7 +43,7 @@ impl Case {
 
     /// The fragments in the order of their arrival.
     fn fragments(&self) -> Vec<Fragment<Vec<u8>>> {
-        let all = Coder::default().split(&self.packet, self.code).unwrap();
+        let all = split(&self.packet, self.code).unwrap();
         assert_eq!(all.len(), usize::from(self.code.total()));
         let of = |index: &u8| Fragment {
             index: *index,
@@ -53,7 +53,7 @@ impl Case {
     }
 
     fn restore(&self, fragments: &[Fragment<Vec<u8>>]) -> Option<Vec<u8>> {
-        Coder::default().restore(fragments, self.code, self.packet_len())
+        restore(fragments, self.code, self.packet_len())
     }
 }
 
@@ -69,37 +69,25 @@ proptest! {
     }
 
     #[test]
-    fn fragments_have_the_least_even_length(code in codes(), packet_len in 1_u16..) {
+    fn fragments_have_the_least_length(code in codes(), packet_len in 1_u16..) {
         let len = u32::from(code.fragment_len(packet_len));
         let needed = u32::from(code.needed());
-        prop_assert!(len.is_multiple_of(2));
         prop_assert!(len * needed >= packet_len.into());
-        prop_assert!((len - 2) * needed < packet_len.into());
+        prop_assert!((len - 1) * needed < packet_len.into());
     }
 
     #[test]
-    fn one_recovery_fragment_is_the_parity_of_the_others(
-        needed in 2_u8..9,
+    fn the_first_recovery_fragment_is_the_parity_of_the_originals(
+        code in codes(),
         packet in prop::collection::vec(any::<u8>(), 1..1600),
     ) {
-        let fragments = Coder::default().split(&packet, code(needed, needed + 1)).unwrap();
-        let sum = fragments.iter().fold(vec![0; fragments[0].len()], |sum, fragment| {
-            sum.iter().zip(fragment).map(|(a, b)| a ^ b).collect()
-        });
-        prop_assert!(sum.iter().all(|byte| *byte == 0));
-    }
-
-    /// A coder that has seen packets of any lengths and codes works as a new one does.
-    #[test]
-    fn a_coder_keeps_nothing_of_the_packets_before(cases in prop::collection::vec(cases(), 1..8)) {
-        let mut coder = Coder::default();
-        for case in cases {
-            prop_assert_eq!(
-                coder.split(&case.packet, case.code),
-                Coder::default().split(&case.packet, case.code)
-            );
-            let restored = coder.restore(&case.fragments(), case.code, case.packet_len());
-            prop_assert_eq!(restored, Some(case.packet));
+        let fragments = split(&packet, code).unwrap();
+        let (originals, recovery) = fragments.split_at(code.needed().into());
+        if let Some(first) = recovery.first() {
+            let parity = originals.iter().fold(vec![0; first.len()], |sum, original| {
+                sum.iter().zip(original).map(|(a, b)| a ^ b).collect()
+            });
+            prop_assert_eq!(first, &parity);
         }
     }
 
@@ -131,8 +119,8 @@ proptest! {
             prop_assert_eq!(&foreseen, &expected);
             let outcome = reassembly.offer(at as u64, header, payload);
             prop_assert_eq!(outcome, match expected {
-                Some(packet) => Offered::Restored { packet, is_marked: false },
-                None => Offered::Kept,
+                Some(packet) => ReassemblyOutcome::Restored { packet, outer: Ecn::NotEct },
+                None => ReassemblyOutcome::Kept,
             });
             restored += u64::from(foreseen.is_some());
         }
@@ -201,16 +189,19 @@ fn fragments_that_do_not_fit_restore_nothing() {
 
 #[test]
 fn empty_and_long_packets_are_not_split() {
-    let mut coder = Coder::default();
-    assert_eq!(coder.split(&[], code(2, 3)), None);
-    assert_eq!(coder.split(&vec![0; 65_536], code(2, 3)), None);
-    assert!(coder.split(&vec![0; 65_535], code(2, 3)).is_some());
+    assert_eq!(split(&[], code(2, 3)), None);
+    assert_eq!(split(&vec![0; 65_536], code(2, 3)), None);
+    assert!(split(&vec![0; 65_535], code(2, 3)).is_some());
 }
 
 /// Offers fragment `index` of packet `sequence`, of 100 bytes by a (3, 2) code.
-fn offer(reassembly: &mut Reassembly<Vec<u8>>, sequence: u64, index: u8) -> Offered<Vec<u8>> {
+fn offer(
+    reassembly: &mut Reassembly<Vec<u8>>,
+    sequence: u64,
+    index: u8,
+) -> ReassemblyOutcome<Vec<u8>> {
     let packet = vec![sequence.to_le_bytes()[0]; 100];
-    let fragments = packet.split(code(2, 3), &mut Coder::default()).unwrap();
+    let fragments = packet.split(code(2, 3)).unwrap();
     let header = header(code(2, 3), index, 100);
     reassembly.offer(sequence, header, fragments[usize::from(index)].clone())
 }
@@ -218,21 +209,17 @@ fn offer(reassembly: &mut Reassembly<Vec<u8>>, sequence: u64, index: u8) -> Offe
 #[test]
 fn fragments_of_other_packets_of_one_number_are_refused() {
     let mut reassembly = Reassembly::default();
-    assert_eq!(offer(&mut reassembly, 5, 0), Offered::Kept);
-    assert_eq!(
-        offer(&mut reassembly, 5, 0),
-        Offered::Inconsistent,
-        "the same"
-    );
+    assert_eq!(offer(&mut reassembly, 5, 0), ReassemblyOutcome::Kept);
+    assert_eq!(offer(&mut reassembly, 5, 0), ReassemblyOutcome::Duplicate);
     for other in [header(code(2, 4), 1, 100), header(code(2, 3), 1, 99)] {
         assert_eq!(
             reassembly.offer(5, other, vec![0; 50]),
-            Offered::Inconsistent
+            ReassemblyOutcome::Inconsistent
         );
     }
     assert!(matches!(
         offer(&mut reassembly, 5, 2),
-        Offered::Restored { .. }
+        ReassemblyOutcome::Restored { .. }
     ));
 }
 
@@ -240,7 +227,7 @@ fn fragments_of_other_packets_of_one_number_are_refused() {
 fn a_mark_on_any_fragment_is_a_mark_on_the_packet() {
     for marked in [0, 1, 2] {
         let mut reassembly = Reassembly::default();
-        let mut last = Offered::Kept;
+        let mut last = ReassemblyOutcome::Kept;
         for index in [0, 1] {
             let class = TrafficClass {
                 ecn: if index == marked { Ecn::Ce } else { Ecn::Ect0 },
@@ -253,8 +240,8 @@ fn a_mark_on_any_fragment_is_a_mark_on_the_packet() {
             last = reassembly.offer(0, header, vec![index; 2]);
         }
         let packet = vec![0, 0, 1, 1];
-        let is_marked = marked < 2;
-        assert_eq!(last, Offered::Restored { packet, is_marked });
+        let outer = if marked < 2 { Ecn::Ce } else { Ecn::Ect0 };
+        assert_eq!(last, ReassemblyOutcome::Restored { packet, outer });
     }
 }
 
@@ -263,23 +250,87 @@ fn old_fragments_give_way_to_new_packets() {
     let mut reassembly = Reassembly::default();
     let span = MAX_INCOMPLETE as u64;
     for sequence in 0..3 * span {
-        assert_eq!(offer(&mut reassembly, sequence, 1), Offered::Kept);
+        assert_eq!(offer(&mut reassembly, sequence, 1), ReassemblyOutcome::Kept);
         assert!(reassembly.buffered() <= MAX_INCOMPLETE);
     }
     assert_eq!(reassembly.buffered(), MAX_INCOMPLETE);
     assert_eq!(reassembly.statistics().incomplete, 2 * span);
-    assert_eq!(offer(&mut reassembly, 2 * span - 1, 0), Offered::Behind);
+    assert_eq!(
+        offer(&mut reassembly, 2 * span - 1, 0),
+        ReassemblyOutcome::Behind
+    );
     assert!(matches!(
         offer(&mut reassembly, 2 * span, 0),
-        Offered::Restored { .. }
+        ReassemblyOutcome::Restored { .. }
     ));
 }
 
 #[test]
 fn a_restarted_sender_counts_from_the_beginning() {
     let mut reassembly = Reassembly::default();
-    assert_eq!(offer(&mut reassembly, 1_000_000, 0), Offered::Kept);
+    assert_eq!(
+        offer(&mut reassembly, 1_000_000, 0),
+        ReassemblyOutcome::Kept
+    );
     reassembly.restart();
-    assert_eq!(offer(&mut reassembly, 0, 1), Offered::Kept);
+    assert_eq!(offer(&mut reassembly, 0, 1), ReassemblyOutcome::Kept);
     assert_eq!(reassembly.buffered(), 1);
+}
+
+/// Of packets that need many long fragments, fewer are kept.
+#[test]
+fn the_bytes_of_fragments_are_bounded() {
+    let mut reassembly = Reassembly::default();
+    let code = code(60, 64);
+    let payload = vec![0; usize::from(code.fragment_len(u16::MAX))];
+    for sequence in 0..2 * MAX_INCOMPLETE as u64 {
+        for index in 0..10 {
+            let header = header(code, index, u16::MAX);
+            let outcome = reassembly.offer(sequence, header, payload.clone());
+            assert_eq!(outcome, ReassemblyOutcome::Kept);
+        }
+        let bytes = reassembly.buffered() * 10 * payload.len();
+        assert!(bytes < (16 << 20) + 20 * payload.len(), "{bytes}");
+    }
+    assert!(reassembly.buffered() > 1000);
+    reassembly.restart();
+    assert_eq!(reassembly.buffered(), 0);
+}
+
+/// Every set of k of up to nine fragments restores the packet.
+#[test]
+fn every_set_of_fragments_of_short_codes_restores_the_packet() {
+    let packet: Vec<u8> = (0..97_u8).map(|n| n.wrapping_mul(59)).collect();
+    for total in 2..=9 {
+        for needed in 2..=total {
+            let code = code(needed, total);
+            let all = split(&packet, code).unwrap();
+            let sets = (0_u32..1 << total).filter(|set| set.count_ones() == u32::from(needed));
+            for set in sets {
+                let indexes = (0..total).filter(|index| set >> index & 1 == 1);
+                let fragments: Vec<_> = indexes
+                    .map(|index| Fragment {
+                        index,
+                        payload: &all[usize::from(index)],
+                    })
+                    .collect();
+                let restored = restore(&fragments, code, 97);
+                assert_eq!(restored.as_ref(), Some(&packet), "{set:b} of {total}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_longest_codes_restore_packets_from_recovery_fragments_alone() {
+    let packet: Vec<u8> = (0..1400_u32).map(|n| n.to_le_bytes()[0]).collect();
+    let code = code(32, 64);
+    let all = split(&packet, code).unwrap();
+    let recovery: Vec<_> = (32..64)
+        .map(|index| Fragment {
+            index,
+            payload: &all[usize::from(index)],
+        })
+        .collect();
+    assert_eq!(restore(&recovery, code, 1400), Some(packet));
 }

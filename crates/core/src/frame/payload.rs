@@ -3,7 +3,7 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use crate::fragment::{Code, Coder, Fragment};
+use crate::fragment::{self, Code, Fragment};
 use crate::packet::{self, Ecn, FlowId, PacketFields, TrafficClass};
 
 /// Anything with a length in bytes that a link can carry or an endpoint can send.
@@ -57,7 +57,7 @@ pub trait Payload: Clone {
 
     /// Splits it into the fragments of `code`, in their order; `None` if it cannot be split. By
     /// default, as in simulation, each of them stands for the whole.
-    fn split(&self, code: Code, _: &mut Coder) -> Option<Vec<Self>> {
+    fn split(&self, code: Code) -> Option<Vec<Self>> {
         Some(vec![self.clone(); code.total().into()])
     }
 
@@ -65,12 +65,7 @@ pub trait Payload: Clone {
     /// enough, in the order of their arrival; `None` if they do not. By default, as in simulation,
     /// the last of them stands for the whole.
     #[must_use]
-    fn restore(
-        mut fragments: Vec<Fragment<Self>>,
-        _code: Code,
-        _packet_len: u16,
-        _: &mut Coder,
-    ) -> Option<Self> {
+    fn restore(mut fragments: Vec<Fragment<Self>>, _code: Code, _packet_len: u16) -> Option<Self> {
         fragments.pop().map(|fragment| fragment.payload)
     }
 }
@@ -104,17 +99,12 @@ impl Payload for Vec<u8> {
         packet::mark_ce(self);
     }
 
-    fn split(&self, code: Code, coder: &mut Coder) -> Option<Vec<Self>> {
-        coder.split(self, code)
+    fn split(&self, code: Code) -> Option<Vec<Self>> {
+        fragment::split(self, code)
     }
 
-    fn restore(
-        fragments: Vec<Fragment<Self>>,
-        code: Code,
-        packet_len: u16,
-        coder: &mut Coder,
-    ) -> Option<Self> {
-        coder.restore(&fragments, code, packet_len)
+    fn restore(fragments: Vec<Fragment<Self>>, code: Code, packet_len: u16) -> Option<Self> {
+        fragment::restore(&fragments, code, packet_len)
     }
 }
 
@@ -151,18 +141,13 @@ impl Payload for bytes::Bytes {
         *self = bytes.freeze();
     }
 
-    fn split(&self, code: Code, coder: &mut Coder) -> Option<Vec<Self>> {
-        let fragments = coder.split(self, code)?;
+    fn split(&self, code: Code) -> Option<Vec<Self>> {
+        let fragments = fragment::split(self, code)?;
         Some(fragments.into_iter().map(Self::from).collect())
     }
 
-    fn restore(
-        fragments: Vec<Fragment<Self>>,
-        code: Code,
-        packet_len: u16,
-        coder: &mut Coder,
-    ) -> Option<Self> {
-        coder.restore(&fragments, code, packet_len).map(Self::from)
+    fn restore(fragments: Vec<Fragment<Self>>, code: Code, packet_len: u16) -> Option<Self> {
+        fragment::restore(&fragments, code, packet_len).map(Self::from)
     }
 }
 

@@ -1,10 +1,11 @@
 //! Copies or fragments on every path, with congestion signals for the losses that they mask
 //! (diversity-routing paper, VI).
 
+use alloc::borrow::ToOwned;
 use alloc::format;
 use alloc::string::String;
 
-use super::{Action, DuplicateAll, PathPolicy, PathSet, Paths, Plan, PolicyProperties};
+use super::{Action, DuplicateAll, PathPolicy, Paths, Plan, PolicyProperties};
 use crate::combine::signature::{LikelihoodConfig, SameLinksConfig, SignatureConfig};
 use crate::combine::{CopiesConfig, DetectorConfig, Reaction};
 use crate::packet::PacketMeta;
@@ -12,8 +13,8 @@ use crate::time::{Duration, Time};
 
 /// The shortest and longest window in which the losses of the copies are compared.
 const WINDOWS: [Duration; 2] = [Duration::from_millis(10), Duration::from_secs(10)];
-/// The most recovery fragments: with all paths, at least two others are the packet.
-const MAX_RECOVERY: u8 = PathSet::CAPACITY - 2;
+/// The least number of fragments that restore a packet: one would be a copy.
+const LEAST_NEEDED: usize = 2;
 
 /// The loss signature that distinguishes congestion from dropouts, with its default parameters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -45,9 +46,9 @@ pub struct DiversityConfig {
     /// The duration of the windows in which the losses of the copies are compared, 10 ms to 10 s:
     /// about the round-trip time of the applications.
     pub window: Duration,
-    /// Split each packet over the paths, with this many recovery fragments: of its fragments, one
-    /// for each live path, this many may be lost (I, footnote 2; [`crate::fragment`]). While that
-    /// leaves fewer than two others, each path carries a copy, as it does by default.
+    /// The number of recovery fragments: each packet is split over the live paths, and this many of
+    /// them may lose it. From 1 to two less than the paths. While fewer than two other fragments are
+    /// left, each path carries a copy, as by default.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub recovery: Option<u8>,
 }
@@ -70,9 +71,14 @@ pub enum DiversityError {
     /// The window.
     #[error("`window` is {0}")]
     Window(Duration),
-    /// The number of recovery fragments.
-    #[error("`recovery` is {0}")]
-    Recovery(u8),
+    /// The number of recovery fragments, which leaves too few others.
+    #[error("`recovery` is {recovery}, with {paths} paths")]
+    Recovery {
+        /// The number of recovery fragments.
+        recovery: u8,
+        /// The number of paths.
+        paths: usize,
+    },
 }
 
 impl DiversityError {
@@ -81,7 +87,7 @@ impl DiversityError {
     pub const fn key(self) -> &'static str {
         match self {
             Self::Window(_) => "window",
-            Self::Recovery(_) => "recovery",
+            Self::Recovery { .. } => "recovery",
         }
     }
 
@@ -93,9 +99,13 @@ impl DiversityError {
                 let [least, most] = WINDOWS;
                 format!("choose about the round-trip time of the applications, {least} to {most}")
             }
-            Self::Recovery(_) => format!(
-                "choose the number of paths that may lose a packet, from 1 to {MAX_RECOVERY}, or \
-                 leave the key out for a copy on each path"
+            Self::Recovery { paths: 0..=2, .. } => {
+                "leave the key out for a copy on each path: fragments need three paths".to_owned()
+            }
+            Self::Recovery { paths, .. } => format!(
+                "choose the number of paths that may lose a packet, from 1 to {}, or leave the key \
+                 out for a copy on each path",
+                paths - LEAST_NEEDED
             ),
         }
     }
@@ -108,20 +118,22 @@ impl DiversityConfig {
         ..DuplicateAll::PROPERTIES
     };
 
-    /// Checks the parameters.
+    /// Checks the parameters for a number of paths.
     ///
     /// # Errors
     /// The first parameter that is out of range.
-    pub fn check(&self) -> Result<(), DiversityError> {
+    pub fn check(&self, paths: usize) -> Result<(), DiversityError> {
         let [least, most] = WINDOWS;
         if !(least..=most).contains(&self.window) {
             return Err(DiversityError::Window(self.window));
         }
-        let recovery = self.recovery.unwrap_or(1);
-        let is_valid = (1..=MAX_RECOVERY).contains(&recovery);
+        let Some(recovery) = self.recovery else {
+            return Ok(());
+        };
+        let is_valid = recovery > 0 && usize::from(recovery) + LEAST_NEEDED <= paths;
         is_valid
             .then_some(())
-            .ok_or(DiversityError::Recovery(recovery))
+            .ok_or(DiversityError::Recovery { recovery, paths })
     }
 
     /// The number of frames that restore a packet of which `paths` paths carry one each: 1 with
@@ -171,9 +183,13 @@ impl Diversity {
 
 impl PathPolicy for Diversity {
     fn route(&mut self, _: Time, _: &PacketMeta, paths: &Paths, _: &mut dyn FnMut(Action)) -> Plan {
-        let total = u8::try_from(paths.copies.len()).unwrap_or(u8::MAX);
+        // A path that returns may not carry a packet alone, so a fragment on it is one more. One
+        // that is ahead of its ceiling is back soon: what it lacks now counts as lost, since
+        // otherwise the other paths would carry more just then.
+        let trusted = paths.usable.or(paths.full.and(paths.alive));
+        let trusted = u8::try_from(trusted.len()).unwrap_or(u8::MAX);
         Plan {
-            needed: self.config.needed(total),
+            needed: self.config.needed(trusted),
             ..Plan::copies(paths.copies)
         }
     }
@@ -181,7 +197,9 @@ impl PathPolicy for Diversity {
 
 #[cfg(test)]
 mod tests {
+    use super::super::PathSet;
     use super::*;
+    use crate::frame::PathId;
 
     #[test]
     fn the_detector_follows_the_window() {
@@ -215,24 +233,30 @@ mod tests {
             } else {
                 Err(DiversityError::Window(window))
             };
-            assert_eq!(config.check(), expected, "{ms} ms");
+            assert_eq!(config.check(2), expected, "{ms} ms");
             assert!(config.detector().check().is_ok());
         }
     }
 
     #[test]
-    fn recovery_out_of_range_is_refused() {
-        for (recovery, is_valid) in [(0, false), (1, true), (62, true), (63, false)] {
+    fn recovery_leaves_at_least_two_fragments() {
+        for (recovery, paths, is_valid) in [
+            (0, 3, false),
+            (1, 2, false),
+            (1, 3, true),
+            (2, 3, false),
+            (2, 4, true),
+            (62, 64, true),
+            (63, 64, false),
+            (255, 64, false),
+        ] {
             let config = DiversityConfig {
                 recovery: Some(recovery),
                 ..DiversityConfig::default()
             };
-            let expected = if is_valid {
-                Ok(())
-            } else {
-                Err(DiversityError::Recovery(recovery))
-            };
-            assert_eq!(config.check(), expected, "{recovery}");
+            let error = DiversityError::Recovery { recovery, paths };
+            let expected = if is_valid { Ok(()) } else { Err(error) };
+            assert_eq!(config.check(paths), expected, "{recovery} of {paths}");
         }
     }
 
@@ -250,18 +274,38 @@ mod tests {
         assert_eq!(needed(Some(2)), [1, 1, 1, 1, 2, 6]);
     }
 
-    #[test]
-    fn every_usable_path_carries_a_fragment() {
+    fn plan(paths: Paths) -> Plan {
         let config = DiversityConfig {
             recovery: Some(1),
             ..DiversityConfig::default()
         };
-        let mut policy = Diversity::new(&config);
-        let mut plan = |paths| {
-            let paths = Paths::trusted(PathSet::first(paths));
-            policy.route(Time::ZERO, &PacketMeta::udp(100), &paths, &mut |_| {})
-        };
-        assert_eq!((plan(4).copies, plan(4).needed), (PathSet::first(4), 3));
-        assert_eq!((plan(2).copies, plan(2).needed), (PathSet::first(2), 1));
+        Diversity::new(&config).route(Time::ZERO, &PacketMeta::udp(100), &paths, &mut |_| {})
+    }
+
+    #[test]
+    fn every_usable_path_carries_a_fragment() {
+        for (paths, needed) in [(4, 3), (3, 2), (2, 1), (1, 1)] {
+            let paths = PathSet::first(paths);
+            let plan = plan(Paths::trusted(paths));
+            assert_eq!((plan.copies, plan.needed), (paths, needed));
+        }
+    }
+
+    /// The usable paths alone restore the packet, whatever happens to those that return.
+    #[test]
+    fn paths_that_return_carry_further_fragments() {
+        let plan = plan(Paths {
+            copies: PathSet::first(5),
+            ..Paths::trusted(PathSet::first(3))
+        });
+        assert_eq!((plan.copies, plan.needed), (PathSet::first(5), 2));
+    }
+
+    /// The others carry no more than before.
+    #[test]
+    fn a_path_ahead_of_its_ceiling_counts_as_lost() {
+        let full = PathSet::only(PathId(3));
+        let plan = plan(Paths::trusted(PathSet::first(4)).with_full(full));
+        assert_eq!((plan.copies, plan.needed), (PathSet::first(3), 3));
     }
 }

@@ -97,9 +97,7 @@ impl Ceiling {
             if let Output::Event(Event::FrameOut { path, kind, len }) = *output
                 && path == self.path
             {
-                let is_packet =
-                    matches!(kind, FrameKind::Data | FrameKind::Copy | FrameKind::Repair);
-                if is_packet && self.free > now + BURST && !change {
+                if kind.carries_packet() && self.free > now + BURST && !change {
                     let end = self.end;
                     return Err(Violation::ExceededCeiling { end, path });
                 }

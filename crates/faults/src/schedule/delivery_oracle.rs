@@ -141,9 +141,10 @@ impl Schedule {
     /// Whether a path on which the policy may send the packet delivers it, and none of them loses
     /// it.
     ///
-    /// A packet on all paths needs one that delivers, or as many as fragments restore it. Otherwise a node that monitors its paths uses
-    /// any that is not silent, and any other node uses the path that its policy names, or any if it
-    /// probes.
+    /// A packet on all paths needs one that delivers. Fragments need as many of all paths as
+    /// restore a packet, or one if the others are known to be silent: then only the paths that
+    /// deliver carry fragments. Otherwise a node that monitors its paths uses any that is not
+    /// silent, and any other node uses the path that its policy names, or any if it probes.
     fn carries(&self, from: End, at: Time, len: u16) -> bool {
         let Settings { policy, liveness } = self.settings(from, at);
         let expectation = |path| self.expectation(path, at, len, liveness);
@@ -155,13 +156,21 @@ impl Schedule {
             Kind::Data
         };
         let mut paths = self.path_ids();
+        let any_delivers = self.path_ids().any(delivers);
+        let is_none = |unwanted: &[Expectation]| {
+            let mut all = self.path_ids().map(expectation);
+            all.all(|of_path| !unwanted.contains(&of_path))
+        };
         if policy.copies(kind) {
             let total = u8::try_from(self.paths.len()).unwrap_or(u8::MAX);
-            return paths.filter(|path| delivers(*path)).count() >= policy.needed(total).into();
+            let needed = usize::from(policy.needed(total));
+            let unknown = [Expectation::Unknown, Expectation::MtuInDoubt];
+            let is_certain = liveness.is_some() && self.limited.is_none() && is_none(&unknown);
+            return paths.filter(|path| delivers(*path)).count() >= needed
+                || any_delivers && is_certain;
         }
         if liveness.is_some() {
-            return self.path_ids().any(delivers)
-                && paths.all(|path| expectation(path) != Expectation::Unknown);
+            return any_delivers && is_none(&[Expectation::Unknown]);
         }
         match policy.fixed_path() {
             Some(path) => delivers(path),

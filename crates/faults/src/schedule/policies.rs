@@ -152,8 +152,11 @@ fn draw_scopes(schedule: &mut Schedule) {
 /// such a one.
 fn draw_fragments(schedule: &mut Schedule) {
     let stream = &mut schedule.seed.stream("faults/fragments");
+    let paths = schedule.paths.len();
     for settings in all_settings(schedule) {
+        // Fewer paths carry copies.
         let recovery = Some(pick(stream, &[1, 2]));
+        let recovery = recovery.filter(|recovery| usize::from(*recovery) + 2 <= paths);
         let (is_split, is_replaced) = (stream.chance(0.5), stream.chance(0.125));
         match &mut settings.policy {
             PolicyConfig::Diversity(config) if is_split => config.recovery = recovery,

@@ -131,7 +131,8 @@ pub(super) fn missing(plot: &Plot, scales: Option<&Scales>) -> Vec<String> {
         (series.name.as_str(), lost)
     });
     let lost = plot.stated.iter().filter(|s| !has_place(s.x, s.y)).count();
-    let all = of_series.chain([(plot.reference(), lost)]);
+    let reference = plot.reference();
+    let all = of_series.chain([(reference.as_str(), lost)]);
     let why = why_without_place(&plot.x, &plot.y);
     let lines = all.filter(|(_, lost)| *lost > 0);
     let mut lines: Vec<String> = lines
@@ -139,7 +140,7 @@ pub(super) fn missing(plot: &Plot, scales: Option<&Scales>) -> Vec<String> {
         .collect();
     let beyond = scales.map_or(0, |scales| beyond(plot, scales));
     if beyond > 0 {
-        let (beyond, reference) = (points(beyond), plot.reference());
+        let beyond = points(beyond);
         lines.push(format!("Beyond the axes: {beyond} of {reference}."));
     }
     lines

@@ -310,7 +310,16 @@ impl Agent for TunnelFlow {
 
     fn datagram_number(&self, payload: u32) -> u32 {
         let frame = self.frames.get(payload).as_ref();
-        let datagram = frame.and_then(|frame| frame.body.payload());
+        let datagram = frame.and_then(|frame| match &frame.body {
+            Body::Data(datagram)
+            | Body::Reported {
+                payload: datagram, ..
+            }
+            | Body::Fragment {
+                payload: datagram, ..
+            } => Some(datagram),
+            _ => None,
+        });
         datagram.map_or(0, |datagram| datagram.number)
     }
 

@@ -1,24 +1,21 @@
 //! Packets that leave in fragments.
 
-use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use super::Sender;
-use crate::fragment::{Code, Coder, FragmentHeader};
+use crate::fragment::{Code, FragmentHeader};
 use crate::frame::{Body, PathId, Payload};
 use crate::policy::Plan;
 
 /// The state of a sender of fragments.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Fragmentation {
-    /// From the first packet that is split.
-    coder: Option<Box<Coder>>,
     /// The peer does not restore packets.
     is_unknown_to_peer: bool,
 }
 
 /// A fragment and the path that carries it.
-pub(super) struct Addressed<P> {
+pub(super) struct PathFragment<P> {
     pub(super) path: PathId,
     pub(super) body: Body<P>,
 }
@@ -29,19 +26,19 @@ impl Fragmentation {
     /// cannot be split.
     #[cold]
     pub(super) fn split<P: Payload>(
-        &mut self,
+        &self,
         plan: &Plan,
         packet: &P,
-    ) -> Option<Vec<Addressed<P>>> {
+    ) -> Option<Vec<PathFragment<P>>> {
         if self.is_unknown_to_peer {
             return None;
         }
         let total = u8::try_from(plan.copies.len()).ok()?;
         let code = Code::new(plan.needed.min(total), total).ok()?;
-        let packet_len = u16::try_from(packet.len()).ok()?;
+        let packet_len = u16::try_from(packet.len()).ok().filter(|len| *len > 0)?;
         let traffic_class = packet.traffic_class();
-        let payloads = packet.split(code, self.coder.get_or_insert_default())?;
-        let fragment = |((index, path), payload)| Addressed {
+        let payloads = packet.split(code)?;
+        let fragment = |((index, path), payload)| PathFragment {
             path,
             body: Body::Fragment {
                 header: FragmentHeader {

@@ -46,7 +46,7 @@ pub(super) struct Vectors {
     pub(super) frames: Vec<FrameVector>,
     pub(super) rejected_frames: Vec<RejectedFrame>,
     pub(super) fragments: FragmentsVector,
-    pub(super) coded: CodedVector,
+    pub(super) coded: Vec<CodedVector>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -183,7 +183,7 @@ pub(super) struct RejectedFrame {
     pub(super) bytes: Hex,
 }
 
-/// A packet, and its fragments of which any `needed` restore it: the last is their parity.
+/// A packet, and its fragments, of which any `needed` restore it.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct CodedVector {
     pub(super) packet: Hex,
