@@ -76,9 +76,8 @@ bulk-race: setup ## goodput of one TCP flow over two paths: nodes against kernel
 	@$(RELEASE) build --release --quiet -p polypath-lab --example bulk_race
 	@"$(BUILT)/release/examples/bulk_race" $(if $(filter command%,$(origin RUNS)),--runs $(RUNS)) --seed $(or $(SEED),1) $(if $(FORMAT),--format $(FORMAT))
 
-diversity-race: setup ## 1 to 50 downloads by the kernel's TCP over links that fade and congest: one link, copies, and marks, beside the simulator, RUNS times each (40 min)
-	@$(RELEASE) build --release --quiet -p polypath-lab --example diversity_race
-	@"$(BUILT)/release/examples/diversity_race" $(if $(filter command%,$(origin RUNS)),--runs $(RUNS)) --seed $(or $(SEED),1) $(if $(FLOWS),--flows $(FLOWS)) $(if $(CONTROLS),--controls $(CONTROLS)) $(if $(FORMAT),--format $(FORMAT))
+diversity-race: setup build ## 1 to 50 downloads by the kernel's TCP over links that fade and congest: one link, copies, and marks, beside the simulator, three times each (40 min)
+	@"$(POLYPATH)" reproduce diversity.tcp --full --lab $(if $(FORMAT),--format $(FORMAT))
 
 tunnel-race: setup build ## throughput of the tunnel against wireguard-go (from Debian) and the revision BASE, alternating (10 min)
 	@scripts/setup.sh wireguard-go:wireguard-go

@@ -27,7 +27,13 @@ const JOBS: [&str; 5] = [
 ];
 
 /// The further sources on which measurements in the lab depend.
-const LAB: [&str; 3] = ["../lab/src", "../live/src", "../claims/src/lab.rs"];
+const LAB: [&str; 5] = [
+    "../lab/src",
+    "../live/src",
+    "../session/src",
+    "../claims/src/lab.rs",
+    "../cli/src/reproduce/lab.rs",
+];
 
 fn main() -> io::Result<()> {
     let jobs: Vec<&str> = FOLDERS.into_iter().chain(JOBS).collect();

@@ -228,9 +228,14 @@ impl Engine<'_> {
     }
 }
 
-/// The number of jobs, at least one, whose runs fit into the lab together; `None` without jobs.
+/// The number of jobs, at least one, whose runs fit into the lab together; `None` without jobs. A
+/// run that needs the machine for itself takes all of the lab.
 fn fitting(wanted: &[LabWanted], capacity: usize) -> Option<usize> {
-    let runs = |job: &LabWanted| job.runs.as_ref().map_or(0, Vec::len);
+    let size = |run: &LabRun| if run.is_alone() { capacity } else { 1 };
+    let runs = |job: &LabWanted| {
+        let runs = job.runs.iter().flatten();
+        runs.map(size).sum::<usize>()
+    };
     let mut all = 0;
     let fits = wanted.iter().take_while(|job| {
         all += runs(job);

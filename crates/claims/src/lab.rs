@@ -6,6 +6,7 @@
 
 use std::fmt;
 
+use polypath_report::downloads::{DownloadCarrier, DownloadOutcome, DownloadSchedule};
 use polypath_scenario::Network;
 use polypath_sim::SendersOutcome;
 use serde::Serialize;
@@ -34,18 +35,41 @@ pub trait LabJob: Serialize + fmt::Debug + Clone + 'static {
     fn result(&self, outcomes: &[LabOutcome]) -> Result<Self::Output, JobError>;
 }
 
-/// A run of the senders of a network.
+/// A run.
 #[derive(Clone, Debug, PartialEq)]
-pub struct LabRun {
-    /// The network.
-    pub network: Network,
-    /// The seed of its random streams.
-    pub seed: u64,
+pub enum LabRun {
+    /// A run of the senders of a network.
+    Senders {
+        /// The network.
+        network: Box<Network>,
+        /// The seed of its random streams.
+        seed: u64,
+    },
+    /// Concurrent downloads by the kernel's TCP.
+    Downloads {
+        /// The carriers, which run at the same time.
+        carriers: Vec<DownloadCarrier>,
+        /// The congestion control, by the kernel's name.
+        congestion_control: String,
+        /// The number of downloads and their times.
+        schedule: DownloadSchedule,
+        /// The seed of the random streams of the links.
+        seed: u64,
+    },
 }
 
 /// The outcome of a run.
 #[derive(Clone, Debug, PartialEq)]
-pub struct LabOutcome {
+pub enum LabOutcome {
+    /// That of senders.
+    Senders(SendersLabOutcome),
+    /// That of downloads, by carrier.
+    Downloads(Vec<DownloadOutcome>),
+}
+
+/// The outcome of a run of senders.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SendersLabOutcome {
     /// The outcome of the senders.
     pub senders: SendersOutcome,
     /// The number of senders that began on each path.
@@ -54,13 +78,21 @@ pub struct LabOutcome {
     pub ended: Vec<u32>,
 }
 
+impl LabRun {
+    /// Whether the run needs the machine for itself.
+    #[must_use]
+    pub const fn is_alone(&self) -> bool {
+        matches!(self, Self::Downloads { .. })
+    }
+}
+
 /// The lab of this machine.
 pub trait Lab {
     /// The number of runs that fit into one call, at least 1.
     fn capacity(&self) -> usize;
 
-    /// Runs the senders of all networks at about the same time, and returns their outcomes in this
-    /// order.
+    /// Runs what is given, at about the same time unless downloads are among it, and returns the
+    /// outcomes in this order, each of the kind of its run.
     ///
     /// # Errors
     /// If a run fails, or the lab was too late to count.

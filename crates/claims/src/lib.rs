@@ -23,7 +23,7 @@ pub use answer::{Answer, Outcome, answer, json, render, summary};
 pub use engine::{Attempt, JOBS, MakeError, MakeOptions, Progress, make_figures, select};
 pub use figure::{ClaimRemark, FailedFigure, Figure, FigureTable, Findings, MadeFigure};
 pub use judge::{JudgeError, Judgement, MeasuredQuantity, PartJudgement, Test, Verdict, judge};
-pub use lab::{Lab, LabJob, LabOutcome, LabRun};
+pub use lab::{Lab, LabJob, LabOutcome, LabRun, SendersLabOutcome};
 pub use measurement::{Measurement, Position, Sample, from_csv, to_csv};
 pub use output::{BookOptions, OutputError, put, write, write_book};
 pub use paper::Paper;

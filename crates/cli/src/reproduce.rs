@@ -132,7 +132,8 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
 }
 
 impl LabArgs {
-    /// Reports figures that failed in the lab; fails if the lab was asked for.
+    /// Reports figures that failed in the lab, which fails if the lab was asked for, and whether it
+    /// was in vain.
     fn check(&self, made: &[MadeFigure<'_>]) -> Result<(), Failure> {
         let failed = made.iter().filter_map(|made| {
             let why = made.findings.lab_failure.as_ref()?;
@@ -143,8 +144,14 @@ impl LabArgs {
         });
         let lines: Vec<String> = failed.collect();
         let message = lines.join("\n");
+        let is_measured = made.iter().any(|made| !made.in_lab.is_empty());
         match &lines[..] {
-            [] => Ok(()),
+            [] => {
+                if self.lab && !is_measured {
+                    print_message("none of these figures is measured in the lab");
+                }
+                Ok(())
+            }
             _ if self.lab => Err(Failure::run(message)),
             _ => {
                 print_message(&message);

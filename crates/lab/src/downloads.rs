@@ -9,14 +9,9 @@
 mod connections;
 mod group_run;
 
-use polypath_core::policy::PolicyConfig;
 use polypath_core::rng::Seed;
-use polypath_core::time::{Duration, Time};
-use polypath_link::Counters;
-use polypath_report::downloads::DownloadShares;
+use polypath_report::downloads::{DownloadCarrier, DownloadOutcome, DownloadSchedule};
 use polypath_report::media::LabConditions;
-use polypath_scenario::{Scenario, Scheme};
-use polypath_sim::ConcurrentDownloads;
 
 use crate::LabError;
 use crate::groups::run_in_groups;
@@ -24,84 +19,6 @@ use crate::interrupt::Interrupt;
 use crate::preflight::preflight;
 use crate::tcp;
 use group_run::GroupRun;
-
-/// A carrier of concurrent downloads.
-#[derive(Clone, Debug)]
-pub struct DownloadCarrier {
-    /// Its name in messages.
-    pub name: String,
-    /// The file of its paths.
-    pub scenario: Scenario,
-    /// The policy of its nodes; without nodes the first path carries the downloads.
-    pub policy: Option<PolicyConfig>,
-}
-
-/// The downloads and their times.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct DownloadSchedule {
-    /// The number of downloads, without the one that begins after the measurement.
-    pub flows: u32,
-    /// The time before the measurement, in which the downloads begin and their windows settle.
-    pub warm_up: Duration,
-    /// The duration of the measurement.
-    pub measured: Duration,
-    /// The time for which the last download runs beside the others.
-    pub last: Duration,
-}
-
-/// The result of the downloads of a carrier.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct DownloadOutcome {
-    /// The shares, in bytes.
-    pub shares: DownloadShares,
-    /// The duration of the measurement.
-    pub measured: Duration,
-    /// The totals of the links towards the receivers, in the measurement.
-    pub links: Counters,
-    /// The packets that the receivers' host received with a mark (CE, RFC 3168), in the whole run.
-    pub marked: u64,
-}
-
-impl DownloadSchedule {
-    /// The times of the totals, from the start: when the measurement begins, when it ends and the
-    /// last download begins, and the end.
-    #[must_use]
-    pub fn totals_at(self) -> [Duration; 3] {
-        let end = self.warm_up + self.measured;
-        [self.warm_up, end, end + self.last]
-    }
-
-    /// The same downloads in the simulator, by a carrier.
-    #[must_use]
-    pub fn simulated(self, carrier: &DownloadCarrier) -> ConcurrentDownloads {
-        let detector = match carrier.policy {
-            Some(PolicyConfig::Diversity(config)) => Some(config.detector()),
-            _ => None,
-        };
-        let [_, late, _] = self.totals_at();
-        ConcurrentDownloads {
-            flows: self.flows + 1,
-            scheme: carrier.policy.map_or(Scheme::Tcp, Scheme::Policy),
-            detector,
-            late: Some(Time::ZERO + late),
-        }
-    }
-}
-
-impl DownloadOutcome {
-    /// The goodput in bits per second.
-    #[must_use]
-    pub fn goodput(&self) -> f64 {
-        self.shares.received * 8.0 / self.measured.as_secs_f64()
-    }
-
-    /// The mean time that a packet waited at a link before its first bit left, in seconds.
-    #[must_use]
-    pub fn queue_delay(&self) -> f64 {
-        let transmitted = self.links.packets_in - self.links.drops.queue();
-        self.links.waited.as_secs_f64() / transmitted.max(1) as f64
-    }
-}
 
 /// A lab for concurrent downloads; signals to stop are caught until it is dropped.
 #[derive(Debug)]

@@ -3,7 +3,7 @@ use std::sync::atomic::AtomicU32;
 use serde::Serialize;
 
 use super::*;
-use crate::lab::{LabJob, LabOutcome};
+use crate::lab::{LabJob, LabOutcome, SendersLabOutcome};
 use crate::ledger::CLAIMS;
 use crate::measurement::Measurement;
 use crate::study::{Job, Pending};
@@ -211,8 +211,8 @@ impl LabJob for SwitchesInLab {
     fn runs(&self) -> Result<Vec<LabRun>, JobError> {
         let text = include_str!("../../../../scenarios/delay-centric.toml");
         let network = polypath_scenario::Network::parse(text, "delay-centric.toml", &[])?;
-        let run = |&seed| LabRun {
-            network: network.clone(),
+        let run = |&seed| LabRun::Senders {
+            network: Box::new(network.clone()),
             seed,
         };
         Ok(self.0.iter().map(run).collect())
@@ -220,10 +220,17 @@ impl LabJob for SwitchesInLab {
 
     fn result(&self, outcomes: &[LabOutcome]) -> Result<u64, JobError> {
         assert_eq!(outcomes.len(), self.0.len());
-        Ok(outcomes
-            .iter()
-            .map(|outcome| outcome.senders.switches)
-            .sum())
+        let switches = outcomes.iter().map(|outcome| match outcome {
+            LabOutcome::Senders(outcome) => outcome.senders.switches,
+            LabOutcome::Downloads(_) => panic!("no senders"),
+        });
+        Ok(switches.sum())
+    }
+}
+
+const fn seed(run: &LabRun) -> u64 {
+    match run {
+        LabRun::Senders { seed, .. } | LabRun::Downloads { seed, .. } => *seed,
     }
 }
 
@@ -241,10 +248,10 @@ impl Lab for FakeLab {
 
     fn run(&mut self, runs: &[LabRun]) -> Result<Vec<LabOutcome>, String> {
         self.calls.push(runs.len());
-        let outcome = |run: &LabRun| LabOutcome {
+        let outcome = |run: &LabRun| SendersLabOutcome {
             senders: polypath_sim::SendersOutcome {
                 measured: polypath_core::time::Duration::ZERO,
-                switches: run.seed,
+                switches: seed(run),
                 sent: 0,
                 arrived: 0,
                 heartbeats: 0,
@@ -259,7 +266,7 @@ impl Lab for FakeLab {
         };
         match &self.error {
             Some(error) => Err(error.clone()),
-            None => Ok(runs.iter().map(outcome).collect()),
+            None => Ok(runs.iter().map(outcome).map(LabOutcome::Senders).collect()),
         }
     }
 }
@@ -309,4 +316,55 @@ fn a_lab_runs_the_jobs_that_fit_together_and_their_results_are_stored() {
     assert_eq!(lab.calls, [3, 4]);
     assert_eq!(measured(make(Some(&mut lab)).unwrap()), [3.0, 3.0, 22.0]);
     assert_eq!(lab.calls.len(), 2, "all results are stored");
+}
+
+/// Downloads with a seed, which need the machine for themselves.
+#[derive(Clone, Debug, Serialize)]
+struct DownloadsInLab(u64);
+
+impl LabJob for DownloadsInLab {
+    type Output = u64;
+
+    const KIND: &'static str = "downloads";
+
+    fn runs(&self) -> Result<Vec<LabRun>, JobError> {
+        let second = polypath_core::time::Duration::from_secs(1);
+        Ok(vec![LabRun::Downloads {
+            carriers: Vec::new(),
+            congestion_control: "reno".to_owned(),
+            schedule: polypath_report::downloads::DownloadSchedule {
+                flows: 1,
+                warm_up: second,
+                measured: second,
+                last: second,
+            },
+            seed: self.0,
+        }])
+    }
+
+    fn result(&self, outcomes: &[LabOutcome]) -> Result<u64, JobError> {
+        assert_eq!(outcomes.len(), 1);
+        Ok(self.0)
+    }
+}
+
+fn downloads_beside_senders(study: &mut Study<'_>) -> Result<Findings, Pending> {
+    let downloads = [1, 2].map(|seed| study.request_in_lab(&DownloadsInLab(seed)));
+    let senders = study.request_in_lab(&SwitchesInLab(vec![1, 2]));
+    for result in downloads.into_iter().chain([senders]) {
+        result?;
+    }
+    Ok(of(12.0))
+}
+
+#[test]
+fn downloads_run_one_after_another_and_apart_from_senders() {
+    let dir = tempfile::tempdir().unwrap();
+    let ledger = Ledger::parse(CLAIMS, "claims.toml").unwrap();
+    let options = options(&ledger, dir.path().join(JOBS));
+    let mut lab = FakeLab::default();
+    let figures = [&figure(downloads_beside_senders)];
+    make_figures(&figures, &options, Some(&mut lab), &mut |_| {}).unwrap();
+    lab.calls.sort_unstable();
+    assert_eq!(lab.calls, [1, 1, 2]);
 }

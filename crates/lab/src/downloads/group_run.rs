@@ -11,12 +11,13 @@ use polypath_core::time::{Duration, Time};
 use polypath_link::Counters;
 use polypath_live::clock::Clock;
 use polypath_live::priority;
-use polypath_report::downloads::DownloadShares;
+use polypath_report::downloads::{
+    DownloadCarrier, DownloadOutcome, DownloadSchedule, DownloadShares,
+};
 use polypath_report::media::LabConditions;
 use polypath_sim::Side;
 
 use super::connections::{Connections, Totals};
-use super::{DownloadCarrier, DownloadOutcome, DownloadSchedule};
 use crate::LabError;
 use crate::addressing::{SIDES, STREAM_PORT, overlay_addresses, path_address};
 use crate::emulation::Emulation;

@@ -1,6 +1,8 @@
 use super::*;
 use crate::can_test;
-use polypath_core::policy::DiversityConfig;
+use polypath_core::policy::{DiversityConfig, PolicyConfig};
+use polypath_core::time::Duration;
+use polypath_scenario::Scenario;
 
 /// Two links of 10 Mbit/s, of which each loses packets only at its queue.
 const SCENARIO: &str = r#"

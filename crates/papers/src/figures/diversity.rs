@@ -11,6 +11,7 @@ mod parameters;
 mod readings;
 mod red;
 mod single_flow;
+mod tcp;
 mod totals;
 mod unfair;
 mod variants;
@@ -30,4 +31,5 @@ pub(crate) const FIGURES: &[Figure] = &[
     red::FIGURE,
     operating::FIGURE,
     cure::FIGURE,
+    tcp::FIGURE,
 ];

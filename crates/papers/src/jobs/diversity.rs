@@ -4,6 +4,7 @@
 pub(crate) mod detection;
 pub(crate) mod downloads;
 pub(crate) mod exposure;
+pub(crate) mod fading_links;
 pub(crate) mod latecomer;
 pub(crate) mod run;
 pub(crate) mod setting;

@@ -71,8 +71,8 @@ impl LabJob for LabRuns {
 
     fn runs(&self) -> Result<Vec<LabRun>, JobError> {
         let network = self.0.bed.network()?;
-        let run = |&seed: &u64| LabRun {
-            network: network.clone(),
+        let run = |&seed: &u64| LabRun::Senders {
+            network: Box::new(network.clone()),
             seed,
         };
         Ok(self.0.seeds.iter().map(run).collect())
@@ -85,6 +85,11 @@ impl LabJob for LabRuns {
 }
 
 fn in_lab(seed: u64, outcome: &LabOutcome) -> Result<Run, JobError> {
+    let LabOutcome::Senders(outcome) = outcome else {
+        return Err(JobError::Other(
+            "the outcome is not that of senders".to_owned(),
+        ));
+    };
     let senders = &outcome.senders;
     let sent = senders.sent.max(senders.arrived).max(1);
     Ok(Run {
