@@ -43,9 +43,10 @@ fn all_invariants_hold_and_all_faults_are_exercised() {
         coverage.forwarded / REDUCED,
         coverage.relay_handshakes / REDUCED,
     ];
-    // The policy that signals congestion is in later schedules.
+    // The policy that signals congestion, and splits packets, is in later schedules.
     let mut paths = coverage.paths.clone();
     (paths.congestion_marks, paths.congestion_drops) = (1, 1);
+    paths.fragments = 1;
     let watch = paths.counts().map(|count| *count);
     assert!(watch.iter().all(|count| *count > 0), "{coverage}");
     assert!(exercised.iter().all(|count| *count > 0), "{coverage}");

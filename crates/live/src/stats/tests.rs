@@ -73,6 +73,7 @@ fn of_node() -> Value {
         repair: Some(RepairStatistics::default()),
         order: Some(OrderStatistics::default()),
         congestion: Some(DetectorStatistics::default()),
+        fragments: Some(FragmentStatistics::default()),
         classes: vec![ClassStats::default()],
         reloads: Reloads {
             last_error: Some("refused".to_owned()),

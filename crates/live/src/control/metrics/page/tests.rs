@@ -2,6 +2,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use polypath_core::combine::DetectorStatistics;
 use polypath_core::event::DropReason;
+use polypath_core::fragment::FragmentStatistics;
 use polypath_core::order::OrderStatistics;
 use polypath_core::repair::RepairStatistics;
 use polypath_session::event::Counters;
@@ -144,6 +145,10 @@ fn stats() -> Stats {
             marked: 7,
             dropped: 0,
             unmarkable: 2,
+        }),
+        fragments: Some(FragmentStatistics {
+            restored: 12,
+            incomplete: 1,
         }),
         classes: vec![ClassStats {
             name: "voice".to_owned(),
