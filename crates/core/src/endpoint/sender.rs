@@ -17,7 +17,7 @@ use crate::repair::{Kept, Repair};
 use crate::tariff::Tariffs;
 use crate::time::Time;
 use class_counters::ClassCounters;
-use fragments::{Fragmentation, PathFragment};
+use fragments::PathFragment;
 pub(super) use outgoing::BlockedPaths;
 use outgoing::Outgoing;
 use paced::{MAX_WAITING, Pacing};
@@ -52,7 +52,7 @@ pub(super) struct Sender<P> {
     tariffs: Tariffs,
     classes: ClassCounters,
     peer_reports: bool,
-    fragmentation: Fragmentation,
+    peer_restores: bool,
 }
 
 impl<P: Payload> Sender<P> {
@@ -77,7 +77,7 @@ impl<P: Payload> Sender<P> {
             classes: ClassCounters::new(config.classes.clone()),
             pacing: Pacing::new(config.paths, &config.tariffs, config.encapsulation.data),
             peer_reports: true,
-            fragmentation: Fragmentation::default(),
+            peer_restores: true,
         }
     }
 
@@ -171,7 +171,8 @@ impl<P: Payload> Sender<P> {
             self.outgoing.send(frame(path, probe), out);
         }
         if plan.needed > 1
-            && let Some(fragments) = self.fragmentation.split(plan, &payload)
+            && self.peer_restores
+            && let Some(fragments) = fragments::split(plan, &payload)
         {
             for PathFragment { path, body } in fragments {
                 self.outgoing.send(frame(path, body), out);

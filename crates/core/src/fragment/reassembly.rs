@@ -103,9 +103,8 @@ impl<P: Payload> Reassembly<P> {
             index
         });
         let packet = &mut self.packets[index];
-        let len = payload.len();
         match packet.add(header, payload) {
-            Added::New => self.bytes += len,
+            Added::New => self.bytes += usize::from(header.fragment_len()),
             Added::Again => return ReassemblyOutcome::Duplicate,
             Added::Inconsistent => return ReassemblyOutcome::Inconsistent,
         }
@@ -212,10 +211,9 @@ impl<P: Payload> PartialPacket<P> {
         self.fragments.len() >= usize::from(self.code.needed())
     }
 
-    /// The bytes of its fragments.
+    /// The bytes of its fragments; in simulation the payload of each stands for the whole packet.
     fn bytes(&self) -> usize {
-        let payloads = self.fragments.iter().map(|fragment| &fragment.payload);
-        payloads.map(P::len).sum()
+        self.fragments.len() * usize::from(self.code.fragment_len(self.packet_len))
     }
 
     fn restore(self) -> Option<P> {

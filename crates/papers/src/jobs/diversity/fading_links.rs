@@ -33,7 +33,7 @@ pub(crate) enum Carrier {
     Unfaded,
     /// One link that fades, without nodes.
     Single,
-    /// Copies on so many links that fade.
+    /// Copies on this number of links that fade.
     Copies(u8),
     /// The same, and marks on congestion.
     Marks(u8),
