@@ -11,7 +11,7 @@ trap 'rm -f "$log"' EXIT
 run() {
   cargo test --workspace --no-fail-fast --lib --bins --tests "$@" && cargo test --workspace --doc "$@"
 }
-run "$@" 2>&1 | tee "$log" | grep -vE '^(running [0-9]+ tests?|)$'
+run "$@" 2>&1 | tee "$log" | grep --line-buffered -vE '^(running [0-9]+ tests?|)$'
 status=${PIPESTATUS[0]}
 
 awk '/^test result:/ { passed += $4; failed += $6; skipped += $8 }
