@@ -13,6 +13,8 @@ mod quota;
 mod refused;
 #[path = "node/reload.rs"]
 mod reload;
+#[path = "common/service_manager.rs"]
+mod service_manager;
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -28,6 +30,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use polypath_lab::can_test;
 use polypath_lab::namespace::Namespace;
+use service_manager::next_message;
 use tempfile::TempDir;
 
 const FILES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/two-nodes");

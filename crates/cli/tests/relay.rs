@@ -3,6 +3,8 @@
 mod common;
 #[path = "relay/service.rs"]
 mod service;
+#[path = "common/service_manager.rs"]
+mod service_manager;
 
 use std::fs::{self, File};
 use std::net::UdpSocket;
@@ -14,6 +16,7 @@ use std::time::Duration;
 
 use common::{polypath, printed};
 use polypath_session::datagram::INITIATION_LEN;
+use service_manager::next_message;
 use tempfile::TempDir;
 
 /// A relay's configuration file and its keys.

@@ -276,10 +276,8 @@ fn the_service_manager_is_notified_and_the_log_can_be_json() {
     command.stderr(File::create(log_of(file)).unwrap());
     let mut node = Node(testbed.a.spawn(&mut command).unwrap());
     let next = |ignored: &str| {
-        let mut buffer = [0; 512];
         loop {
-            let len = manager.recv(&mut buffer).unwrap();
-            let message = String::from_utf8(buffer[..len].to_vec()).unwrap();
+            let message = next_message(&manager);
             if ignored.is_empty() || !message.starts_with(ignored) {
                 return message;
             }

@@ -30,11 +30,7 @@ fn the_service_manager_is_notified_and_a_hangup_changes_nothing() {
     command.env("WATCHDOG_USEC", "200000");
     command.stderr(File::create(&files.log).unwrap());
     let mut relay = command.spawn().unwrap();
-    let next = || {
-        let mut buffer = [0; 512];
-        let len = manager.recv(&mut buffer).unwrap();
-        String::from_utf8(buffer[..len].to_vec()).unwrap()
-    };
+    let next = || next_message(&manager);
     assert_eq!(next(), "READY=1");
     let messages: Vec<String> = (0..2).map(|_| next()).collect();
     assert_eq!(messages, ["WATCHDOG=1", "STATUS=0 of 2 nodes connected"]);
