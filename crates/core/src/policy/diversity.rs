@@ -50,6 +50,7 @@ pub struct DiversityConfig {
     /// them may lose it. From 1 to two less than the paths. While fewer than two other fragments are
     /// left, each path carries a copy, as by default.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
+    #[cfg_attr(feature = "serde", schemars(range(min = 1, max = 62)))]
     pub recovery: Option<u8>,
 }
 
