@@ -76,7 +76,7 @@ bulk-race: setup ## goodput of one TCP flow over two paths: nodes against kernel
 	@$(RELEASE) build --release --quiet -p polypath-lab --example bulk_race
 	@"$(BUILT)/release/examples/bulk_race" $(if $(filter command%,$(origin RUNS)),--runs $(RUNS)) --seed $(or $(SEED),1) $(if $(FORMAT),--format $(FORMAT))
 
-diversity-race: setup build ## 1 to 50 downloads by the kernel's TCP over links that fade and congest: one link, copies, and marks, beside the simulator, three times each (40 min)
+diversity-race: setup build ## 1 to 50 downloads by the kernel's TCP over links that fade and congest: one link, copies, and marks, three times each, beside four of the simulator (40 min)
 	@"$(POLYPATH)" reproduce diversity.tcp --full --lab $(if $(FORMAT),--format $(FORMAT))
 
 tunnel-race: setup build ## throughput of the tunnel against wireguard-go (from Debian) and the revision BASE, alternating (10 min)
