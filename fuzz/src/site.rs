@@ -13,7 +13,7 @@ use polypath_faults::datagram::{Address, End, Host, Provenance, TestDatagram};
 use polypath_faults::ledger::PacketLedger;
 use polypath_faults::mutants::Mutant;
 use polypath_faults::node::{Node, Start, public_key, relay_key};
-use polypath_faults::schedule::{INTERFACE_MTU, PathPlan, Schedule, Settings};
+use polypath_faults::schedule::{EcnPlan, INTERFACE_MTU, PathPlan, Schedule, Settings};
 use polypath_session::address::PeerAddress;
 use polypath_session::datagram::{COOKIE_REPLY, RESPONSE};
 use polypath_session::entropy::BoxedEntropy;
@@ -132,7 +132,13 @@ impl Site {
         };
         schedule.paths = vec![path; paths];
         schedule.nodes.limits = Limits::default();
-        schedule.nodes.state.receives_ecn = [true; 2];
+        // A script marks what it wants.
+        schedule.ecn = EcnPlan {
+            nodes_receive: [true; 2],
+            relays_receive: true,
+            mark_share: 1.0,
+            rewrite_share: 0.0,
+        };
         let settings = Settings {
             policy: PolicyConfig::DuplicateAll {},
             liveness: None,
@@ -293,7 +299,7 @@ impl Site {
             match output {
                 Output::Packet(packet) => {
                     effects.delivered += 1;
-                    let delivered = self.ledger.deliver(self.now, end, &packet);
+                    let delivered = self.ledger.deliver(self.now, end, &packet, &self.schedule);
                     let number = delivered.unwrap_or_else(|violation| panic!("{violation}"));
                     let newest = &mut self.newest[end.index()];
                     *newest = (*newest).max(Some(number));
@@ -429,6 +435,7 @@ fn start_relay(started: Time, number: u32, schedule: &Schedule) -> RelayHost {
         max_datagram: MAX_DATAGRAM,
         rate: RELAY_RATE,
         limits: schedule.nodes.limits,
+        receives_ecn: true,
     };
     let entropy = End::ALL.map(|end| {
         let stream = schedule

@@ -37,6 +37,8 @@ pub struct Coverage {
     pub reorderings: u64,
     /// Datagrams that the network marked as having met congestion.
     pub marks: u64,
+    /// ECN-capable datagrams whose codepoint it changed to another one than CE.
+    pub rewrites: u64,
     /// Packets delivered with a mark.
     pub marked: u64,
     /// Datagrams dropped by full queues of the network.
@@ -224,7 +226,7 @@ impl Coverage {
         }
     }
 
-    fn sums(&mut self) -> [&mut u64; 24] {
+    fn sums(&mut self) -> [&mut u64; 25] {
         [
             &mut self.schedules,
             &mut self.sent,
@@ -238,6 +240,7 @@ impl Coverage {
             &mut self.reorderings,
             &mut self.marks,
             &mut self.marked,
+            &mut self.rewrites,
             &mut self.overflows,
             &mut self.unreachable,
             &mut self.restarts,
@@ -291,7 +294,7 @@ impl fmt::Display for Coverage {
         writeln!(
             f,
             "network: {} lost in outages, {} lost, {} corrupted, {} duplicated, {} reordered, {} marked \
-             ({} packets), {} unreachable",
+             ({} packets), {} with another ECN codepoint, {} unreachable",
             self.outage_losses,
             self.losses,
             self.corruptions,
@@ -299,6 +302,7 @@ impl fmt::Display for Coverage {
             self.reorderings,
             self.marks,
             self.marked,
+            self.rewrites,
             self.unreachable
         )?;
         writeln!(

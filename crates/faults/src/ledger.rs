@@ -1,7 +1,7 @@
 //! The packets that applications sent, and which of them were delivered.
 
-use bytes::Bytes;
-use polypath_core::packet::{Ecn, ecn, mark_ce};
+use bytes::{Bytes, BytesMut};
+use polypath_core::packet::{Ecn, ecn, set_ecn};
 use polypath_core::time::{Duration, Time};
 
 use crate::coverage::Coverage;
@@ -50,19 +50,36 @@ impl PacketLedger {
     /// Checks a packet delivered to `to` at `at`, and returns its number.
     ///
     /// # Errors
-    /// The packet was not sent to this node, or is a duplicate.
-    pub fn deliver(&mut self, at: Time, to: End, packet: &Bytes) -> Result<u64, Violation> {
+    /// The packet was not sent to this node, is a duplicate, or has an ECN field that nothing in the
+    /// schedule explains.
+    pub fn deliver(
+        &mut self,
+        at: Time,
+        to: End,
+        packet: &Bytes,
+        schedule: &Schedule,
+    ) -> Result<u64, Violation> {
         let forged = Violation::ForgedDelivery { end: to };
-        let is_marked = ecn(packet) == Ecn::Ce;
+        let delivered = ecn(packet);
         let (id, entry) = self.entry(packet).ok_or(forged)?;
-        if entry.spec.from != to.other() || !entry.is_genuine || !has_crossed(entry.spec, packet) {
+        let sent = entry.spec;
+        if sent.from != to.other() || !entry.is_genuine || with_ecn(sent, delivered) != *packet {
             return Err(forged);
+        }
+        if !schedule.may_become(to, sent.ecn(), delivered) {
+            let (sent, ecn) = (sent.ecn(), delivered);
+            return Err(Violation::WrongEcn {
+                end: to,
+                id,
+                sent,
+                ecn,
+            });
         }
         if entry.delivered {
             return Err(Violation::DuplicateDelivery { end: to, id });
         }
         entry.delivered = true;
-        self.marked += u64::from(is_marked);
+        self.marked += u64::from(delivered == Ecn::Ce);
         let last = std::mem::replace(&mut self.last[to.index()], at);
         self.longest_outage = self.longest_outage.max(at.since(last));
         Ok(id)
@@ -115,9 +132,10 @@ impl PacketLedger {
     }
 }
 
-/// Whether a packet is the one that was sent, or that one with the mark of a congested queue.
-fn has_crossed(sent: PacketSpec, packet: &Bytes) -> bool {
-    let unmarked = sent.bytes();
-    let mut marked = unmarked.to_vec();
-    unmarked == *packet || mark_ce(&mut marked) && marked == *packet
+/// The bytes of a packet with this ECN field.
+fn with_ecn(sent: PacketSpec, ecn: Ecn) -> BytesMut {
+    let mut bytes = BytesMut::from(sent.bytes());
+    // A packet of an application has a whole IP header.
+    set_ecn(&mut bytes, ecn);
+    bytes
 }

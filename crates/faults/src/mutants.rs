@@ -79,6 +79,10 @@ pub enum Mutant {
     IgnoresCeiling,
     /// A node sends packets that are not ECN-capable in datagrams that are.
     CarriesUnmarkable,
+    /// A node marks packets that nothing else marked.
+    InventsMarks,
+    /// A node or a relay states that it receives ECN fields, and does not.
+    OverstatesEcn,
     /// A node panics.
     Panics,
     /// A node reports more buffered items than it has.
@@ -165,6 +169,12 @@ impl Mutant {
         } else {
             ecn
         }
+    }
+
+    /// Whether a node or relay states that it receives ECN fields.
+    #[must_use]
+    pub fn receives_ecn(self, receives: bool) -> bool {
+        receives || self == Self::OverstatesEcn
     }
 
     /// The number of items that a node with `buffered` items reports.

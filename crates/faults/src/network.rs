@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use bytes::{Bytes, BytesMut};
 use polypath_core::frame::{PathId, Payload};
 use polypath_core::machine::{Machine, Wake, step};
+use polypath_core::packet::Ecn;
 use polypath_core::rng::{Seed, Stream};
 use polypath_core::time::{Duration, Time};
 use polypath_scenario::Scenario;
@@ -18,7 +19,7 @@ use polypath_sim::world::{PortId, PortInput, Side, World, WorldOutput};
 
 use crate::coverage::Coverage;
 use crate::datagram::{End, Host, Provenance, TestDatagram};
-use crate::schedule::{FaultInterval, Impairment, PathPlan, Schedule};
+use crate::schedule::{EcnFaults, FaultInterval, Impairment, PathPlan, Schedule};
 
 /// An output of the network.
 #[derive(Debug)]
@@ -39,9 +40,7 @@ pub struct Network {
     fault_intervals: Vec<FaultInterval>,
     /// The random streams of each path and direction.
     streams: Vec<[Stream; 2]>,
-    /// Draws which ECN-capable datagrams are marked.
-    marks: Stream,
-    mark_share: f64,
+    ecn: EcnFaults,
     delayed: BTreeMap<(Time, u64), TestDatagram>,
     count: u64,
 }
@@ -68,8 +67,7 @@ impl Network {
             plans: schedule.paths.clone(),
             fault_intervals: schedule.fault_intervals.clone(),
             streams: streams.collect(),
-            marks: schedule.seed.stream("faults/marks"),
-            mark_share: schedule.mark_share,
+            ecn: EcnFaults::new(schedule.seed, schedule.ecn),
             delayed: BTreeMap::new(),
             count: 0,
         })
@@ -170,10 +168,10 @@ impl Network {
         let end = datagram.sending_side();
         let extra_delay = self.plans[datagram.to.path.index()].extra_delay[end.index()];
         let mut arrivals = vec![now + extra_delay];
-        if datagram.ecn.is_capable() && self.marks.chance(self.mark_share) {
-            datagram.mark_ce();
-            coverage.marks += 1;
-        }
+        let ecn = self.ecn.apply(datagram.ecn);
+        coverage.marks += u64::from(ecn == Ecn::Ce && datagram.ecn != Ecn::Ce);
+        coverage.rewrites += u64::from(ecn != Ecn::Ce && datagram.ecn != ecn);
+        datagram.ecn = ecn;
         let impairments: Vec<Impairment> = self.impairments(now, &datagram).collect();
         for impairment in impairments {
             let stream = self.stream(&datagram, end);

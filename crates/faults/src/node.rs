@@ -13,7 +13,7 @@ use polypath_session::key::{PresharedKey, PrivateKey, PublicKey};
 use polypath_session::session::SessionConfig;
 use polypath_session::tunnel::{Input, Output, Tunnel};
 
-use crate::datagram::{Address, End};
+use crate::datagram::{Address, End, Host};
 use crate::mutants::Mutant;
 use crate::schedule::{LimitedPath, Schedule, Settings};
 
@@ -80,7 +80,7 @@ impl Node {
             max_datagram: MAX_DATAGRAM,
             wall_clock: start.wall_clock,
             limits: schedule.nodes.limits,
-            receives_ecn: schedule.nodes.state.receives_ecn[end.index()],
+            receives_ecn: mutant.receives_ecn(schedule.ecn.is_received_by(Host::Node(end))),
             preshared_key: (schedule.nodes.state.has_preshared_key)
                 .then(|| preshared_key(schedule.seed)),
             peer_timestamp: if mutant == Mutant::ForgetsTimestamp {

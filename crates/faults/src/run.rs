@@ -280,6 +280,7 @@ impl<'a> Run<'a> {
 
     /// Delivers a datagram to the host at its destination address.
     fn deliver_datagram(&mut self, datagram: &TestDatagram) -> Result<(), Violation> {
+        self.check_ecn(datagram)?;
         let end = match datagram.to.host {
             Host::Node(end) => end,
             Host::Relay => return self.deliver_to_relay(datagram),

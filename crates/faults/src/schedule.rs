@@ -2,12 +2,14 @@
 
 mod attacks;
 mod delivery_oracle;
+mod ecn;
 mod fault_intervals;
 mod limits;
 mod liveness_windows;
 mod policies;
 
 pub use delivery_oracle::{DELIVERY_TIME, RELAY_SETTLING_TIME, settling_time};
+pub use ecn::{EcnFaults, EcnPlan};
 pub use limits::LimitedPath;
 use polypath_core::frame::{OVER_IPV4, PathId};
 use polypath_core::liveness::LivenessConfig;
@@ -120,8 +122,6 @@ pub struct NodesPlan {
 pub struct StatePlan {
     /// Whether both have a pre-shared key.
     pub has_preshared_key: bool,
-    /// Whether each receives the ECN fields of datagrams.
-    pub receives_ecn: [bool; 2],
     /// Whether each keeps the timestamp of its peer over a restart.
     pub keeps_timestamp: [bool; 2],
 }
@@ -319,8 +319,8 @@ pub struct Schedule {
     pub incidents: Vec<(Time, Incident)>,
     /// A path with limits, if there is one.
     pub limited: Option<LimitedPath>,
-    /// The share of ECN-capable datagrams that the network marks.
-    pub mark_share: f64,
+    /// The receivers of ECN fields, and the changes of the network.
+    pub ecn: EcnPlan,
     /// The impairments of the paths.
     pub fault_intervals: Vec<FaultInterval>,
     /// The datagrams of attackers.
@@ -344,7 +344,7 @@ impl Schedule {
         let seed = Seed(seed);
         let mut schedule = Self::without_faults(seed, &mut seed.stream("faults/nodes"));
         schedule.nodes.state = draw_state(&mut seed.stream("faults/state"));
-        draw_ecn(&mut schedule, &mut seed.stream("faults/ecn"));
+        schedule.ecn = EcnPlan::draw(&mut seed.stream("faults/ecn"));
         let faults = &mut seed.stream("faults/faults");
         let eventful = Duration::from_millis(8_000 + faults.below(32_000));
         let calm_from = liveness_windows::draw(&mut schedule, Time::ZERO + eventful);
@@ -370,7 +370,7 @@ impl Schedule {
             nodes: draw_nodes(stream, count),
             incidents: Vec::new(),
             limited: None,
-            mark_share: 0.0,
+            ecn: EcnPlan::default(),
             fault_intervals: Vec::new(),
             attacks: Vec::new(),
             reactions: Vec::new(),
@@ -452,16 +452,8 @@ fn draw_nodes(stream: &mut Stream, paths: u64) -> NodesPlan {
 fn draw_state(stream: &mut Stream) -> StatePlan {
     StatePlan {
         has_preshared_key: stream.chance(0.5),
-        receives_ecn: [false; 2],
         keeps_timestamp: [(); 2].map(|()| stream.chance(0.5)),
     }
-}
-
-/// In most schedules both nodes receive the ECN field, and in half of them the network marks.
-fn draw_ecn(schedule: &mut Schedule, stream: &mut Stream) {
-    let both = [true; 2];
-    schedule.nodes.state.receives_ecn = pick(stream, &[both, both, [false, true], [true, false]]);
-    schedule.mark_share = pick(stream, &[0.0, 0.0, 0.1, 0.5]);
 }
 
 fn draw_limits(stream: &mut Stream) -> Limits {

@@ -1,6 +1,7 @@
 //! Violations of the invariants.
 
 use polypath_core::frame::PathId;
+use polypath_core::packet::Ecn;
 use polypath_core::time::{Duration, Time};
 
 use crate::datagram::{Address, End, Host};
@@ -22,6 +23,26 @@ pub enum Violation {
     ForgedDelivery {
         /// The receiving node.
         end: End,
+    },
+    /// A packet was delivered with an ECN field that neither the network nor a policy gave it.
+    #[error("{end} delivered packet {id} with the ECN field {ecn:?}, which was sent with {sent:?}", end = end.name())]
+    WrongEcn {
+        /// The receiving node.
+        end: End,
+        /// The packet.
+        id: u64,
+        /// Its field when it was sent.
+        sent: Ecn,
+        /// Its field when it was delivered.
+        ecn: Ecn,
+    },
+    /// An ECN-capable datagram was sent to a node or a relay that would not see a mark.
+    #[error("{host} does not receive ECN fields, but datagram #{id} to it is ECN-capable", host = host.name())]
+    MarkWouldBeLost {
+        /// The node or relay.
+        host: Host,
+        /// The datagram.
+        id: u64,
     },
     /// An impostor with another key received a packet.
     #[error("a packet was delivered to an impostor of {end}", end = end.name())]

@@ -30,6 +30,7 @@ fn all_invariants_hold_and_all_faults_are_exercised() {
         coverage.duplications,
         coverage.reorderings,
         coverage.marks,
+        coverage.rewrites,
         coverage.marked,
         coverage.unreachable,
         coverage.restarts,
@@ -168,8 +169,8 @@ fn violation(mutant: Mutant, first: u64) -> Violation {
 fn every_mutant_is_detected() {
     use Violation::{
         ActedOnForgery, Amplified, DeliveredToImpostor, DuplicateDelivery, ExceededCeiling,
-        ForgedDelivery, MisdirectedCookie, Missing, MtuNotFound, MtuTooLarge, OverCapacity,
-        SentOnClosedPath, StuckDeadline, UnprovenDestination,
+        ForgedDelivery, MarkWouldBeLost, MisdirectedCookie, Missing, MtuNotFound, MtuTooLarge,
+        OverCapacity, SentOnClosedPath, StuckDeadline, UnprovenDestination, WrongEcn,
     };
     let detected_from = |first, mutant, is_expected: fn(&Violation) -> bool| {
         let violation = violation(mutant, first);
@@ -232,7 +233,13 @@ fn every_mutant_is_detected() {
     detected(Mutant::IgnoresCeiling, |v| {
         matches!(v, ExceededCeiling { .. })
     });
-    detected(Mutant::CarriesUnmarkable, |v| matches!(v, Missing { .. }));
+    detected(Mutant::CarriesUnmarkable, |v| {
+        matches!(v, Missing { .. } | MarkWouldBeLost { .. })
+    });
+    detected(Mutant::InventsMarks, |v| matches!(v, WrongEcn { .. }));
+    detected(Mutant::OverstatesEcn, |v| {
+        matches!(v, MarkWouldBeLost { .. })
+    });
     detected(Mutant::OverstatesMtu, |v| matches!(v, MtuTooLarge { .. }));
     let at_relay = |v: &Violation| {
         matches!(

@@ -110,6 +110,7 @@ impl RelayServer {
                 max_datagram: path::MAX_DATAGRAM,
                 rate: path.rate,
                 limits: Limits::default(),
+                receives_ecn: true,
             };
             let entropy = || Box::new(SystemEntropy) as BoxedEntropy;
             let relay = Relay::new(&config, [entropy(), entropy()]);

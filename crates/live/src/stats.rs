@@ -83,6 +83,8 @@ pub struct PathStats {
     pub sent: Volume,
     /// Datagrams received, authentic or not.
     pub received: Volume,
+    /// Of these, datagrams with the mark of a congested link (CE).
+    pub marked: u64,
     /// The rates over the last full second.
     pub rate: RateStats,
     /// Datagrams received that are authentic and not replayed.
@@ -242,6 +244,8 @@ impl From<MeasuredRtt> for MeasuredStats {
 pub struct RelayStats {
     /// Whether the relay forwards datagrams now.
     pub established: bool,
+    /// The features that the node and the relay support.
+    pub features: Vec<&'static str>,
     /// Datagrams sealed and opened, handshakes, and datagrams rejected by reason.
     pub session: Value,
 }
@@ -250,6 +254,7 @@ impl From<&Session> for RelayStats {
     fn from(relay: &Session) -> Self {
         Self {
             established: relay.is_established(),
+            features: relay.feature_names().collect(),
             session: session(relay.counters(), None),
         }
     }
@@ -390,6 +395,8 @@ pub struct Stats {
     /// The number of paths of the peer, from the last handshake; a number other than here is a
     /// mistake in one of the files.
     pub peer_paths: Option<u8>,
+    /// The features that both nodes support, as of the last handshake; none without keys.
+    pub features: Vec<&'static str>,
     /// Packets that the endpoint dropped, by reason as in the event stream; reasons that never
     /// occurred are absent. `duplicate` counts copies after the first.
     pub dropped: BTreeMap<DropReason, u64>,

@@ -33,6 +33,20 @@ pub(crate) const fn features(receives_ecn: bool) -> u32 {
     REPORTS | CLOSED_PATHS | FRAGMENTS | ecn
 }
 
+/// The names of features, as the statistics of a node have them.
+const FEATURES: [(u32, &str); 4] = [
+    (REPORTS, "reports"),
+    (CLOSED_PATHS, "closed-paths"),
+    (ECN, "ecn"),
+    (FRAGMENTS, "fragments"),
+];
+
+/// The names of the features in `bits`.
+pub(crate) fn feature_names(bits: u32) -> impl Iterator<Item = &'static str> {
+    let is_set = move |(feature, _): &(u32, &str)| bits & feature != 0;
+    FEATURES.into_iter().filter(is_set).map(|(_, name)| name)
+}
+
 /// The description of a node in a handshake message, encrypted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct HandshakeInfo {

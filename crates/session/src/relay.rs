@@ -73,7 +73,7 @@ impl<A: Copy + PartialEq + Into<Source>> Relay<A> {
                 reachable: vec![false],
                 max_datagram: config.max_datagram,
                 limits: config.limits,
-                receives_ecn: true,
+                receives_ecn: config.receives_ecn,
                 // Only initiations carry a timestamp, and a relay sends none.
                 wall_clock: 0,
                 ..SessionConfig::new(config.private_key.clone(), node)

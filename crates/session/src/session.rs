@@ -234,6 +234,11 @@ impl Session {
         pair.map_or(0, |pair| pair.remote.features & self.features)
     }
 
+    /// The names of [these features](Self::features): `reports`, `closed-paths`, `ecn`, `fragments`.
+    pub fn feature_names(&self) -> impl Iterator<Item = &'static str> {
+        handshake::feature_names(self.features())
+    }
+
     /// The timestamp of the newest initiation of the peer that was accepted, in this run or in an
     /// earlier one, in nanoseconds since 1970; 0 if there was none. The next run of this node
     /// rejects older ones ([`SessionConfig::peer_timestamp`]).

@@ -44,7 +44,7 @@ use crate::handshake::{CLOSED_PATHS, ECN, FRAGMENTS, REPORTS};
 use crate::record::{Entry, Recorder, shape_of_output, shape_of_wake};
 use crate::session::{self, Session, SessionConfig};
 use closed::ClosedPaths;
-use io::Arrival;
+use io::OuterHeader;
 pub use io::{Input, Output};
 use packets::Refused;
 use relays::RelaySessions;
@@ -127,17 +127,10 @@ impl Tunnel {
         self.session.is_established()
     }
 
-    /// The number of paths of the peer, as of the last handshake; `None` before the first.
+    /// The session with the peer, for its state.
     #[must_use]
-    pub fn peer_paths(&self) -> Option<u8> {
-        self.session.peer_paths()
-    }
-
-    /// The timestamp of the peer's newest accepted initiation
-    /// ([`Session::peer_timestamp`](crate::session::Session::peer_timestamp)).
-    #[must_use]
-    pub fn peer_timestamp(&self) -> u64 {
-        self.session.peer_timestamp()
+    pub const fn session(&self) -> &Session {
+        &self.session
     }
 
     /// The number of buffered frames, handshakes, heartbeats, timers and windows: at most
@@ -208,18 +201,18 @@ impl Tunnel {
         &mut self,
         now: Time,
         path: PathId,
-        arrival: Arrival,
+        header: OuterHeader,
         datagram: &[u8],
         out: &mut impl FnMut(Output),
     ) {
-        let Arrival { source, ecn } = arrival;
+        let OuterHeader { source, ecn } = header;
         // A relay's keepalives are not answered on a closed path.
         let received = {
             let permitted = &mut ClosedPaths::of(&self.endpoint).permitted(out);
             (self.relays).receive(now, path, source, datagram, permitted)
         };
         let Some(received) = received else {
-            return self.on_sealed(now, path, arrival, datagram, out);
+            return self.on_sealed(now, path, header, datagram, out);
         };
         if received.is_new_session && self.session.is_established() {
             let input = endpoint::Input::PathReachable(path);
@@ -227,7 +220,7 @@ impl Tunnel {
         }
         if let Some(datagram) = received.datagram {
             let source = Source::RELAYED;
-            self.on_sealed(now, path, Arrival { source, ecn }, &datagram, out);
+            self.on_sealed(now, path, OuterHeader { source, ecn }, &datagram, out);
         }
     }
 
@@ -235,7 +228,7 @@ impl Tunnel {
         &mut self,
         now: Time,
         path: PathId,
-        arrival: Arrival,
+        header: OuterHeader,
         datagram: &[u8],
         out: &mut impl FnMut(Output),
     ) {
@@ -243,7 +236,7 @@ impl Tunnel {
         let (mut restarted, mut established) = (false, false);
         let closed = ClosedPaths::of(&self.endpoint);
         let (session, relays) = (&mut self.session, &mut self.relays);
-        session.receive(now, path, arrival.source, datagram, &mut |output| {
+        session.receive(now, path, header.source, datagram, &mut |output| {
             if let session::Output::Event(event) = &output {
                 restarted |= *event == SessionEvent::PeerRestarted;
                 established |= matches!(event, SessionEvent::Established { .. });
@@ -270,7 +263,7 @@ impl Tunnel {
             self.wake_endpoint(now, Wake::Input(endpoint::Input::Reachable), out);
         }
         let Some(bytes) = opened else { return };
-        match self.decode(now, path, arrival.ecn, &bytes) {
+        match self.decode(now, path, header.ecn, &bytes) {
             Ok(frame) => {
                 let input = endpoint::Input::Frame(frame);
                 self.wake_endpoint(now, Wake::Input(input), out);
@@ -421,7 +414,7 @@ impl Machine for Tunnel {
                 source,
                 ecn,
                 datagram,
-            } => self.on_datagram(now, path, Arrival { source, ecn }, &datagram, out),
+            } => self.on_datagram(now, path, OuterHeader { source, ecn }, &datagram, out),
             Input::DriverBehind(present) => {
                 let input = endpoint::Input::DriverBehind(present);
                 self.wake_endpoint(now, Wake::Input(input), out);

@@ -1,13 +1,15 @@
-//! The text about the peer's copies and fragments.
+//! The text about marks of links, and the peer's copies and fragments.
 
 use std::fmt::Write as _;
 
 use serde_json::Value;
 
-/// Lines about the windows of copies, the signals, and the packets in fragments; empty under a
-/// policy without them.
+use super::table::word;
+
+/// Lines about marks of links, the windows of copies, the signals, and the packets in fragments;
+/// empty if there are none.
 pub(super) fn lines(state: &Value) -> String {
-    let mut text = String::new();
+    let mut text = marked_paths(state);
     let congestion = &state["congestion"];
     if congestion.is_object() {
         let _ = writeln!(
@@ -30,7 +32,36 @@ pub(super) fn lines(state: &Value) -> String {
             fragments["restored"], fragments["incomplete"],
         );
     }
+    if sends_copies_instead(state) {
+        text += "the peer is older and restores no fragments: it gets full copies\n";
+    }
     text
+}
+
+/// A line about the datagrams that links marked on their way to this node; empty if none is.
+fn marked_paths(state: &Value) -> String {
+    let paths = state["paths"].as_array().into_iter().flatten();
+    let marked = paths.filter_map(|path| {
+        let count = path["marked"].as_u64().filter(|count| *count > 0)?;
+        Some(format!("{count} on {}", word(&path["name"])))
+    });
+    let marked: Vec<String> = marked.collect();
+    if marked.is_empty() {
+        return String::new();
+    }
+    format!(
+        "datagrams marked by congested links: {}\n",
+        marked.join(", ")
+    )
+}
+
+/// Whether packets would go in fragments if the peer restored them.
+fn sends_copies_instead(state: &Value) -> bool {
+    let Some(features) = state["features"].as_array() else {
+        return false;
+    };
+    let splits = state["policy"]["parameters"]["recovery"].is_u64();
+    splits && state["established"] == true && !features.iter().any(|name| name == "fragments")
 }
 
 #[cfg(test)]
@@ -60,5 +91,34 @@ mod tests {
             lines(&state),
             "packets from the peer in fragments: 12 restored, 1 incomplete\n"
         );
+    }
+
+    #[test]
+    fn paths_on_which_links_mark_are_named() {
+        let paths = |dsl: u64, lte: u64| {
+            lines(&json!({ "paths": [
+                { "name": "dsl", "marked": dsl }, { "name": "lte", "marked": lte },
+            ] }))
+        };
+        assert_eq!(paths(0, 0), "");
+        assert_eq!(
+            paths(0, 7),
+            "datagrams marked by congested links: 7 on lte\n"
+        );
+        assert!(paths(3, 7).contains("3 on dsl, 7 on lte"));
+    }
+
+    #[test]
+    fn a_peer_that_restores_no_fragments_is_named() {
+        let state = |recovery: Value, features: Value| {
+            lines(&json!({
+                "established": true, "features": features,
+                "policy": { "parameters": { "recovery": recovery } },
+            }))
+        };
+        assert!(state(json!(1), json!(["reports"])).contains("full copies"));
+        assert_eq!(state(json!(1), json!(["reports", "fragments"])), "");
+        assert_eq!(state(Value::Null, json!([])), "");
+        assert_eq!(state(json!(1), Value::Null), "", "of an older node");
     }
 }

@@ -70,6 +70,15 @@ impl Run<'_> {
         self.mutate_address(end, datagram, rejected.is_some())
     }
 
+    /// Checks that the destination of an ECN-capable datagram would see a mark.
+    pub(super) fn check_ecn(&self, datagram: &TestDatagram) -> Result<(), Violation> {
+        let (host, id) = (datagram.to.host, datagram.id);
+        if datagram.ecn.is_capable() && !self.schedule.ecn.is_received_by(host) {
+            return Err(Violation::MarkWouldBeLost { host, id });
+        }
+        Ok(())
+    }
+
     fn mutate_address(
         &mut self,
         end: End,

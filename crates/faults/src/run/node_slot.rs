@@ -171,7 +171,7 @@ impl NodeSlot {
     pub(super) fn stop(&mut self, keeps_timestamp: bool, coverage: &mut Coverage) {
         if let Some(node) = self.node.take() {
             if keeps_timestamp && !node.is_impostor {
-                self.kept_timestamp = node.tunnel().peer_timestamp();
+                self.kept_timestamp = node.tunnel().session().peer_timestamp();
             }
             coverage.add_session(node.tunnel().counters());
             for path in (0..).map(PathId).take(self.numbers.len()) {

@@ -1,7 +1,7 @@
 //! The outputs of a node: performed in the simulation, and checked.
 
 use bytes::Bytes;
-use polypath_core::packet::Ecn;
+use polypath_core::packet::{Ecn, mark_ce};
 use polypath_session::datagram::{COOKIE_REPLY, INITIATION};
 use polypath_session::tunnel::Output;
 
@@ -105,13 +105,18 @@ impl Run<'_> {
                 changed[packet.len() - 1] ^= 1;
                 changed.into()
             }
+            Mutant::InventsMarks => {
+                let mut changed = packet.to_vec();
+                mark_ce(&mut changed);
+                changed.into()
+            }
             _ => packet,
         };
-        let id = self.ledger.deliver(self.now, end, &packet)?;
+        let id = self.ledger.deliver(self.now, end, &packet, self.schedule)?;
         self.trace
             .record(self.now, &TraceEvent::PacketDelivered(end, id));
         if self.mutant == Mutant::DeliversTwice && is_hundredth {
-            self.ledger.deliver(self.now, end, &packet)?;
+            self.ledger.deliver(self.now, end, &packet, self.schedule)?;
         }
         Ok(())
     }

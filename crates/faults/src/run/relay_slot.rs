@@ -66,7 +66,13 @@ impl RelaySlot {
         Some(self.started + Duration(deadline.at.0))
     }
 
-    pub(super) fn start(&mut self, at: Time, schedule: &Schedule, coverage: &mut Coverage) {
+    pub(super) fn start(
+        &mut self,
+        at: Time,
+        schedule: &Schedule,
+        mutant: Mutant,
+        coverage: &mut Coverage,
+    ) {
         let seed = schedule.seed;
         let config = RelayConfig {
             private_key: relay_key(seed, self.path),
@@ -74,6 +80,7 @@ impl RelaySlot {
             max_datagram: MAX_DATAGRAM,
             rate: Rate(schedule.paths[self.path.index()].relay_kbits * 1_000),
             limits: schedule.nodes.limits,
+            receives_ecn: mutant.receives_ecn(schedule.ecn.is_received_by(Host::Relay)),
         };
         let (path, number) = (self.path.0, self.starts);
         let entropy = End::ALL.map(|end| {
@@ -117,9 +124,9 @@ impl Run<'_> {
 
     pub(super) fn start_relay(&mut self, path: PathId) {
         self.attacker.observe_restart(Host::Relay, Some(path));
-        let (now, schedule) = (self.now, self.schedule);
+        let (now, schedule, mutant) = (self.now, self.schedule, self.mutant);
         if let Some(slot) = self.relays.iter_mut().find(|slot| slot.path == path) {
-            slot.start(now, schedule, &mut self.coverage);
+            slot.start(now, schedule, mutant, &mut self.coverage);
         }
     }
 

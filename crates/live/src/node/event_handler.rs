@@ -138,7 +138,7 @@ impl NodeEventHandler {
     /// The state for the next run; `is_last` states that this one carries nothing more.
     fn saved_state(&self, is_last: bool) -> SavedState {
         SavedState {
-            timestamp: self.driver.machine().peer_timestamp(),
+            timestamp: self.driver.machine().session().peer_timestamp(),
             addresses: self.io.paths.learned_addresses(),
             quotas: self.quotas.saved(is_last),
         }

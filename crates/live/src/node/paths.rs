@@ -17,7 +17,7 @@ use bytes::Bytes;
 use polypath_core::event::Event;
 use polypath_core::frame::{FrameKind, PathId};
 use polypath_core::liveness::PathHealth;
-use polypath_core::packet::TrafficClass;
+use polypath_core::packet::{Ecn, TrafficClass};
 use polypath_core::time::Time;
 use polypath_session::datagram::{INITIATION, RESPONSE};
 use polypath_session::tunnel::Input;
@@ -93,6 +93,7 @@ impl Paths {
                 return Ok(None);
             };
             path.stats.received.add(path.wire_len(received.len));
+            path.stats.marked += u64::from(received.traffic_class.ecn == Ecn::Ce);
             Ok(Some(Arrival {
                 at: received.at,
                 source: received.from,

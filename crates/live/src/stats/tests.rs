@@ -11,13 +11,16 @@ use polypath_session::relay::Side;
 /// Maps whose keys are reasons.
 const BY_REASON: [&str; 2] = ["dropped", "rejected"];
 /// Words in code font that are values or keys of a node's file.
-const VALUES: [&str; 6] = [
+const VALUES: [&str; 9] = [
     "address",
     "duplicate",
     "interface",
     "null",
     "offload",
     "uplink",
+    "reports",
+    "closed-paths",
+    "ecn",
 ];
 
 const ADDRESS: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 7001);
@@ -57,6 +60,7 @@ fn of_node() -> Value {
         flows: Some(1),
         relay: Some(RelayStats {
             established: true,
+            features: vec!["ecn"],
             session: session(&Counters::default(), None),
         }),
         ..PathStats::default()
@@ -81,6 +85,7 @@ fn of_node() -> Value {
         },
         paths: vec![path],
         peer_paths: Some(1),
+        features: vec!["reports"],
         session: session(&Counters::default(), Some(1.0)),
         drive: Some(drive(&DriveReport::default())),
         ..Stats::default()

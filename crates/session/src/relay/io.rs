@@ -22,6 +22,9 @@ pub struct RelayConfig {
     pub rate: Rate,
     /// The limits at which keys are dropped; only the nodes renew them.
     pub limits: Limits,
+    /// Whether the driver passes on the ECN fields of received datagrams, so that the nodes may send
+    /// ECN-capable ones.
+    pub receives_ecn: bool,
 }
 
 /// One of the two nodes of a path.

@@ -38,6 +38,7 @@ fn relay(rate: Rate) -> Relay<u32> {
         max_datagram: 1500,
         rate,
         limits: Limits::default(),
+        receives_ecn: true,
     };
     let entropy = |n| Box::new(Seed(n).stream("relay")) as BoxedEntropy;
     Relay::new(&config, [entropy(3), entropy(4)])

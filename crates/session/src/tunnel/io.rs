@@ -123,7 +123,7 @@ pub enum Output {
 
 /// The fields of a received datagram's outer headers.
 #[derive(Clone, Copy)]
-pub(super) struct Arrival {
+pub(super) struct OuterHeader {
     pub(super) source: Source,
     pub(super) ecn: Ecn,
 }

@@ -1,6 +1,7 @@
 //! The metrics page, encoded by prometheus-client.
 
 mod congestion;
+mod datagrams;
 mod measured;
 mod usage;
 
@@ -94,8 +95,7 @@ impl Collector for Snapshot {
         };
         node(page, stats)?;
         tun(page, stats)?;
-        volumes(page, &stats.paths)?;
-        datagrams(page, &stats.paths)?;
+        datagrams::encode(page, &stats.paths)?;
         path_status(page, &stats.paths)?;
         liveness(page, &stats.paths)?;
         delivery(page, &stats.paths)?;
@@ -167,61 +167,6 @@ fn tun(page: &mut Page<'_>, stats: &Stats) -> fmt::Result {
         "Packets that the kernel did not accept.",
     )
     .sample(&[], tun.refused)
-}
-
-fn volumes(page: &mut Page<'_>, paths: &[PathStats]) -> fmt::Result {
-    let directions = |path: &PathStats| [("sent", path.sent), ("received", path.received)];
-    let both = |of: fn(Volume) -> u64| {
-        paths.iter().flat_map(move |path| {
-            let sample = move |(direction, volume)| {
-                (
-                    vec![("path", &*path.name), ("direction", direction)],
-                    of(volume),
-                )
-            };
-            directions(path).map(sample)
-        })
-    };
-    page.counter("path_datagrams_total", "Datagrams of a path, of all kinds.")
-        .samples(both(|volume| volume.packets))?;
-    page.counter(
-        "path_bytes_total",
-        "Bytes of these on the wire, IP headers included.",
-    )
-    .samples(both(|volume| volume.bytes))
-}
-
-fn datagrams(page: &mut Page<'_>, paths: &[PathStats]) -> fmt::Result {
-    let each = |of: fn(&PathStats) -> u64| {
-        paths
-            .iter()
-            .map(move |path| (vec![("path", &*path.name)], of(path)))
-    };
-    page.counter(
-        "path_authentic_datagrams_total",
-        "Datagrams received that are authentic and not replayed.",
-    )
-    .samples(each(|path| path.authentic))?;
-    page.counter(
-        "path_unsent_datagrams_total",
-        "Datagrams that the kernel did not send.",
-    )
-    .samples(each(|path| path.unsent))?;
-    page.counter(
-        "path_too_long_datagrams_total",
-        "Of these, datagrams that exceed the MTU of the interface.",
-    )
-    .samples(each(|path| path.too_long))?;
-    page.counter(
-        "path_kernel_dropped_datagrams_total",
-        "Datagrams that the kernel dropped before they were read.",
-    )
-    .samples(each(|path| path.kernel_dropped))?;
-    page.counter(
-        "path_unaddressed_datagrams_total",
-        "Datagrams not sent because the peer's address was not known yet.",
-    )
-    .samples(each(|path| path.unaddressed))
 }
 
 fn path_status(page: &mut Page<'_>, paths: &[PathStats]) -> fmt::Result {

@@ -125,6 +125,7 @@ fn joined_at(local: &str, copy_dscp: bool, clock: Clock) -> (RelayPath, [Node; 2
         max_datagram: MAX_DATAGRAM,
         rate: RATE,
         limits: Limits::default(),
+        receives_ecn: true,
     };
     let entropy = || Box::new(SystemEntropy) as BoxedEntropy;
     let relay = Relay::new(&relay, [entropy(), entropy()]);

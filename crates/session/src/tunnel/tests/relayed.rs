@@ -77,12 +77,17 @@ fn a_node_whose_clock_is_set_ahead_gets_a_session_with_the_relay() {
 }
 
 fn fresh_relay(seed: u64) -> Relay<u32> {
+    relay_that(seed, true)
+}
+
+fn relay_that(seed: u64, receives_ecn: bool) -> Relay<u32> {
     let config = RelayConfig {
         private_key: key("relay"),
         nodes: ["a", "b"].map(|name| key(name).public()),
         max_datagram: 1500,
         rate: Rate::from_mbits(100),
         limits: Limits::default(),
+        receives_ecn,
     };
     let entropy = |n| Box::new(Seed(n).stream("relay")) as BoxedEntropy;
     Relay::new(&config, [entropy(seed), entropy(seed + 1)])
@@ -214,6 +219,26 @@ fn datagrams_to_the_relay_have_the_traffic_class_of_the_packet_in_them() {
     assert_eq!(classes, [&packet::traffic_class(&packet)]);
     site.run(at(2_100));
     assert_eq!(site.nodes[1].packets, [packet]);
+}
+
+/// The relay could not pass on a mark of the link to it.
+#[test]
+fn datagrams_to_a_relay_that_receives_no_ecn_fields_are_not_ecn_capable() {
+    let mut site = Site::new();
+    site.relay = relay_that(10, false);
+    site.run(at(2_000));
+    let packet = super::traffic_class::packet_of(Dscp::EF, packet::IpVersion::V4);
+    site.nodes[0].sent_classes.clear();
+    site.wake_node(at(2_000), 0, Wake::Input(Input::Packet(packet.clone())));
+    // A heartbeat may be due with the packet.
+    let sent = site.nodes[0].sent_classes.iter().copied();
+    let classes: Vec<_> = sent.filter(|class| !class.is_default()).collect();
+    let capable = packet::traffic_class(&packet);
+    let cleared = TrafficClass {
+        ecn: Ecn::NotEct,
+        ..capable
+    };
+    assert_eq!(classes, [capable, cleared], "direct and through the relay");
 }
 
 #[test]
@@ -388,7 +413,7 @@ fn a_relay_can_neither_read_nor_forge_nor_replay() {
     let sealed = sealed.unwrap();
     let tunnel = &mut site.nodes[1].tunnel;
     let (source, ecn) = (Source::RELAYED, Ecn::NotEct);
-    let arrival = Arrival { source, ecn };
+    let arrival = OuterHeader { source, ecn };
     let mut hand_over = |datagram: &[u8]| {
         let mut outputs = Vec::new();
         tunnel.on_sealed(now, RELAYED, arrival, datagram, &mut |output| {

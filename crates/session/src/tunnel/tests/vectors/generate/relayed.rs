@@ -30,6 +30,7 @@ impl RelayParty {
             max_datagram: 1500,
             rate: Rate::from_mbits(1000),
             limits: Limits::default(),
+            receives_ecn: true,
         };
         let relay = Relay::new(&config, [0, 1].map(|_| Box::new(draws.clone()) as _));
         Self { relay, draws }
