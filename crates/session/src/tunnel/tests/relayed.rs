@@ -22,14 +22,25 @@ enum Who {
     Relay,
 }
 
+/// A datagram on its way.
+struct Transit {
+    from: Who,
+    to: Who,
+    path: PathId,
+    ecn: Ecn,
+    datagram: Bytes,
+}
+
 /// Two nodes, a relay, and the datagrams between them in the order of their arrival.
 struct Site {
     nodes: [Node; 2],
     relay: Relay<u32>,
-    in_flight: BTreeMap<(Time, u64), (Who, Who, PathId, Bytes)>,
+    in_flight: BTreeMap<(Time, u64), Transit>,
     sent: u64,
     is_direct_cut: bool,
     is_relay_unreachable: bool,
+    /// Whether the links from nodes to the relay mark what they carry.
+    marks: bool,
     /// The datagrams that the relay sent.
     relayed_datagrams: Vec<Bytes>,
     /// The number of them that it sent to the first node.
@@ -102,20 +113,21 @@ impl Site {
             sent: 0,
             is_direct_cut: false,
             is_relay_unreachable: false,
+            marks: false,
             relayed_datagrams: Vec::new(),
             forwarded_to_first: 0,
         }
     }
 
-    fn send(&mut self, now: Time, from: Who, to: Who, path: PathId, datagram: Bytes) {
-        let is_lost = match path {
+    fn send(&mut self, now: Time, sent: Transit) {
+        let is_lost = match sent.path {
             DIRECT => self.is_direct_cut,
             _ => self.is_relay_unreachable,
         };
         self.sent += 1;
         if !is_lost {
             let key = (now + DELAY, self.sent);
-            self.in_flight.insert(key, (from, to, path, datagram));
+            self.in_flight.insert(key, sent);
         }
     }
 
@@ -126,21 +138,44 @@ impl Site {
             } else {
                 Who::Relay
             };
-            self.send(now, Who::Node(who), to, path, datagram);
+            let sent = Transit {
+                from: Who::Node(who),
+                to,
+                path,
+                ecn: if self.marks && to == Who::Relay {
+                    Ecn::Ce
+                } else {
+                    Ecn::NotEct
+                },
+                datagram,
+            };
+            self.send(now, sent);
         }
     }
 
     fn wake_relay(&mut self, now: Time, wake: Wake<relay::Input<u32>>) {
         let mut out = Vec::new();
         step(&mut self.relay, now, wake, &mut |output| {
-            if let relay::Output::Send { to, datagram, .. } = output {
-                out.push((to, datagram));
+            if let relay::Output::Send {
+                to,
+                datagram,
+                traffic_class,
+            } = output
+            {
+                out.push((to, datagram, traffic_class.ecn));
             }
         });
-        for (to, datagram) in out {
+        for (to, datagram, ecn) in out {
             self.relayed_datagrams.push(datagram.clone());
             self.forwarded_to_first += usize::from(to == 0);
-            self.send(now, Who::Relay, Who::Node(to as usize), RELAYED, datagram);
+            let sent = Transit {
+                from: Who::Relay,
+                to: Who::Node(to as usize),
+                path: RELAYED,
+                ecn,
+                datagram,
+            };
+            self.send(now, sent);
         }
     }
 
@@ -155,10 +190,17 @@ impl Site {
                 return;
             }
             if arrival == next {
-                let (_, (from, to, path, datagram)) = self.in_flight.pop_first().unwrap();
-                match (from, to) {
+                let (_, sent) = self.in_flight.pop_first().unwrap();
+                let Transit { path, ecn, .. } = sent;
+                let datagram = sent.datagram;
+                match (sent.from, sent.to) {
                     (_, Who::Node(who)) => {
-                        let input = arrival_of(path, datagram);
+                        let input = Input::Datagram {
+                            path,
+                            source: Source::from(1),
+                            ecn,
+                            datagram,
+                        };
                         self.wake_node(next, who, Wake::Input(input));
                     }
                     (Who::Node(source), Who::Relay) => {
@@ -166,7 +208,10 @@ impl Site {
                         let input = relay::Input {
                             source,
                             datagram,
-                            traffic_class: TrafficClass::DEFAULT,
+                            traffic_class: TrafficClass {
+                                ecn,
+                                ..TrafficClass::DEFAULT
+                            },
                         };
                         self.wake_relay(next, Wake::Input(input));
                     }
@@ -228,17 +273,39 @@ fn datagrams_to_a_relay_that_receives_no_ecn_fields_are_not_ecn_capable() {
     site.relay = relay_that(10, false);
     site.run(at(2_000));
     let packet = super::traffic_class::packet_of(Dscp::EF, packet::IpVersion::V4);
-    site.nodes[0].sent_classes.clear();
-    site.wake_node(at(2_000), 0, Wake::Input(Input::Packet(packet.clone())));
+    let node = &mut site.nodes[0];
+    node.sent_classes.clear();
+    let sent = node.wake(at(2_000), Wake::Input(Input::Packet(packet.clone())));
+    let paths = sent.iter().map(|(path, _)| *path);
     // A heartbeat may be due with the packet.
-    let sent = site.nodes[0].sent_classes.iter().copied();
-    let classes: Vec<_> = sent.filter(|class| !class.is_default()).collect();
+    let classes = paths.zip(node.sent_classes.iter().copied());
+    let classes: BTreeMap<_, _> = classes.filter(|(_, class)| !class.is_default()).collect();
     let capable = packet::traffic_class(&packet);
     let cleared = TrafficClass {
         ecn: Ecn::NotEct,
         ..capable
     };
-    assert_eq!(classes, [capable, cleared], "direct and through the relay");
+    assert_eq!(classes, [(DIRECT, capable), (RELAYED, cleared)].into());
+}
+
+#[test]
+fn a_mark_on_the_way_to_the_relay_reaches_the_packet() {
+    let mut site = Site::new();
+    site.is_direct_cut = true;
+    site.run(at(2_000));
+    site.marks = true;
+    let packet = super::traffic_class::packet_of(Dscp::EF, packet::IpVersion::V4);
+    site.wake_node(at(2_000), 0, Wake::Input(Input::Packet(packet.clone())));
+    site.run(at(2_100));
+    let delivered = std::mem::take(&mut site.nodes[1].packets);
+    let fields: Vec<Ecn> = delivered.iter().map(|packet| packet::ecn(packet)).collect();
+    assert_eq!((packet::ecn(&packet), fields), (Ecn::Ect0, vec![Ecn::Ce]));
+    // Its transport would not see the mark.
+    site.offer(at(2_100), 7);
+    site.run(at(2_200));
+    assert!(site.nodes[1].packets.is_empty());
+    let rejected = site.nodes[1].tunnel.counters().rejected(Reject::WrongMark);
+    assert_eq!(rejected, 1);
 }
 
 #[test]
