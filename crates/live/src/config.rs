@@ -309,7 +309,8 @@ impl NodeConfig {
         self.pmtu.is_none() && self.liveness.config().is_some()
     }
 
-    /// The configuration of the endpoint that carries the packets.
+    /// The configuration of the endpoint that carries the packets, without a seed: a node draws one at
+    /// its start.
     #[must_use]
     pub fn endpoint(&self) -> EndpointConfig {
         // An endpoint assumes one header size: with one path over IPv6, the 48 B of all frames.

@@ -44,6 +44,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use nix::sys::signal::Signal;
+use polypath_core::endpoint::EndpointConfig;
 use polypath_core::frame::PathId;
 use polypath_session::session::SessionConfig;
 use polypath_session::tunnel::packet_overhead;
@@ -141,7 +142,10 @@ impl Node {
         let stats = stats.transpose()?;
         let wall_clock = clock.wall_at_zero().saturating_add(clock.now().0);
         let state_file = setup::state_file(config, options, wall_clock)?;
-        let endpoint = config.endpoint();
+        let endpoint = EndpointConfig {
+            seed: setup::seed()?,
+            ..config.endpoint()
+        };
         let recorder = options.record.as_deref();
         let recorder = recorder.map(|path| setup::recorder(path, &endpoint));
         let recorder = recorder.transpose()?;

@@ -369,3 +369,25 @@ fn privileges_are_dropped_after_startup_and_a_reload_works_without_them() {
         "{reason}"
     );
 }
+
+/// The policy draws from a seed that only this run of the node has: nodes that start together would
+/// choose their paths together.
+#[test]
+fn each_run_of_a_node_draws_its_own_random_numbers() {
+    let Some(testbed) = Testbed::new() else {
+        return;
+    };
+    let seeds = ["first", "second"].map(|name| {
+        let recording = testbed.files.path(name);
+        let record = [OsStr::new("--record"), recording.as_os_str()];
+        let mut node = Node::start_with(&testbed.a, &testbed.files.a, &record);
+        await_log(&testbed.files.a, "ready", 1);
+        let process = Pid::from_raw(i32::try_from(node.0.id()).unwrap());
+        kill(process, Signal::SIGTERM).unwrap();
+        assert!(node.0.wait().unwrap().success());
+        let text = fs::read_to_string(&recording).unwrap();
+        let header: Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
+        header["endpoint"]["seed"].as_u64().unwrap()
+    });
+    assert_ne!(seeds[0], seeds[1]);
+}

@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 
 use polypath_core::endpoint::{ConfigError, EndpointConfig};
 use polypath_core::frame::PathId;
+use polypath_core::rng::Seed;
 use polypath_core::tariff::Tariffs;
+use polypath_session::entropy::Entropy;
 use polypath_session::key::PrivateKey;
 use polypath_session::record::Recorder;
 use polypath_session::session::{Limits, SessionConfig};
@@ -18,7 +20,7 @@ use crate::clock::Clock;
 use crate::config::{MIN_MTU_V6, NodeConfig, PathConfig};
 use crate::interfaces::netlink;
 use crate::interfaces::uplink::TUN_ALIAS;
-use crate::keys::SystemEntropy;
+use crate::keys::{KeyError, SystemEntropy};
 use crate::recording::{self, RecordingHeader};
 use crate::snapshot::SnapshotWriter;
 use crate::stats::Stats;
@@ -34,6 +36,13 @@ pub(super) fn clock(origin_ns: Option<u64>) -> Result<Clock, NodeError> {
         return Err(NodeError::Origin { origin, now });
     }
     Ok(Clock::starting_at(origin))
+}
+
+/// A seed for the random draws of the policy: nodes that start together must not choose together.
+pub(super) fn seed() -> Result<Seed, NodeError> {
+    let mut bytes = [0; 8];
+    SystemEntropy.fill(&mut bytes).map_err(KeyError::from)?;
+    Ok(Seed(u64::from_be_bytes(bytes)))
 }
 
 /// A recorder that writes to the file `path`.
