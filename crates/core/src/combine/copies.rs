@@ -105,6 +105,8 @@ struct Window {
     start: Time,
     end: Option<WindowEnd>,
     links: Vec<Arrivals>,
+    /// The number of packets that were delivered with a mark.
+    delivered_marks: u32,
 }
 
 /// The copies of a window that arrived on one link.
@@ -156,6 +158,25 @@ impl Copies {
         }
     }
 
+    /// Records that this packet was delivered with a mark, of its sender's network or of the link
+    /// whose copy came first: its receiver reacts to that, so that copies mask none of it.
+    pub fn on_delivered_mark(&mut self, sequence: u64) {
+        let is_in = |window: &&mut Window| {
+            window.first <= sequence && window.end.is_none_or(|end| sequence < end.sequence)
+        };
+        if let Some(window) = self.windows.iter_mut().find(is_in) {
+            window.delivered_marks = window.delivered_marks.saturating_add(1);
+        }
+    }
+
+    /// Whether copies have arrived on at least two links: the sender may use another policy, which
+    /// masks nothing.
+    #[must_use]
+    pub fn has_copies(&self) -> bool {
+        let carriers = self.links.iter().filter(|link| link.min.is_some());
+        carriers.take(2).count() == 2
+    }
+
     /// Takes the next completely evaluated window: replaces `links` by one entry per link, and
     /// returns the arrival time of the first copy.
     pub fn take(&mut self, now: Time, links: &mut Vec<LinkWindow>) -> Option<Time> {
@@ -171,7 +192,8 @@ impl Copies {
         let sent = u32::try_from(end.sequence - window.first).unwrap_or(u32::MAX);
         links.clear();
         let arrivals = window.links.iter().zip(&mut self.links);
-        links.extend(arrivals.map(|(arrivals, link)| link.window(sent, arrivals)));
+        let delivered = window.delivered_marks;
+        links.extend(arrivals.map(|(arrivals, link)| link.window(sent, arrivals, delivered)));
         self.windows.pop_front();
         Some(start)
     }
@@ -232,6 +254,7 @@ impl Copies {
             end: None,
             start: now,
             links: vec![Arrivals::default(); self.links.len()],
+            delivered_marks: 0,
         });
     }
 }
@@ -261,13 +284,14 @@ impl Link {
         self.range = self.range.max(delay.saturating_sub(min));
     }
 
-    /// The losses, marks and queueing of a window of `sent` packets.
-    fn window(&mut self, sent: u32, arrivals: &Arrivals) -> LinkWindow {
+    /// The losses, marks and queueing of a window of `sent` packets, of which `delivered_marks` were
+    /// delivered with a mark.
+    fn window(&mut self, sent: u32, arrivals: &Arrivals, delivered_marks: u32) -> LinkWindow {
         let mean = arrivals.mean_delay().filter(|_| self.range > 0);
         LinkWindow {
             sent,
             lost: sent.saturating_sub(arrivals.copies),
-            marked: arrivals.marked,
+            marked: arrivals.marked.saturating_sub(delivered_marks),
             queueing: mean.and_then(|mean| self.queueing(mean)),
         }
     }

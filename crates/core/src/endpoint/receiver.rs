@@ -235,7 +235,7 @@ impl Receiver {
             reason = "an IP packet has at most 64 KiB"
         )]
         let len = payload.len() as u32;
-        let signal = self.signal(now, &payload);
+        let signal = self.signal(now, header.sequence, &payload);
         let path = header.path;
         out(Output::Event(match signal {
             CongestionSignal::Drop => Event::Dropped {
@@ -258,10 +258,10 @@ impl Receiver {
     }
 
     /// The signal of a packet before delivery, by the congestion that its copies mask.
-    fn signal(&mut self, now: Time, payload: &impl Payload) -> CongestionSignal {
+    fn signal(&mut self, now: Time, sequence: u64, payload: &impl Payload) -> CongestionSignal {
         let detector = self.detector.as_mut();
         detector.map_or(CongestionSignal::None, |detector| {
-            detector.signal(now, || payload.flow(), payload.ecn())
+            detector.signal(now, sequence, || payload.flow(), payload.ecn())
         })
     }
 
