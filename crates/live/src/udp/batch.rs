@@ -71,11 +71,14 @@ impl Outgoing {
         self.datagrams.is_empty()
     }
 
-    /// Sends the queue to `to`; datagrams that the kernel refuses are lost.
+    /// Sends the queue to `to`, ECN-capable datagrams one by one; those that the kernel refuses are
+    /// lost.
     pub fn flush(&mut self, socket: &PathSocket, to: SocketAddr) -> SendCounts {
         let all = std::mem::take(&mut self.len);
         let datagrams = self.datagrams.len();
-        if datagrams > 1 && !self.gso_refused {
+        // A queue of this host marks what leaves in one call before it is divided, so that a mark
+        // would be on all of it.
+        if datagrams > 1 && !self.gso_refused && !self.traffic_class.ecn.is_capable() {
             let segment = self.datagrams[0].len();
             match socket.send_gso(&slices(&self.datagrams), segment, self.traffic_class, to) {
                 Ok(()) => {

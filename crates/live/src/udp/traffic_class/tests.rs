@@ -155,15 +155,37 @@ fn a_socket_receives_the_traffic_class() {
         }
         // Also beside the segment size of a merged batch and its time.
         assert!(socket.set_gro(true));
-        let mut outgoing = Outgoing::default();
-        for _ in 0..3 {
-            outgoing.push(Bytes::from_static(&[7; 900]), EF_ECT0);
-        }
-        assert_eq!(outgoing.flush(&from, to).datagrams, 3);
+        let slices = [io::IoSlice::new(&[7; 900]); 3];
+        from.send_gso(&slices, 900, EF_ECT0, to).unwrap();
         let merged = socket.receive(&mut [0; 3000], clock).unwrap().unwrap();
         assert_eq!(
             (merged.len, merged.segment, merged.traffic_class),
             (2700, 900, EF_ECT0)
+        );
+    }
+}
+
+/// A queue of the sending host marks a call as a whole, before it is divided.
+#[test]
+fn datagrams_that_may_be_marked_leave_one_by_one() {
+    for (from, peer) in LOOPBACK.into_iter().filter_map(pair) {
+        let local = SocketAddr::new(peer.local_addr().unwrap().ip(), 0);
+        let mut socket = PathSocket::open(&PathConfig::at(&local.to_string(), None)).unwrap();
+        let (to, clock) = (socket.local().unwrap(), Clock::starting_now());
+        assert!(socket.set_gro(true));
+        let mut lengths = |class| {
+            let mut outgoing = Outgoing::default();
+            for _ in 0..3 {
+                outgoing.push(Bytes::from_static(&[7; 900]), class);
+            }
+            assert_eq!(outgoing.flush(&from, to).datagrams, 3);
+            let received = std::iter::from_fn(|| socket.receive(&mut [0; 3000], clock).unwrap());
+            received.map(|received| received.len).collect::<Vec<_>>()
+        };
+        let [capable, other] = [Ecn::Ect1, Ecn::NotEct].map(|ecn| TrafficClass { ecn, ..EF_ECT0 });
+        assert_eq!(
+            (lengths(capable), lengths(other)),
+            (vec![900; 3], vec![2700])
         );
     }
 }
