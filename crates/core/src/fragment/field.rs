@@ -41,12 +41,28 @@ const fn logarithms() -> [u8; 256] {
     logarithms
 }
 
-/// The product of two elements.
-pub(super) const fn product(a: u8, b: u8) -> u8 {
-    if a == 0 || b == 0 {
-        return 0;
+/// The products of all pairs of elements. A table for one factor would be made for each fragment,
+/// and takes as long as its bytes.
+static PRODUCTS: [[u8; 256]; 256] = products();
+
+#[expect(clippy::large_stack_arrays, reason = "the compiler evaluates it")]
+const fn products() -> [[u8; 256]; 256] {
+    let mut products = [[0; 256]; 256];
+    let mut a = 1;
+    while a < products.len() {
+        let mut b = 1;
+        while b < products.len() {
+            products[a][b] = EXP[LOG[a] as usize + LOG[b] as usize];
+            b += 1;
+        }
+        a += 1;
     }
-    EXP[LOG[a as usize] as usize + LOG[b as usize] as usize]
+    products
+}
+
+/// The product of two elements.
+pub(super) fn product(a: u8, b: u8) -> u8 {
+    PRODUCTS[usize::from(a)][usize::from(b)]
 }
 
 /// The quotient of two elements, of which the second is not 0.
@@ -65,10 +81,7 @@ pub(super) fn add_product(to: &mut [u8], by: u8, of: &[u8]) {
         }
         return;
     }
-    let mut products = [0; 256];
-    for (element, to) in (0..=u8::MAX).zip(&mut products) {
-        *to = product(by, element);
-    }
+    let products = &PRODUCTS[usize::from(by)];
     for (to, of) in to.iter_mut().zip(of) {
         *to ^= products[usize::from(*of)];
     }
