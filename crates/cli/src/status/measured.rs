@@ -39,8 +39,8 @@ pub(super) fn paths(state: &Value) -> String {
         ) {
             let _ = writeln!(
                 text,
-                "measured by the policy on {}: RTT {rtt:.1} ms; average {short:.1} ms of late, \
-                 {long:.1} ms before",
+                "measured by the policy on {}: RTT {rtt:.1} ms; short-term average {short:.1} ms, \
+                 long-term {long:.1} ms",
                 word(&path["name"])
             );
         }
@@ -66,7 +66,7 @@ mod tests {
         assert_eq!(paths(&by_flow), "flows: 2 on lte, 0 on dsl\n");
         assert_eq!(
             paths(&state),
-            "measured by the policy on lte: RTT 40.2 ms; average 44.0 ms of late, 39.0 ms before\n"
+            "measured by the policy on lte: RTT 40.2 ms; short-term average 44.0 ms, long-term 39.0 ms\n"
         );
         let with = |running: Value| guard(&json!({ "guard": running }));
         assert_eq!(with(Value::Null), "");

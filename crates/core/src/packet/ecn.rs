@@ -37,7 +37,7 @@ impl Ecn {
     }
 
     /// The ECN field of a packet that leaves a tunnel, whose own field is `self` and whose tunnel
-    /// header has `outer`; `None` if the packet must be dropped: a mark says that it met
+    /// header has `outer`; `None` if the packet must be dropped: a mark reports that it met
     /// congestion, and its transport would not see the mark (RFC 6040, Figure 4).
     #[must_use]
     pub const fn decapsulated(self, outer: Self) -> Option<Self> {

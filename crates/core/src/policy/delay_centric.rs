@@ -94,8 +94,8 @@ pub struct DelayCentric {
     flows: Option<Box<Flows>>,
     epoch: Epoch,
     last_packet: Time,
-    /// The time up to which choices have had the chance to move at random.
-    last_chance: Time,
+    /// The time of the last draw of moves.
+    last_draw: Time,
     /// Whether acknowledgments measure the current path while it carries data.
     acknowledges: bool,
     stream: Stream,
@@ -136,7 +136,7 @@ impl DelayCentric {
             flows: (config.scope() == Scope::Flow).then(Box::default),
             epoch: context.epoch,
             last_packet: Time::ZERO,
-            last_chance: Time::ZERO,
+            last_draw: Time::ZERO,
             acknowledges: context.acknowledges,
             stream: context.stream,
         }
@@ -332,7 +332,9 @@ impl PathPolicy for DelayCentric {
         self.update_alive(*paths);
         self.last_packet = now;
         self.schedule_first_heartbeats(now);
-        if self.has_failed(self.choice.current) {
+        // Without an alternative nothing changes before a path answers.
+        let current = self.choice.current;
+        if self.has_failed(current) && self.fallback_path(current, self.alive).is_some() {
             self.evaluate(now, act);
         }
         let current = self.flow_path(now, meta.flow, act);
@@ -363,7 +365,7 @@ impl PathPolicy for DelayCentric {
         }
         self.evaluate(now, act);
         if let Some(growth) = self.config.growth() {
-            self.give_chance(now, growth, act);
+            self.draw_moves(now, growth, act);
         }
         let is_reply = matches!(feedback, Feedback::HeartbeatReply { .. });
         let is_last = !self.paths[path.index()].awaits_reply(now, self.timeout());

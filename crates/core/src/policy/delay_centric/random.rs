@@ -10,25 +10,25 @@ use crate::math::exp;
 use crate::packet::FlowId;
 use crate::time::{Duration, Time};
 
-/// The longest time for which a chance to move counts: between heartbeats nothing is known.
-const MAX_CHANCE: Duration = Duration::from_secs(1);
+/// The longest time between two draws that counts: between heartbeats nothing is known.
+const MAX_SPAN: Duration = Duration::from_secs(1);
 /// The growth in seconds per second below which it counts as zero: jitter causes as much.
 const NOISE: f64 = 0.02;
 /// The growth from which a path without measurements is tried.
 const UNKNOWN_FROM: f64 = 0.05;
 
 impl DelayCentric {
-    /// Lets each choice leave a path whose delay grows, with the probability of the time since the
-    /// last chance.
-    pub(super) fn give_chance(
+    /// Draws for each choice whether it leaves its path, whose delay grows: with the probability of the
+    /// time since the last draw.
+    pub(super) fn draw_moves(
         &mut self,
         now: Time,
         growth: GrowthConfig,
         act: &mut dyn FnMut(Action),
     ) {
-        let since = now.since(self.last_chance).min(MAX_CHANCE).as_secs_f64();
-        self.last_chance = now;
-        if let Some(to) = self.drawn(self.choice.current, growth, since) {
+        let since = now.since(self.last_draw).min(MAX_SPAN).as_secs_f64();
+        self.last_draw = now;
+        if let Some(to) = self.drawn_move(self.choice.current, growth, since) {
             self.switch(now, to, act);
         }
         let Some(mut flows) = self.flows.take() else {
@@ -36,7 +36,7 @@ impl DelayCentric {
         };
         let all: Vec<(FlowId, Choice)> = flows.all().collect();
         for (flow, choice) in all {
-            if let Some(to) = self.drawn(choice.current, growth, since)
+            if let Some(to) = self.drawn_move(choice.current, growth, since)
                 && let Some(choice) = flows.choice_mut(flow)
             {
                 self.apply(now, choice, Decision::Switch(to), act);
@@ -46,7 +46,7 @@ impl DelayCentric {
     }
 
     /// The path to which a choice moves now, if it is drawn to leave its own.
-    fn drawn(&mut self, current: PathId, growth: GrowthConfig, since: f64) -> Option<PathId> {
+    fn drawn_move(&mut self, current: PathId, growth: GrowthConfig, since: f64) -> Option<PathId> {
         let estimates = self.paths[current.index()].estimates()?;
         let rate = (estimates.growth.as_ref()?.rate() - NOISE).max(0.0);
         let to = self.preferred(current).or_else(|| {
