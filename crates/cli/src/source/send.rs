@@ -165,6 +165,7 @@ fn config(
         // Answers to an earlier run are still on their way.
         session: u16::try_from(wall_ns() / 1_000_000 % 65_536).unwrap_or(0),
         measured_from: Time::ZERO + network.run.warm_up,
+        due_until: Time::MAX,
         has_one_clock: false,
     })
 }

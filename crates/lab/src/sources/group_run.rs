@@ -150,10 +150,10 @@ fn outcome(
     let totals = SendersTotals {
         measured: run.network.run.duration - run.network.run.warm_up,
         sent: report.sent,
-        // An ACK that comes after the end, as after a round trip, counts as a loss.
+        // An ACK that is lost counts as the loss of its datagram.
         due: DueDatagrams {
-            sent: report.sent,
-            arrived: report.delays.count().min(report.sent),
+            sent: report.due,
+            arrived: report.due_acknowledged,
         },
         heartbeats: report.heartbeats,
         wire_bytes: None,

@@ -73,6 +73,7 @@ impl RunningSources {
             heartbeat: size(traffic.heartbeat_size().0),
             session: 0,
             measured_from: Time::ZERO + run.network.run.warm_up,
+            due_until: run.network.due_span()[1],
             has_one_clock: true,
         };
         let (sender, changes) = channel();

@@ -32,6 +32,11 @@ pub struct SourcesReport {
     pub switches: u64,
     /// The number of datagrams of the measured time that were acknowledged, on each path.
     pub acknowledged_on: Vec<u64>,
+    /// The number of datagrams sent early enough to be acknowledged before the end
+    /// ([`SourcesConfig::due_until`](super::SourcesConfig::due_until)).
+    pub due: u64,
+    /// The number of those that were acknowledged.
+    pub due_acknowledged: u64,
     /// The number of datagrams and heartbeats, counted as sent, that the kernel refused: a full
     /// queue, or no route.
     pub refused: u64,

@@ -32,6 +32,8 @@ pub struct SourcesConfig {
     pub session: u16,
     /// The time from which datagrams and switches are counted.
     pub measured_from: Time,
+    /// The time until which datagrams are sent whose ACKs are due before the end.
+    pub due_until: Time,
     /// Whether the responder reads the same clock, so that one-way delays are exact.
     pub has_one_clock: bool,
 }
@@ -86,6 +88,7 @@ struct SourceSocket {
 #[derive(Debug)]
 struct Measurement {
     from: Time,
+    due_until: Time,
     has_one_clock: bool,
     /// The lowest one-way delay of each path so far, in microseconds modulo 2^32, where the clocks
     /// differ.
@@ -127,6 +130,7 @@ impl<F: FnMut(SourceChange)> Sources<F> {
             due: Vec::new(),
             measurement: Measurement {
                 from: config.measured_from,
+                due_until: config.due_until,
                 has_one_clock: config.has_one_clock,
                 least: vec![None; paths.len()],
                 report,
@@ -247,6 +251,7 @@ impl Measurement {
         match frame {
             MultihomedFrame::Data { path, .. } => {
                 self.report.sent += 1;
+                self.report.due += u64::from(now < self.due_until);
                 self.report.sent_on[path.index()] += 1;
             }
             _ => self.report.heartbeats += 1,
@@ -277,6 +282,8 @@ impl Measurement {
             Duration::from_micros(above.max(0).cast_unsigned().into())
         };
         self.report.acknowledged_on[path.index()] += u64::from(sent >= self.from);
+        let is_due = (self.from..self.due_until).contains(&sent);
+        self.report.due_acknowledged += u64::from(is_due);
         if at >= self.from {
             self.report.round_trips.record(round_trip);
             self.report.delays.record(delay);

@@ -89,6 +89,7 @@ fn config(to: &[SocketAddr], from: Time) -> SourcesConfig {
         heartbeat: 250,
         session: 7,
         measured_from: Time::ZERO,
+        due_until: Time::MAX,
         has_one_clock: true,
     }
 }
