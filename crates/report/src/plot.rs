@@ -29,9 +29,10 @@ pub struct Plot {
     pub stated: Vec<Stated>,
     /// The name of the reference points; by default they are those of the paper.
     pub stated_as: Option<&'static str>,
-    /// Smaller pictures, two in a row, each with its title and axes; if there are any, only they
-    /// are drawn.
+    /// Smaller pictures, each with its title and axes; if there are any, only they are drawn.
     pub panels: Vec<Plot>,
+    /// The number of panels in a row; two by default.
+    pub columns: Option<usize>,
 }
 
 /// An axis.

@@ -4,7 +4,7 @@ use super::draw::{Drawn, svg as drawn};
 use super::{Plot, PlotError};
 use crate::chart::heading;
 
-/// The number of panels in a row.
+/// The number of panels in a row by default.
 const IN_A_ROW: usize = 2;
 
 /// Width and height of each in pixels, without the footer.
@@ -14,12 +14,13 @@ const SIZE: (u32, u32) = (440, 310);
 pub(super) fn svg(plot: &Plot) -> Result<String, PlotError> {
     let panels = plot.panels.iter().map(|panel| drawn(panel, SIZE));
     let panels = panels.collect::<Result<Vec<Drawn>, _>>()?;
-    let columns = u32::try_from(panels.len().min(IN_A_ROW)).unwrap_or(1);
+    let in_a_row = plot.columns.unwrap_or(IN_A_ROW).max(1);
+    let columns = u32::try_from(panels.len().min(in_a_row)).unwrap_or(1);
     let width = columns * SIZE.0;
     let title = heading(&plot.title, width)?;
     let mut inside = placed(&title.0, (0, 0));
     let mut top = title.1;
-    for row in panels.chunks(IN_A_ROW) {
+    for row in panels.chunks(in_a_row) {
         for (column, panel) in (0..).zip(row) {
             inside += &placed(&panel.text, (column * SIZE.0, top));
         }

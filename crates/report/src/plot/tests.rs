@@ -48,6 +48,7 @@ fn plot() -> Plot {
         stated: vec![stated("tcp", 0.95, 35.0), stated("ppd-tcp2", 0.95, 4.5)],
         stated_as: None,
         panels: Vec::new(),
+        columns: None,
     }
 }
 
@@ -111,6 +112,12 @@ fn panels_are_two_in_a_row_with_their_own_titles_and_axes() {
     let [title, first, second, third] = places(&svg)[..] else {
         panic!("a title and three panels in {svg}");
     };
+    let three = Plot {
+        columns: Some(3),
+        ..picture.clone()
+    };
+    let in_one_row = &places(&three.svg().unwrap())[1..];
+    assert!(in_one_row.iter().all(|place| place.1 == in_one_row[0].1));
     assert_eq!((title, first.0, second.1, third.0), ((0, 0), 0, first.1, 0));
     assert!(second.0 > 0 && third.1 > first.1 && first.1 > 0);
     for text in ["\nSide by side\n", "\nfirst\n", "\nthird\n"] {

@@ -59,14 +59,26 @@ pub(super) fn history(record: StabilityRecord<'_>) -> Option<Plot> {
     })
 }
 
-/// The switch rate and the 99th percentile of the delay over the hysteresis: a row of two panels for
-/// each heartbeat interval, a curve for each guard time, with the recommended setting; `None` without
-/// a grid.
+/// The share of unstable runs, the switch rate and the 99th percentile of the delay over the
+/// hysteresis: a row of panels for each heartbeat interval, a curve for each guard time, with the
+/// recommended setting; `None` without a grid.
 pub(super) fn map(record: StabilityRecord<'_>, figures: &StabilityFigures) -> Option<Plot> {
     let points: Vec<(GridPoint, &SettingFigures)> = settings(record, figures)
         .filter_map(|(setting, of, _)| Some((setting.point?, of)))
         .collect();
-    let quantities: [Quantity; 2] = [
+    let quantities: [Quantity; 3] = [
+        Quantity {
+            label: "unstable runs",
+            unit: "%",
+            value: |of| {
+                let mean = 100.0 * of.unstable_share()?;
+                Some(Estimate {
+                    mean,
+                    ci95: None,
+                    n: of.runs,
+                })
+            },
+        },
         Quantity {
             label: "switches of a sender",
             unit: "1/s",
@@ -102,8 +114,11 @@ pub(super) fn map(record: StabilityRecord<'_>, figures: &StabilityFigures) -> Op
     let panels: Vec<Plot> = panels.collect();
     (!panels.is_empty()).then(|| Plot {
         id: "map".to_owned(),
-        title: "Switches and delay over hysteresis, guard time and heartbeat interval".to_owned(),
+        title:
+            "Unstable runs, switches and delay over hysteresis, guard time and heartbeat interval"
+                .to_owned(),
         panels,
+        columns: Some(quantities.len()),
         ..Plot::default()
     })
 }

@@ -163,7 +163,12 @@ fn a_report_folder_has_its_pictures() {
     let page = std::fs::read_to_string(dir.path().join("report.html")).unwrap();
     assert_eq!(page.matches("role=\"img\"").count(), 2, "history and map");
     let map = std::fs::read_to_string(dir.path().join("map.svg")).unwrap();
-    for part in ["no guard time", "heartbeats every 1 s", "recommended"] {
+    for part in [
+        "no guard time",
+        "heartbeats every 1 s",
+        "recommended",
+        "unstable runs",
+    ] {
         assert!(map.contains(part), "{part}");
     }
 }
