@@ -254,6 +254,32 @@ fn a_flow_moves_to_the_path_with_the_shorter_round_trip() {
 }
 
 #[test]
+fn flows_of_udp_and_tcp_move_by_themselves_to_the_path_with_the_shorter_round_trip() {
+    let Some(testbed) = Testbed::new() else {
+        return;
+    };
+    let delay = Tampering::Delay(polypath_core::time::Duration::from_millis(40));
+    let middlebox = Middlebox::start(&testbed, delay);
+    let policy = "kind = \"delay-centric\"\nscope = \"flow\"";
+    let paths = [middlebox::ADDRESS, BOTH_PATHS[1]];
+    let overlay = Overlay::start_with(&testbed, policy, paths);
+    ping(&testbed, "10.77.0.2");
+    datagrams::run(&testbed, Clock::starting_now(), 250, |_| {});
+    transfer::run(&testbed, "10.77.0.1:5000", 1_000_000, |_| {});
+    let [a, b] = overlay.finish();
+    middlebox.finish();
+    for stats in [&a, &b] {
+        // Those of datagrams, of TCP, and of pings, which all have sent within 10 s.
+        let flows = [0, 1].map(|path| stats.paths[path].flows.unwrap());
+        assert_eq!(flows[0], 0, "{stats:?}");
+        assert!(flows[1] >= 2, "{stats:?}");
+    }
+    assert!(a.policy.switches >= 2, "the flow, and new ones: {a:?}");
+    let (first, second) = (data_bytes(&a.paths[0]), data_bytes(&a.paths[1]));
+    assert!(second > 2 * first, "{first} and {second} B");
+}
+
+#[test]
 fn a_flow_leaves_a_silent_path_and_returns_once_it_replies() {
     let Some(testbed) = Testbed::new() else {
         return;

@@ -128,7 +128,12 @@ fn path(name: &str, local: &str, remote: Option<&str>) -> String {
 impl Overlay {
     /// Starts both nodes; the second learns the addresses of the first.
     pub(crate) fn start(testbed: &Testbed, policy: &str, remotes: [&str; 2]) -> Self {
-        let tables = format!("[policy]\nkind = \"{policy}\"\n");
+        Self::start_with(testbed, &format!("kind = \"{policy}\""), remotes)
+    }
+
+    /// The same with these keys of the policy.
+    pub(crate) fn start_with(testbed: &Testbed, policy: &str, remotes: [&str; 2]) -> Self {
+        let tables = format!("[policy]\n{policy}\n");
         let a = path("one", "10.1.1.1:7001", Some(remotes[0]))
             + &path("two", "10.1.2.1:7001", Some(remotes[1]));
         let b = path("one", "10.1.1.2:7001", None) + &path("two", "10.1.2.2:7001", None);
