@@ -3,10 +3,14 @@
 //!
 //! **The model.** A [`ControlUnit`] at the receiver measures the throughput once per sampling
 //! interval and asks a [`ConnectionController`] for the *wanted* state ([`Windows`]): the number of
-//! connections and the window of each. The driver opens and closes connections and sets receiver
-//! windows to match. At the sender, a [`Striper`] assigns packets to connections in round-robin
-//! order (4.2.3). At the receiver, a [`Resequencer`] restores the order, and a [`PlayOut`] reports
-//! when playback stalls because the buffer is empty (5.3).
+//! connections and the window of each. At the sender, a [`Striper`] assigns packets to connections
+//! in round-robin order (4.2.3). At the receiver, a [`Resequencer`] restores the order, and a
+//! [`PlayOut`] reports when playback stalls because the buffer is empty (5.3).
+//!
+//! A [`StreamSender`] and a [`StreamReceiver`] are composed of these. The driver of the sender
+//! writes packets to the connections as assigned; that of the receiver opens and closes connections,
+//! sets their windows, and reads them. A connection may end at any time: the sender keeps what the
+//! receiver lacks, and the receiver replaces the connection. The paper does not treat that.
 //!
 //! **The controllers** are [`FixedWindows`], [`AdjustWindow`] (Algorithm 1) and
 //! [`VariedConnections`] (Algorithms 2 and 3). The algorithms cannot run as printed. Changes made
@@ -35,7 +39,9 @@ pub mod equations;
 mod fixed_windows;
 mod parameters;
 mod playout;
+mod receiver;
 mod resequencer;
+mod sender;
 mod striper;
 mod throughput_meter;
 mod varied_connections;
@@ -49,7 +55,9 @@ pub use controller::{ConnectionController, Sample};
 pub use fixed_windows::FixedWindows;
 pub use parameters::{ControlConfig, Target, VariationConfig};
 pub use playout::{PlayOut, PlayOutConfig, PlayOutEvent, PlayOutInput};
+pub use receiver::{ReceiverConfig, ReceiverInput, ReceiverOutput, SizedPacket, StreamReceiver};
 pub use resequencer::{OfferResult, Resequencer, ResequencerCounts};
+pub use sender::{SenderInput, SenderOutput, StreamSender};
 pub use striper::{Striper, StriperInput, StriperOutput};
 pub use throughput_meter::ThroughputMeter;
 pub use varied_connections::VariedConnections;

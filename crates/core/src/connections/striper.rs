@@ -1,5 +1,6 @@
 //! Striping of packets over connections (the paper's 4.2.3).
 
+use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
 use crate::machine::{Deadline, Machine};
@@ -19,6 +20,8 @@ pub struct Striper {
     last_sequence: u64,
     /// The number of packets waiting to be sent.
     waiting: u64,
+    /// The packets to be sent again, before those that wait.
+    repeats: BTreeSet<u64>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -42,6 +45,10 @@ pub enum StriperInput {
     },
     /// The connection accepts no more packets.
     Closed(u32),
+    /// This packet, which was sent, may be lost with its connection and is sent again.
+    Repeat(u64),
+    /// All packets up to this one have arrived: none of them is sent again.
+    Arrived(u64),
 }
 
 /// The assignment of a packet to a connection.
@@ -54,7 +61,16 @@ pub struct StriperOutput {
 }
 
 impl Striper {
-    /// The number of packets assigned to connections.
+    /// A striper whose first packet follows the packet `sequence`.
+    #[must_use]
+    pub fn after(sequence: u64) -> Self {
+        Self {
+            last_sequence: sequence,
+            ..Self::default()
+        }
+    }
+
+    /// The sequence number of the last packet that was assigned to a connection; 0 before the first.
     #[must_use]
     pub const fn sent(&self) -> u64 {
         self.last_sequence
@@ -92,20 +108,28 @@ impl Striper {
     }
 
     fn send(&mut self, out: &mut impl FnMut(StriperOutput)) {
-        while self.waiting > 0 {
+        while self.waiting > 0 || !self.repeats.is_empty() {
             let Some(next) = self.next_writable() else {
                 return;
             };
             next.room -= 1;
             let connection = next.number;
             self.last = Some(connection);
-            self.waiting -= 1;
-            self.last_sequence += 1;
+            let sequence = self.next_sequence();
             out(StriperOutput {
                 connection,
-                sequence: self.last_sequence,
+                sequence,
             });
         }
+    }
+
+    /// Takes the packet to be sent next.
+    fn next_sequence(&mut self) -> u64 {
+        self.repeats.pop_first().unwrap_or_else(|| {
+            self.waiting -= 1;
+            self.last_sequence += 1;
+            self.last_sequence
+        })
     }
 }
 
@@ -122,6 +146,15 @@ impl Machine for Striper {
                     self.connections.remove(position);
                 }
             }
+            StriperInput::Repeat(sequence) => {
+                if (1..=self.last_sequence).contains(&sequence) {
+                    self.repeats.insert(sequence);
+                }
+            }
+            StriperInput::Arrived(last) if !self.repeats.is_empty() => {
+                self.repeats = self.repeats.split_off(&last.saturating_add(1));
+            }
+            StriperInput::Arrived(_) => {}
         }
         self.send(out);
     }

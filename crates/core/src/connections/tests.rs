@@ -14,6 +14,7 @@ mod controllers;
 mod golden;
 mod playout;
 mod printed;
+mod streams;
 mod striping;
 
 const MS: Duration = Duration::from_millis(1);

@@ -113,6 +113,7 @@ proptest! {
                 StriperInput::Data(packets) => offered += packets,
                 StriperInput::Writable { connection, room: free } => room[connection as usize] = free,
                 StriperInput::Closed(connection) => room[connection as usize] = 0,
+                StriperInput::Repeat(_) | StriperInput::Arrived(_) => unreachable!("not drawn"),
             }
             for (connection, sequence) in sent(&mut striper, &[input]) {
                 prop_assert_eq!(sequence, next);

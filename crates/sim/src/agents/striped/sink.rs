@@ -1,11 +1,11 @@
-//! The receiver of a stream over several TCP connections: control unit, resequencer and player of
-//! [`polypath_core::connections`] over simulated receivers.
+//! The receiver of a stream over several TCP connections: a [`StreamReceiver`] over simulated
+//! receivers.
 
 use polypath_core::connections::{
-    ControlDecision, ControlInput, ControlUnit, ControllerConfig, OfferResult, PlayOut,
-    PlayOutConfig, PlayOutEvent, PlayOutInput, Resequencer, ResequencerCounts, Target, Windows,
+    ControllerConfig, PlayOutConfig, ReceiverConfig, ReceiverInput, ReceiverOutput,
+    ResequencerCounts, SizedPacket, StreamReceiver, Target, Windows,
 };
-use polypath_core::machine::{Deadline, Machine};
+use polypath_core::machine::{Deadline, Machine, Wake};
 use polypath_core::time::{Duration, Time};
 use polypath_core::units::Bytes;
 use polypath_scenario::network::Striped;
@@ -30,21 +30,18 @@ pub struct StripedSinkConfig {
     pub play_out: Option<PlayOutConfig>,
 }
 
-/// Requests connections, sets their windows, and resequences their data.
+/// Requests connections and reads their data as its [`StreamReceiver`] decides.
 #[derive(Clone, Debug)]
 pub struct StripedSink {
     tcp: TcpConfig,
     span: Span,
-    unit: ControlUnit,
+    receiver: StreamReceiver<()>,
     /// Every connection requested so far, by its number from 1: a closed one still
     /// answers late segments.
     pub(super) subflows: Vec<SubflowReceiver>,
-    /// The positions in `subflows` of the wanted connections, followed by those that close after
-    /// the data within their advertised windows.
-    open: Vec<usize>,
+    /// The positions in `subflows` of the connections that close after the data within their
+    /// advertised windows.
     draining: Vec<usize>,
-    pub(super) resequencer: Resequencer<()>,
-    play: Option<PlayOut>,
     /// The highest packet number written by the source.
     pub(super) written: u64,
 }
@@ -81,19 +78,22 @@ impl StripedSink {
     /// A receiver that starts at `start`, and changes connections and windows until `stop`.
     #[must_use]
     pub fn new(config: &StripedSinkConfig, start: Time, stop: Time) -> Self {
-        let rate = config.target.rate;
+        let receiver = ReceiverConfig {
+            target: config.target,
+            controller: config.controller,
+            buffer: config.buffer,
+            play_out: config.play_out,
+            until: stop,
+        };
         Self {
             tcp: config.tcp,
             span: Span {
                 start: Some(start),
                 stop,
             },
-            unit: ControlUnit::new(config.controller, config.target),
+            receiver: StreamReceiver::new(&receiver),
             subflows: Vec::new(),
-            open: Vec::new(),
             draining: Vec::new(),
-            resequencer: Resequencer::new(config.buffer),
-            play: config.play_out.map(|play| PlayOut::new(play, rate)),
             written: 0,
         }
     }
@@ -125,25 +125,44 @@ impl StripedSink {
     /// The bytes delivered to the player, in order.
     #[must_use]
     pub fn delivered(&self) -> u64 {
-        self.resequencer.counts().delivered * u64::from(self.tcp.segment)
+        self.receiver.packets().delivered * u64::from(self.tcp.segment)
     }
 
     /// Its current state.
     #[must_use]
     pub fn state(&self) -> StreamState {
-        let wanted = self.span.start.is_none().then(|| self.unit.wanted());
         StreamState {
-            wanted,
-            stops: self.play.as_ref().map_or(0, PlayOut::stops),
-            packets: self.resequencer.counts(),
+            wanted: self.receiver.wanted(),
+            stops: self.receiver.stops(),
+            packets: self.receiver.packets(),
         }
     }
 
     /// The estimate of the round-trip time: the minimum over the wanted connections.
     #[must_use]
     pub fn rtt(&self) -> Option<Duration> {
-        let open = self.open.iter().map(|&place| self.subflows[place].rtt());
+        let open = self.open().map(|place| self.subflows[place].rtt());
         open.flatten().min()
+    }
+
+    /// The positions in `subflows` of the wanted connections.
+    fn open(&self) -> impl Iterator<Item = usize> {
+        let open = self.receiver.connections().iter();
+        open.filter_map(|connection| self.place(*connection))
+    }
+
+    /// The number of connections that are wanted, or still carry data.
+    fn in_use(&self) -> usize {
+        self.receiver.connections().len() + self.draining.len()
+    }
+
+    /// The position in `subflows` of one of them: of the wanted ones first.
+    fn used(&self, index: usize) -> Option<usize> {
+        let open = self.receiver.connections();
+        match open.get(index) {
+            Some(connection) => self.place(*connection),
+            None => self.draining.get(index - open.len()).copied(),
+        }
     }
 
     fn place(&self, connection: u32) -> Option<usize> {
@@ -154,108 +173,99 @@ impl StripedSink {
     /// Passes the round-trip time to the connection controller, which starts with the first one.
     fn update_rtt(&mut self, now: Time, out: &mut impl FnMut(StripedSinkOutput)) {
         if let Some(rtt) = self.rtt() {
-            let mut decision = None;
-            let input = ControlInput::Rtt(rtt);
-            self.unit
-                .handle_input(now, input, &mut |output| decision = Some(output));
-            self.apply(now, decision, out);
+            self.wake(now, Wake::Input(ReceiverInput::Rtt(rtt)), out);
         }
     }
 
-    fn apply(
+    /// Wakes the receiver of the stream and performs its outputs.
+    fn wake(
         &mut self,
         now: Time,
-        controlled: Option<ControlDecision>,
+        wake: Wake<ReceiverInput<()>>,
         out: &mut impl FnMut(StripedSinkOutput),
     ) {
-        if let Some(controlled) = controlled {
-            out(StripedSinkOutput::Event(StreamEvent::Controlled(
-                controlled,
-            )));
-            self.reconcile(now, controlled.wanted, out);
-        }
-    }
-
-    /// Opens and closes connections and sets windows as wanted.
-    fn reconcile(&mut self, now: Time, wanted: Windows, out: &mut impl FnMut(StripedSinkOutput)) {
-        while self.open.len() > wanted.connections() as usize
-            && let Some(place) = self.open.pop()
-        {
-            self.subflows[place].close();
-            self.draining.push(place);
-        }
-        for (position, window) in wanted.iter().enumerate() {
-            match self.open.get(position) {
-                Some(&place) => {
-                    self.subflows[place].set_window(window);
-                    self.reopen(now, place, out);
-                }
-                None => self.request_connection(now, window, out),
+        let (subflows, draining) = (&mut self.subflows, &mut self.draining);
+        let tcp = &self.tcp;
+        let apply = &mut |output| match output {
+            ReceiverOutput::Open { connection, window } => {
+                let subflow = SubflowReceiver::new(connection, window, tcp, now);
+                out(StripedSinkOutput::Segment(subflow.request()));
+                subflows.push(subflow);
             }
+            ReceiverOutput::SetWindow { connection, window } => {
+                let subflow = &mut subflows[connection as usize - 1];
+                subflow.set_window(window);
+                subflow.reopen(now, &mut |update| out(StripedSinkOutput::Segment(update)));
+            }
+            ReceiverOutput::Close(connection) => {
+                let place = connection as usize - 1;
+                subflows[place].close();
+                draining.push(place);
+            }
+            ReceiverOutput::Controlled(decision) => {
+                out(StripedSinkOutput::Event(StreamEvent::Controlled(decision)));
+            }
+            ReceiverOutput::Player(event) => {
+                out(StripedSinkOutput::Event(StreamEvent::Player(event)));
+            }
+            ReceiverOutput::Deliver(()) | ReceiverOutput::Refused { .. } => {}
+        };
+        match wake {
+            Wake::Input(input) => self.receiver.handle_input(now, input, apply),
+            Wake::Timeout => self.receiver.handle_timeout(now, apply),
         }
     }
 
-    fn reopen(&mut self, now: Time, place: usize, out: &mut impl FnMut(StripedSinkOutput)) {
-        let answer = &mut |segment| out(StripedSinkOutput::Segment(segment));
-        self.subflows[place].reopen(now, answer);
+    /// Offers the first unread packet of a connection; returns whether it was accepted.
+    fn offer(&mut self, now: Time, place: usize, out: &mut impl FnMut(StripedSinkOutput)) -> bool {
+        let Some(sequence) = self.subflows[place].front() else {
+            return false;
+        };
+        let packet = SizedPacket {
+            packet: (),
+            size: Bytes(self.tcp.segment.into()),
+        };
+        let input = ReceiverInput::Packet {
+            connection: number(place),
+            sequence,
+            packet,
+        };
+        let mut is_accepted = true;
+        self.receiver
+            .handle_input(now, input, &mut |output| match output {
+                ReceiverOutput::Refused { .. } => is_accepted = false,
+                ReceiverOutput::Player(event) => {
+                    out(StripedSinkOutput::Event(StreamEvent::Player(event)));
+                }
+                _ => {}
+            });
+        if is_accepted {
+            self.subflows[place].pop();
+        }
+        is_accepted
     }
 
-    /// Requests one more connection.
-    fn request_connection(
-        &mut self,
-        now: Time,
-        window: u32,
-        out: &mut impl FnMut(StripedSinkOutput),
-    ) {
-        let number = u32::try_from(self.subflows.len() + 1).expect("fewer than 2^32 connections");
-        let subflow = SubflowReceiver::new(number, window, &self.tcp, now);
-        out(StripedSinkOutput::Segment(subflow.request()));
-        self.open.push(self.subflows.len());
-        self.subflows.push(subflow);
-    }
-
-    /// Moves in-order data from the connections to the resequencer while that accepts more.
+    /// Moves in-order data from the connections to the receiver of the stream while that accepts
+    /// more.
     fn read(&mut self, now: Time, out: &mut impl FnMut(StripedSinkOutput)) {
-        let before = self.delivered();
-        let mut taken = 0;
-        let mut progress = true;
+        let (mut has_read, mut progress) = (false, true);
         while std::mem::take(&mut progress) {
-            for &place in self.open.iter().chain(&self.draining) {
-                let subflow = &mut self.subflows[place];
-                while let Some(sequence) = subflow.front() {
-                    let offer = self.resequencer.offer(sequence, (), &mut |()| {});
-                    if matches!(offer, OfferResult::Refused(())) {
-                        break;
-                    }
-                    subflow.pop();
-                    taken += u64::from(self.tcp.segment);
+            for index in 0..self.in_use() {
+                while let Some(place) = self.used(index)
+                    && self.offer(now, place, out)
+                {
                     progress = true;
                 }
             }
+            has_read |= progress;
         }
-        if taken > 0 {
-            let input = ControlInput::Delivered(Bytes(taken));
-            self.unit.handle_input(now, input, &mut |_| {});
-            for position in 0..self.open.len() {
-                self.reopen(now, self.open[position], out);
-            }
+        if !has_read {
+            return;
         }
-        let arrived = Bytes(self.delivered() - before);
-        if let Some(play) = self.play.as_mut().filter(|_| arrived > Bytes(0)) {
-            let input = PlayOutInput::Arrived(arrived);
-            play.handle_input(now, input, &mut |event| out(player(event)));
-        }
-    }
-
-    /// Wakes the player, and notifies it once all data written by the source has been delivered.
-    fn play(&mut self, now: Time, out: &mut impl FnMut(StripedSinkOutput)) {
-        let is_all = !self.is_controlled(now) && self.resequencer.next() > self.written;
-        if let Some(play) = &mut self.play {
-            let out = &mut |event| out(player(event));
-            if is_all {
-                play.handle_input(now, PlayOutInput::End, out);
-            } else {
-                play.handle_timeout(now, out);
+        for index in 0..self.receiver.connections().len() {
+            if let Some(place) = self.used(index) {
+                let update = &mut |segment| out(StripedSinkOutput::Segment(segment));
+                self.subflows[place].reopen(now, update);
             }
         }
     }
@@ -273,24 +283,17 @@ impl StripedSink {
 
     fn control(&mut self, now: Time, out: &mut impl FnMut(StripedSinkOutput)) {
         if self.span.start.take_if(|start| *start <= now).is_some() {
-            self.reconcile(now, self.unit.wanted(), out);
+            self.wake(now, Wake::Input(ReceiverInput::Start), out);
         }
-        if self
-            .unit
-            .deadline()
-            .is_some_and(|deadline| deadline.at <= now)
-        {
+        if self.receiver.is_sample_due(now) {
             self.update_rtt(now, out);
-            let mut decision = None;
-            self.unit
-                .handle_timeout(now, &mut |output| decision = Some(output));
-            self.apply(now, decision, out);
         }
     }
 }
 
-fn player(event: PlayOutEvent) -> StripedSinkOutput {
-    StripedSinkOutput::Event(StreamEvent::Player(event))
+/// The number of the connection at this position.
+fn number(place: usize) -> u32 {
+    u32::try_from(place + 1).expect("fewer than 2^32 connections")
 }
 
 impl Machine for StripedSink {
@@ -308,7 +311,7 @@ impl Machine for StripedSink {
         let answer = &mut |ack| out(StripedSinkOutput::Segment(ack));
         let is_first = self.subflows[place].take(now, data, answer);
         // A retransmitted set-up measures nothing (Karn).
-        let begins = is_first || self.unit.deadline().is_none();
+        let begins = is_first || !self.receiver.is_sampling();
         if begins && self.is_controlled(now) {
             self.update_rtt(now, out);
         }
@@ -319,9 +322,14 @@ impl Machine for StripedSink {
     }
 
     fn handle_timeout(&mut self, now: Time, out: &mut impl FnMut(StripedSinkOutput)) {
-        self.play(now, out);
         let is_controlled = self.is_controlled(now);
-        for &place in self.open.iter().chain(&self.draining) {
+        if !is_controlled && self.receiver.received() >= self.written {
+            self.wake(now, Wake::Input(ReceiverInput::Complete), out);
+        }
+        for index in 0..self.in_use() {
+            let Some(place) = self.used(index) else {
+                continue;
+            };
             let answer = &mut |segment| out(StripedSinkOutput::Segment(segment));
             if !is_controlled {
                 self.subflows[place].rest();
@@ -329,18 +337,20 @@ impl Machine for StripedSink {
             self.subflows[place].handle_timeout(now, answer);
         }
         self.forget_ended();
-        if self.is_controlled(now) {
+        if is_controlled {
             self.control(now, out);
         }
+        self.wake(now, Wake::Timeout, out);
     }
 
     fn deadline(&self) -> Option<Deadline> {
         let start = self.span.start.map(|at| Deadline { at, why: "start" });
-        let control = Deadline::earlier(start, self.unit.deadline());
-        let control = control.filter(|deadline| deadline.at < self.span.stop);
-        let play = self.play.as_ref().and_then(Machine::deadline);
-        let subflows = self.open.iter().chain(&self.draining);
-        let subflows = subflows.map(|&place| self.subflows[place].deadline());
-        subflows.fold(Deadline::earlier(control, play), Deadline::earlier)
+        let start = start.filter(|deadline| deadline.at < self.span.stop);
+        let subflows = self.open().chain(self.draining.iter().copied());
+        let subflows = subflows.map(|place| self.subflows[place].deadline());
+        subflows.fold(
+            Deadline::earlier(start, self.receiver.deadline()),
+            Deadline::earlier,
+        )
     }
 }

@@ -140,7 +140,7 @@ fn connections_wait_in_bounded_memory_for_a_silent_one() {
     // The window in an ACK does not count the data that it acknowledges: up to a window follows.
     assert!(most <= 2 * WINDOW as usize, "{most}");
     assert!(most >= WINDOW as usize && ends.shut > 0, "nothing waited");
-    let counts = ends.sink.resequencer.counts();
+    let counts = ends.sink.state().packets;
     assert!(counts.refused > 0 && counts.delivered > 1000, "{counts:?}");
     assert_eq!(counts.delivered, ends.sink.written);
     assert_eq!(ends.next(), None, "nothing is owed");
