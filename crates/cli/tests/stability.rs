@@ -70,8 +70,8 @@ fn unstable_after_a_stall(ms: u32) -> u64 {
     report["settings"][0]["unstable_runs"].as_u64().unwrap()
 }
 
-/// Why fewer runs are unstable in the simulator than in the lab, whose machine stalls now and then
-/// (docs/papers/delay-centric.md).
+/// The reason that fewer runs are unstable in the simulator than in the lab, whose machine stalls now
+/// and then (docs/papers/delay-centric.md).
 #[test]
 fn a_stall_of_20_ms_makes_stable_sources_oscillate() {
     let unstable = [0, 14, 20].map(unstable_after_a_stall);
