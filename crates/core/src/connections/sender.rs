@@ -40,6 +40,8 @@ struct Connection {
     credit: Option<u64>,
     /// The number of packets that its socket accepts.
     room: u32,
+    /// Whether the receiver wants no further packets on it.
+    is_closing: bool,
 }
 
 /// An input of a sender.
@@ -200,8 +202,11 @@ impl<P: Clone> StreamSender<P> {
 }
 
 impl Connection {
-    /// The number of packets that both its socket and its credit permit.
+    /// The number of packets that its socket, its credit and its receiver permit.
     fn permitted(&self) -> u32 {
+        if self.is_closing {
+            return 0;
+        }
         let credit = self
             .credit
             .map_or(u64::MAX, |credit| credit.saturating_sub(self.sent));
@@ -236,7 +241,7 @@ impl<P: Clone> Machine for StreamSender<P> {
             }
             SenderInput::Received { packets } => self.on_received(now, packets, out),
             SenderInput::Closing(connection) => {
-                self.wake(now, StriperInput::Closed(connection), out);
+                self.update(now, connection, |known| known.is_closing = true, out);
             }
             SenderInput::Finished(connection) => {
                 self.connections.remove(&connection);

@@ -260,6 +260,32 @@ fn a_reset_connection_s_packets_are_sent_again_first() {
     assert_eq!(network.sender.repeated(), 1, "the first had arrived");
 }
 
+/// Also if its socket accepts packets, or credit for it was on its way.
+#[test]
+fn a_connection_that_closes_carries_no_further_packet() {
+    let mut network = Network::new(2, 64);
+    network.send(SenderInput::Writable {
+        connection: 1,
+        room: 1,
+    });
+    network.act(Action::Offer(4));
+    network.send(SenderInput::Closing(1));
+    network.send(SenderInput::Writable {
+        connection: 1,
+        room: 9,
+    });
+    network.send(SenderInput::Credit {
+        connection: 1,
+        packets: 9,
+    });
+    assert_eq!(network.connections[&1], [(1, 1)]);
+    network.send(SenderInput::Writable {
+        connection: 2,
+        room: 9,
+    });
+    assert_eq!(network.connections[&2], [(2, 2), (3, 3), (4, 4)]);
+}
+
 /// 100 ms, then twice as long each time until a packet arrives on a new connection.
 #[test]
 fn connections_that_end_at_once_are_replaced_ever_more_slowly() {
