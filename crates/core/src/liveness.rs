@@ -128,6 +128,8 @@ pub(crate) struct LivenessSnapshot {
 pub struct HeartbeatAnswer {
     /// The smoothed round-trip time of the path.
     pub rtt: Duration,
+    /// The round-trip time of this heartbeat.
+    pub latest: Duration,
     /// The number of heartbeats that were lost since the one answered before; 0 while the path is
     /// not live.
     pub lost: u32,
@@ -250,6 +252,7 @@ impl Liveness {
         let answer = monitored.answer(now, id, &self.config)?;
         Some(HeartbeatAnswer {
             rtt: monitored.rtt().unwrap_or_default(),
+            latest: answer.rtt,
             lost: u32::try_from(answer.lost).unwrap_or(u32::MAX),
             event: answer.change.map(|change| event(path, monitored, change)),
         })

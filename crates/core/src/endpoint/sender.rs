@@ -9,7 +9,7 @@ use super::io::Output;
 use crate::class::ClassStatistics;
 use crate::event::{DropReason, Event};
 use crate::frame::{Body, Frame, PathId, Payload, Purpose};
-use crate::liveness::{HeartbeatAnswer, Liveness, LivenessOutput, PathHealth};
+use crate::liveness::{Liveness, LivenessOutput, PathHealth};
 use crate::packet::PacketMeta;
 use crate::pmtu::{Discovery, PathMtu, TooLong};
 use crate::policy::{Feedback, PathPolicy, PathSet, Paths, Plan, PolicyConfig};
@@ -267,8 +267,13 @@ impl<P: Payload> Sender<P> {
                     .map(Output::Event)
                     .into_iter()
                     .for_each(&mut *out);
-                let HeartbeatAnswer { rtt, lost, .. } = answer;
-                self.on_feedback(now, Feedback::Health { path, rtt, lost }, out);
+                let health = Feedback::Health {
+                    path,
+                    rtt: answer.rtt,
+                    latest: answer.latest,
+                    lost: answer.lost,
+                };
+                self.on_feedback(now, health, out);
             }
             (Purpose::Size { .. }, Some(liveness)) => {
                 let change = self.sizes.on_reply(now, path, id);

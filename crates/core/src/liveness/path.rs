@@ -77,6 +77,8 @@ pub(super) enum Change {
 /// The effect of an answer.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Answer {
+    /// The round-trip time of the heartbeat.
+    pub(super) rtt: Duration,
     /// The number of heartbeats that were lost before it on the live path.
     pub(super) lost: usize,
     pub(super) change: Option<Change>,
@@ -169,7 +171,10 @@ impl Path {
         self.retries = 0;
         self.last_answer = now;
         self.answered = Some(sent);
-        let mut answer = Answer::default();
+        let mut answer = Answer {
+            rtt,
+            ..Answer::default()
+        };
         match self.state {
             State::Unproven => {
                 self.state = State::Live {

@@ -19,8 +19,8 @@ pub struct PolicyContext {
     pub pair_interval: Duration,
     /// The epoch in which the policy starts: later than those of the policy before it.
     pub epoch: Epoch,
-    /// Whether the policy receives [`Feedback::Acknowledged`](super::Feedback) for data; else only
-    /// heartbeats measure round-trip times.
+    /// Whether the policy receives [`Feedback::Acknowledged`](super::Feedback) for data; else
+    /// [`Feedback::Health`](super::Feedback) takes its place on the path that carries data.
     pub acknowledges: bool,
     /// The cost of each path.
     pub tariffs: Tariffs,

@@ -4,8 +4,7 @@
 //! # Model
 //!
 //! One path carries the data; each ACK updates its smoothed round-trip time. *Heartbeats* of its
-//! own, not those of [`crate::liveness`], which the peer answers, measure the others, at a random
-//! interval drawn after each. Every answer triggers a comparison by the selection rule: smoothed
+//! own, which the peer answers, measure the others, at a random interval drawn after each. Every answer triggers a comparison by the selection rule: smoothed
 //! times with a hysteresis (II.B), or averages and trends (II.C). If another path is better, data
 //! moves to it immediately, or after a *guard time*, in which that path has heartbeats at a short
 //! interval. At the end of the guard time the rule is evaluated again, and data moves to the path
@@ -36,8 +35,9 @@
 //! * Data leaves a path that is not live immediately, too. Its estimates are discarded when it
 //!   stops and when it returns; the first answer after the return makes it a candidate again.
 //! * The data path has heartbeats, too, while it carries no data. Where data is not acknowledged,
-//!   as in the overlay, it always has them, and only heartbeats measure paths and start the
-//!   timeout; in a guard time the current path then has fewer samples than the candidate.
+//!   as in the overlay, it always has them, and only they start the timeout. There the answers to
+//!   the heartbeats of [`crate::liveness`], which a path with data has every 25 ms, take the place
+//!   of the ACKs of data: they measure the path that carries data, and no other.
 //! * A packet that is too long for the current path takes the best path that is wide enough; data
 //!   does not follow it. So does a packet for which the current path is not live, while no other
 //!   has answered the policy.
@@ -346,17 +346,23 @@ impl PathPolicy for DelayCentric {
     }
 
     fn handle_feedback(&mut self, now: Time, feedback: Feedback, act: &mut dyn FnMut(Action)) {
-        let (Feedback::Acknowledged { path, .. } | Feedback::HeartbeatReply { path, .. }) =
-            feedback
+        let (Feedback::Acknowledged { path, .. }
+        | Feedback::Health { path, .. }
+        | Feedback::HeartbeatReply { path, .. }) = feedback
         else {
             return;
         };
+        let least = self.config.heartbeats().least;
+        let is_chosen = self.choices().any(|choice| choice.current == path);
         let Some(monitored) = self.paths.get_mut(path.index()) else {
             return;
         };
         let window = self.config.growth().map(|growth| growth.window);
         match feedback {
             Feedback::Acknowledged { rtt, .. } => monitored.handle_answer(now, rtt, window),
+            Feedback::Health { latest, .. } if is_chosen && monitored.carries_data(now, least) => {
+                monitored.handle_answer(now, latest, window);
+            }
             Feedback::HeartbeatReply { id, .. } if monitored.handle_reply(now, id, window) => {}
             Feedback::HeartbeatReply { .. }
             | Feedback::Health { .. }

@@ -135,6 +135,8 @@ pub enum Feedback {
         path: PathId,
         /// The smoothed round-trip time of the path.
         rtt: Duration,
+        /// The round-trip time of this heartbeat.
+        latest: Duration,
         /// The number of heartbeats that were lost on the path, in either direction, since the one
         /// that was answered before; 0 while the path is not live.
         lost: u32,

@@ -181,7 +181,12 @@ impl PathPolicy for SinglePath {
     }
 
     fn handle_feedback(&mut self, _: Time, feedback: Feedback, _: &mut dyn FnMut(Action)) {
-        let (Some(leaving), Feedback::Health { path, rtt, lost }) = (&mut self.leaving, feedback)
+        let (
+            Some(leaving),
+            Feedback::Health {
+                path, rtt, lost, ..
+            },
+        ) = (&mut self.leaving, feedback)
         else {
             return;
         };

@@ -41,7 +41,7 @@ impl PolicyState {
             start: None,
             pair_interval: config.probing.pair_interval,
             epoch: start_epoch,
-            // An endpoint does not acknowledge data, so that only heartbeats measure its paths.
+            // An endpoint does not acknowledge data: only heartbeats measure its paths.
             acknowledges: false,
             tariffs: config.tariffs.clone(),
             stream: stream(config.seed, start_epoch),

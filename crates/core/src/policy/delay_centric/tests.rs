@@ -156,6 +156,41 @@ fn heartbeats_measure_the_path_without_data_at_random_intervals() {
     assert!(!network.heartbeats(PathId(0)).is_empty(), "it has none");
 }
 
+/// Answers to the heartbeats of liveness measure the path with data if data is not acknowledged.
+#[test]
+fn answers_of_liveness_measure_the_path_that_carries_data() {
+    let unacknowledged = PolicyContext {
+        acknowledges: false,
+        ..context(2, 1)
+    };
+    let mut policy = pure(10).build(unacknowledged);
+    let answer = |policy: &mut DelayCentric, ms, path, latest| {
+        let health = Feedback::Health {
+            path,
+            rtt: MS,
+            latest: MS * latest,
+            lost: 0,
+        };
+        policy.handle_feedback(at(ms), health, &mut |_| {});
+        policy.delay(path)
+    };
+    let (used, other) = (PathId(0), PathId(1));
+    assert_eq!(answer(&mut policy, 0, used, 30), None, "no data yet");
+    policy.route(
+        at(1),
+        &packet(),
+        &Paths::trusted(PathSet::first(2)),
+        &mut |_| {},
+    );
+    assert_eq!(answer(&mut policy, 31, used, 30), Some(MS * 30));
+    assert_eq!(answer(&mut policy, 32, other, 20), None, "it has no data");
+    assert_eq!(
+        answer(&mut policy, 600, used, 90),
+        Some(MS * 30),
+        "no more data"
+    );
+}
+
 #[test]
 fn the_destination_of_a_pending_switch_has_fast_heartbeats() {
     let mut network = Network::new(policy(guarded(2000, 2000), 3), &[120, 20, 115]);
