@@ -11,7 +11,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 directory=$1 seconds=$2 mode=${3:-}
-targets=(session relay http control wire offload node-file relay-file scenario trace recording)
+targets=(session relay http control wire stream offload node-file relay-file scenario trace recording)
 
 refuse() {
   echo "fuzz: $1" >&2

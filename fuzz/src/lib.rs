@@ -2,7 +2,7 @@
 //! bytes.
 //!
 //! Each target takes one input of the fuzzer and panics if an assertion fails; a panic in the
-//! called code is a failure as well. [`wire`] tests input from the network, [`offload`] packets,
+//! called code is a failure as well. [`wire`] and [`stream`] test input from the network, [`offload`] packets,
 //! and [`files`] files. Targets with state take the input as a script: [`session`] and [`relay`]
 //! of the network, [`http`] and [`control`] of clients.
 
@@ -12,6 +12,7 @@ pub mod http;
 pub mod offload;
 pub mod relay;
 pub mod session;
+pub mod stream;
 pub mod wire;
 
 mod script;

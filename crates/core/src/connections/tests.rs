@@ -11,6 +11,7 @@ use crate::time::{Duration, Time};
 use crate::units::{Bytes, Rate};
 
 mod controllers;
+mod credits;
 mod golden;
 mod playout;
 mod printed;

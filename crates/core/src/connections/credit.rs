@@ -1,0 +1,188 @@
+//! Windows in packets that a receiver sets by credits, beside the windows of its kernel.
+
+use alloc::collections::BTreeMap;
+
+use super::parameters::Target;
+use crate::machine::Deadline;
+use crate::time::{Duration, Time};
+use crate::units::Rate;
+
+/// Windows below this number of packets are set by credits: those of a kernel have a minimum of one
+/// segment, and steps of up to 1 kB.
+const COARSE: u32 = 16;
+
+/// The credits of the connections of a stream: the number of packets that each may have carried in
+/// all ([`SenderInput::Credit`](super::SenderInput)).
+///
+/// A connection with a window of w packets and a arrived ones has a credit of a + w, so that w are in
+/// flight as with a TCP window of that size. A window of at least 16 packets is left to the kernel
+/// ([`WindowControl::Kernel`]), and the credit is twice as large.
+///
+/// **One packet a round trip is the smallest window**, and more than the target where the round-trip
+/// time is short: n connections then carry n packets a round trip. The paper has no remedy (its
+/// windows are whole segments). While all windows have one packet, credits are given at the rate of
+/// the target and half of the guard lambda, where Algorithm 1 changes no window.
+#[derive(Clone, Debug)]
+pub struct Credits {
+    /// The interval of packets at the smallest windows.
+    interval: Duration,
+    connections: BTreeMap<u32, Connection>,
+    /// The connection that had the last credit.
+    last: u32,
+    /// The time from which the next credit may be given at the smallest windows.
+    next: Time,
+    now: Time,
+}
+
+/// The mechanism that limits the packets in flight on a connection.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum WindowControl {
+    /// Credits at the rate of the target: a packet a round trip exceeds it.
+    PacedCredits,
+    /// Credits, since the window is too small for the kernel.
+    #[default]
+    Credits,
+    /// The receiver window of the kernel.
+    Kernel,
+}
+
+/// A credit to be sent to the sender.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Credit {
+    /// The connection.
+    pub connection: u32,
+    /// The number of packets that it may have carried in all.
+    pub packets: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Connection {
+    window: u32,
+    /// The number of packets that arrived on it.
+    arrived: u64,
+    credit: u64,
+}
+
+impl Credits {
+    /// No connections; `guard` is the lambda of Algorithm 1.
+    #[must_use]
+    pub fn new(target: Target, guard: Rate) -> Self {
+        let rate = Rate(target.rate.0.saturating_add(guard.0 / 2).max(1));
+        Self {
+            interval: rate.transmission_time(target.segment),
+            connections: BTreeMap::new(),
+            last: 0,
+            next: Time::ZERO,
+            now: Time::ZERO,
+        }
+    }
+
+    /// Sets the window of a connection in packets, at least 1. An unknown connection is added.
+    pub fn set_window(&mut self, connection: u32, packets: u32) {
+        let added = Connection {
+            window: 1,
+            arrived: 0,
+            credit: 0,
+        };
+        self.connections.entry(connection).or_insert(added).window = packets.max(1);
+    }
+
+    /// Notes that a packet arrived on a connection.
+    pub fn on_packet(&mut self, connection: u32) {
+        if let Some(used) = self.connections.get_mut(&connection) {
+            used.arrived += 1;
+        }
+    }
+
+    /// Gives no more credit to a connection.
+    pub fn remove(&mut self, connection: u32) {
+        self.connections.remove(&connection);
+    }
+
+    /// The mechanism that limits the packets in flight: that of the largest window.
+    #[must_use]
+    pub fn control(&self) -> WindowControl {
+        let windows = self.connections.values().map(|known| known.window);
+        match windows.max().unwrap_or(1) {
+            1 => WindowControl::PacedCredits,
+            window if window < COARSE => WindowControl::Credits,
+            _ => WindowControl::Kernel,
+        }
+    }
+
+    /// The window of a connection for the kernel, in packets: larger than the one of credits, which
+    /// then is the one that limits; `None` for an unknown connection.
+    #[must_use]
+    pub fn kernel_window(&self, connection: u32) -> Option<u32> {
+        let window = self.connections.get(&connection)?.window;
+        Some(if window < COARSE {
+            window + COARSE
+        } else {
+            window
+        })
+    }
+
+    /// Passes on the credits that are due now.
+    ///
+    /// A credit is due when it is larger than the one before by a quarter of the window, so that at
+    /// least three quarters of it are in flight.
+    pub fn give(&mut self, now: Time, out: &mut impl FnMut(Credit)) {
+        self.now = now;
+        let is_paced = self.control() == WindowControl::PacedCredits;
+        while let Some(connection) = self.next_due() {
+            if is_paced {
+                if self.next > now {
+                    return;
+                }
+                let on_time = self.next + self.interval;
+                // After a pause nothing is made up for.
+                self.next = if on_time > now {
+                    on_time
+                } else {
+                    now + self.interval
+                };
+            }
+            let Some(known) = self.connections.get_mut(&connection) else {
+                return;
+            };
+            known.credit = known.entitlement();
+            self.last = connection;
+            out(Credit {
+                connection,
+                packets: known.credit,
+            });
+        }
+    }
+
+    /// The connection whose credit is due, in turn.
+    fn next_due(&self) -> Option<u32> {
+        let after = self.connections.range(self.last.saturating_add(1)..);
+        let before = self.connections.range(..=self.last);
+        let mut due = after.chain(before).filter(|(_, known)| known.is_due());
+        due.next().map(|(number, _)| *number)
+    }
+
+    /// The time of the next credit, if one is delayed.
+    #[must_use]
+    pub fn deadline(&self) -> Option<Deadline> {
+        let is_waiting = self.connections.values().any(Connection::is_due);
+        (is_waiting && self.control() == WindowControl::PacedCredits).then(|| Deadline {
+            at: self.next.max(self.now),
+            why: "credit at the rate of the target",
+        })
+    }
+}
+
+impl Connection {
+    /// The credit that its window permits.
+    fn entitlement(&self) -> u64 {
+        let window = u64::from(self.window);
+        let limits = self.window < COARSE;
+        self.arrived + if limits { window } else { 2 * window }
+    }
+
+    fn is_due(&self) -> bool {
+        let step = u64::from(self.window / 4).max(1);
+        self.entitlement() >= self.credit + step
+    }
+}

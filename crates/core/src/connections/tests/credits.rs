@@ -1,0 +1,112 @@
+//! Credits keep a window of packets in flight, and a rate below one packet a round trip.
+
+use alloc::vec::Vec;
+
+use proptest::prelude::*;
+
+use super::super::*;
+use crate::time::{Duration, Time};
+use crate::units::{Bytes, Rate};
+
+const MS: Duration = Duration::from_millis(1);
+const PACKET: Bytes = Bytes(1250);
+
+fn credits(rate: Rate) -> Credits {
+    let target = Target {
+        rate,
+        segment: PACKET,
+    };
+    Credits::new(target, Rate(0))
+}
+
+fn given(credits: &mut Credits, now: Time) -> Vec<(u32, u64)> {
+    let mut given = Vec::new();
+    credits.give(now, &mut |credit| {
+        given.push((credit.connection, credit.packets));
+    });
+    given
+}
+
+#[test]
+fn a_small_window_gives_a_credit_for_each_packet() {
+    let mut credits = credits(Rate(1_000_000));
+    credits.set_window(1, 2);
+    assert_eq!(credits.control(), WindowControl::Credits);
+    assert_eq!(given(&mut credits, Time::ZERO), [(1, 2)]);
+    assert_eq!(given(&mut credits, Time::ZERO), []);
+    credits.on_packet(1);
+    assert_eq!(given(&mut credits, Time::ZERO), [(1, 3)]);
+    assert_eq!(credits.deadline(), None);
+}
+
+#[test]
+fn a_smaller_window_takes_no_credit_back() {
+    let mut credits = credits(Rate(1_000_000));
+    credits.set_window(1, 3);
+    credits.set_window(2, 3);
+    assert_eq!(given(&mut credits, Time::ZERO), [(1, 3), (2, 3)]);
+    credits.set_window(1, 2);
+    credits.on_packet(1);
+    assert_eq!(given(&mut credits, Time::ZERO), []);
+    credits.on_packet(1);
+    assert_eq!(given(&mut credits, Time::ZERO), [(1, 4)]);
+}
+
+#[test]
+fn a_large_window_is_that_of_the_kernel() {
+    let mut credits = credits(Rate(1_000_000));
+    credits.set_window(1, 100);
+    assert_eq!(credits.control(), WindowControl::Kernel);
+    assert_eq!(credits.kernel_window(1), Some(100));
+    assert_eq!(given(&mut credits, Time::ZERO), [(1, 200)]);
+    (0..24).for_each(|_| credits.on_packet(1));
+    assert_eq!(given(&mut credits, Time::ZERO), []);
+    credits.on_packet(1);
+    assert_eq!(given(&mut credits, Time::ZERO), [(1, 225)]);
+    credits.remove(1);
+    assert_eq!(credits.kernel_window(1), None);
+}
+
+/// The packets that arrive within `span` over `connections` with windows of one packet, where each
+/// credit has its packet after `rtt`.
+fn arrivals(rate: Rate, rtt: Duration, connections: u32, span: Duration) -> u64 {
+    let mut credits = credits(rate);
+    (1..=connections).for_each(|connection| credits.set_window(connection, 1));
+    let (mut now, mut arrived) = (Time::ZERO, 0);
+    let mut in_flight: Vec<(Time, u32)> = Vec::new();
+    while now < Time::ZERO + span {
+        for (connection, _) in given(&mut credits, now) {
+            in_flight.push((now + rtt, connection));
+        }
+        let arrival = in_flight.iter().map(|(at, _)| *at).min();
+        let deadline = credits.deadline().map(|deadline| deadline.at);
+        now = [arrival, deadline].into_iter().flatten().min().unwrap();
+        in_flight.retain(|(at, connection)| {
+            let is_here = *at <= now;
+            if is_here {
+                arrived += 1;
+                credits.on_packet(*connection);
+            }
+            !is_here
+        });
+    }
+    arrived
+}
+
+proptest! {
+    /// The rate is that of the target, or one packet a round trip on each connection if that is
+    /// less.
+    #[test]
+    fn the_smallest_windows_carry_the_rate_of_the_target(
+        kbit in 50_u64..5000,
+        rtt in 1_u64..200,
+        connections in 1_u32..8,
+    ) {
+        let (rate, span) = (Rate(kbit * 1000), Duration::from_secs(20));
+        let arrived = arrivals(rate, MS * rtt, connections, span) as f64;
+        let wanted = rate.as_f64() / 8.0 * span.as_secs_f64() / PACKET.0 as f64;
+        let window = f64::from(connections) * span.as_secs_f64() / (MS * rtt).as_secs_f64();
+        let expected = wanted.min(window);
+        prop_assert!((arrived - expected).abs() <= expected * 0.02 + 2.0, "{arrived} {expected}");
+    }
+}
