@@ -1,0 +1,265 @@
+//! Live bytes, which are kept for as long as a receiver may need them.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bytes::{Bytes, BytesMut};
+use tokio::io::{AsyncRead, AsyncReadExt};
+use tokio::net::UdpSocket;
+use tokio::sync::watch;
+
+use crate::source::{PAYLOAD, SourceError};
+
+/// The packets of a live source that are kept for receivers.
+#[derive(Clone, Debug)]
+pub struct LiveSource {
+    shared: Arc<Shared>,
+    identity: u64,
+}
+
+/// The place of a receiver in a live source.
+#[derive(Debug)]
+pub(crate) struct LivePosition {
+    shared: Arc<Shared>,
+    /// The number of packets that came, to wait for more.
+    arrivals: watch::Receiver<u64>,
+    next: u64,
+}
+
+#[derive(Debug)]
+struct Shared {
+    ring: Mutex<Ring>,
+    arrivals: watch::Sender<u64>,
+}
+
+#[derive(Debug)]
+struct Ring {
+    packets: VecDeque<Bytes>,
+    /// The number of packets that came before the first one kept.
+    dropped: u64,
+    bytes: usize,
+    /// The number of bytes that are kept.
+    backlog: usize,
+    end: Option<Ended>,
+}
+
+/// The end of a live source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ended {
+    Complete,
+    Failed,
+}
+
+impl LiveSource {
+    /// A source without packets, which keeps the last `backlog` bytes for slow receivers.
+    ///
+    /// # Errors
+    /// Fails if the random source of the system does.
+    pub fn new(backlog: usize) -> Result<Self, getrandom::Error> {
+        let mut identity = [0; 8];
+        getrandom::fill(&mut identity)?;
+        let ring = Ring {
+            packets: VecDeque::new(),
+            dropped: 0,
+            bytes: 0,
+            backlog,
+            end: None,
+        };
+        Ok(Self {
+            shared: Arc::new(Shared {
+                ring: Mutex::new(ring),
+                arrivals: watch::Sender::new(0),
+            }),
+            identity: u64::from_be_bytes(identity).max(1),
+        })
+    }
+
+    /// Reads bytes to their end, in packets of seven packets of MPEG-TS.
+    ///
+    /// # Errors
+    /// Fails if reading does; the stream of all receivers then fails, too.
+    pub async fn read_from(&self, mut input: impl AsyncRead + Unpin) -> std::io::Result<()> {
+        let mut buffer = BytesMut::new();
+        let result = loop {
+            buffer.reserve(16 * PAYLOAD);
+            match input.read_buf(&mut buffer).await {
+                Ok(0) => break Ok(()),
+                Ok(_) => {}
+                Err(error) => break Err(error),
+            }
+            while buffer.len() >= PAYLOAD {
+                self.push(buffer.split_to(PAYLOAD).freeze());
+            }
+        };
+        if result.is_ok() && !buffer.is_empty() {
+            self.push(buffer.freeze());
+        }
+        self.end(if result.is_ok() {
+            Ended::Complete
+        } else {
+            Ended::Failed
+        });
+        result
+    }
+
+    /// Receives datagrams, of which each becomes a packet, until the task is dropped.
+    ///
+    /// # Errors
+    /// Fails if the socket does.
+    pub async fn receive_from(&self, socket: &UdpSocket) -> std::io::Result<()> {
+        let mut buffer = BytesMut::new();
+        loop {
+            // The maximum of a UDP datagram.
+            buffer.reserve(1 << 16);
+            let received = socket.recv_buf(&mut buffer).await;
+            if let Err(error) = received {
+                self.end(Ended::Failed);
+                return Err(error);
+            }
+            let mut datagram = buffer.split().freeze();
+            while !datagram.is_empty() {
+                let packet = datagram.split_to(datagram.len().min(MAX_DATAGRAM));
+                self.push(packet);
+            }
+        }
+    }
+
+    pub(crate) fn identity(&self) -> u64 {
+        self.identity
+    }
+
+    /// The position after the newest packet.
+    pub(crate) fn subscribe(&self) -> LivePosition {
+        let arrivals = self.shared.arrivals.subscribe();
+        let next = self.shared.lock().end();
+        LivePosition {
+            shared: Arc::clone(&self.shared),
+            arrivals,
+            next,
+        }
+    }
+
+    fn push(&self, packet: Bytes) {
+        let mut ring = self.shared.lock();
+        ring.bytes += packet.len();
+        ring.packets.push_back(packet);
+        while ring.bytes > ring.backlog
+            && let Some(dropped) = ring.packets.pop_front()
+        {
+            ring.bytes -= dropped.len();
+            ring.dropped += 1;
+        }
+        let end = ring.end();
+        drop(ring);
+        self.shared.arrivals.send_replace(end);
+    }
+
+    fn end(&self, ended: Ended) {
+        let mut ring = self.shared.lock();
+        ring.end = Some(ended);
+        let end = ring.end();
+        drop(ring);
+        // Wakes the receivers, though the number is the same.
+        self.shared.arrivals.send_replace(end);
+    }
+}
+
+/// The longest part of a datagram that is sent as one packet: as much as a message carries.
+const MAX_DATAGRAM: usize = polypath_core::connections::wire::MAX_PAYLOAD;
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, Ring> {
+        // A panic elsewhere leaves whole packets.
+        self.ring.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Ring {
+    /// The number of packets that came.
+    fn end(&self) -> u64 {
+        self.dropped + self.packets.len() as u64
+    }
+}
+
+impl LivePosition {
+    pub(crate) async fn next(&mut self) -> Result<Option<Bytes>, SourceError> {
+        loop {
+            // Before the look, or a packet that comes in between would wake nobody.
+            self.arrivals.mark_unchanged();
+            if let Some(next) = self.take() {
+                return next;
+            }
+            if self.arrivals.changed().await.is_err() {
+                return Err(SourceError::Failed);
+            }
+        }
+    }
+
+    /// The next packet, the end, or nothing yet.
+    fn take(&mut self) -> Option<Result<Option<Bytes>, SourceError>> {
+        let ring = self.shared.lock();
+        let Some(offset) = self.next.checked_sub(ring.dropped) else {
+            return Some(Err(SourceError::TooSlow));
+        };
+        let kept = usize::try_from(offset)
+            .ok()
+            .and_then(|at| ring.packets.get(at));
+        if let Some(packet) = kept {
+            self.next += 1;
+            return Some(Ok(Some(packet.clone())));
+        }
+        match ring.end? {
+            Ended::Complete => Some(Ok(None)),
+            Ended::Failed => Some(Err(SourceError::Failed)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn packet(number: u8) -> Bytes {
+        Bytes::from(vec![number; 100])
+    }
+
+    #[tokio::test]
+    async fn receivers_get_what_comes_after_their_start() {
+        let source = LiveSource::new(1000).unwrap();
+        source.push(packet(1));
+        let mut position = source.subscribe();
+        source.push(packet(2));
+        assert_eq!(position.next().await.unwrap(), Some(packet(2)));
+        let later = {
+            let source = source.clone();
+            tokio::spawn(async move { source.push(packet(3)) })
+        };
+        assert_eq!(position.next().await.unwrap(), Some(packet(3)));
+        later.await.unwrap();
+        source.end(Ended::Complete);
+        assert_eq!(position.next().await.unwrap(), None);
+    }
+
+    #[tokio::test]
+    async fn a_receiver_that_is_behind_the_backlog_is_too_slow() {
+        let source = LiveSource::new(250).unwrap();
+        let mut position = source.subscribe();
+        for number in 0..3 {
+            source.push(packet(number));
+        }
+        assert!(matches!(position.next().await, Err(SourceError::TooSlow)));
+    }
+
+    #[tokio::test]
+    async fn bytes_are_divided_into_packets_and_the_rest() {
+        let source = LiveSource::new(1 << 20).unwrap();
+        let mut position = source.subscribe();
+        let bytes = vec![7; 2 * PAYLOAD + 5];
+        source.read_from(bytes.as_slice()).await.unwrap();
+        let mut lengths = Vec::new();
+        while let Some(packet) = position.next().await.unwrap() {
+            lengths.push(packet.len());
+        }
+        assert_eq!(lengths, [PAYLOAD, PAYLOAD, 5]);
+    }
+}

@@ -1,0 +1,489 @@
+//! Drives the receiver of a stream.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use polypath_core::connections::wire::{Hello, Progress, ReceiverMessage, Refusal, StreamId};
+use polypath_core::connections::{
+    Credits, ReceiverConfig, ReceiverInput, ReceiverOutput, SizedPacket, StreamReceiver,
+};
+use polypath_core::machine::{Machine, Wake, step};
+use polypath_core::time::{Duration, Time};
+use polypath_core::units;
+use polypath_live::clock::Clock;
+use tokio::sync::mpsc;
+
+use super::connection::{self, ConnectionEvent, What};
+use super::{ConnectionError, PACKET_ON_WIRE, ReceiveConfig, ReceiveError, ReceptionReport};
+use crate::sink::Sink;
+use crate::socket::ConnectionSocket;
+
+/// The events of connections that may wait; beyond it connections are not read.
+const EVENTS: usize = 64;
+/// The interval at which the kernel's windows are set again (it grows them by itself).
+const RENEW: Duration = Duration::from_millis(50);
+/// The interval of reports.
+const REPORT: Duration = Duration::from_secs(1);
+/// The time that the server has to end its connections at the end of the stream.
+const FINISH: Duration = Duration::from_secs(5);
+
+/// The reception of a stream.
+pub(super) struct Reception<F> {
+    config: Arc<ReceiveConfig>,
+    machine: StreamReceiver<Bytes>,
+    credits: Credits,
+    stream: StreamId,
+    /// The identity of the source; 0 before the first welcome.
+    source: u64,
+    clock: Clock,
+    connections: BTreeMap<u32, Connection>,
+    events: (
+        mpsc::Sender<ConnectionEvent>,
+        mpsc::Receiver<ConnectionEvent>,
+    ),
+    sink: Sink,
+    /// The packets delivered by the machine, and not yet written.
+    delivered: Vec<Bytes>,
+    observe: F,
+    totals: ReceptionReport,
+    /// The bytes and the time of the report before.
+    last_report: (u64, Time),
+    /// The time of the last delivery.
+    last_delivery: Time,
+    /// The time since which no connection carries the stream.
+    unreachable_since: Time,
+    /// The error of the last connection that failed.
+    last_error: Option<ConnectionError>,
+    /// The number of packets of the stream, once it is known.
+    total: Option<u64>,
+}
+
+/// A connection of the receiver.
+struct Connection {
+    messages: mpsc::UnboundedSender<ReceiverMessage>,
+    /// The wanted window in packets.
+    window: u32,
+    /// The credit that was given last.
+    credit: u64,
+    /// Its socket, once it carries the stream.
+    socket: Option<ConnectionSocket>,
+    /// Whether the receiver wants no further packets on it.
+    is_closing: bool,
+}
+
+impl<F: FnMut(&ReceptionReport)> Reception<F> {
+    pub(super) fn new(config: ReceiveConfig, stream: StreamId, sink: Sink, observe: F) -> Self {
+        let machine = StreamReceiver::new(&ReceiverConfig {
+            target: config.target(),
+            controller: config.controller,
+            buffer: config.buffer(),
+            play_out: config.play_out,
+            until: Time::MAX,
+        });
+        Self {
+            credits: Credits::new(config.target(), config.controller.control().guard),
+            config: Arc::new(config),
+            machine,
+            stream,
+            source: 0,
+            clock: Clock::starting_now(),
+            connections: BTreeMap::new(),
+            events: mpsc::channel(EVENTS),
+            sink,
+            delivered: Vec::new(),
+            observe,
+            totals: ReceptionReport::default(),
+            last_report: (0, Time::ZERO),
+            last_delivery: Time::ZERO,
+            unreachable_since: Time::ZERO,
+            last_error: None,
+            total: None,
+        }
+    }
+
+    /// Receives the whole stream.
+    pub(super) async fn run(mut self) -> Result<ReceptionReport, ReceiveError> {
+        self.wake(Wake::Input(ReceiverInput::Start));
+        let mut renewal = tokio::time::interval(std_duration(RENEW));
+        let mut report = tokio::time::interval(std_duration(REPORT));
+        // At once otherwise.
+        report.reset();
+        while !self.is_complete() {
+            let wait = self.wait();
+            tokio::select! {
+                event = self.events.1.recv() => {
+                    // A sender of events is kept here: there is always one.
+                    if let Some(event) = event {
+                        self.handle_event(event)?;
+                    }
+                    self.drain()?;
+                    self.write().await?;
+                }
+                () = tokio::time::sleep(wait) => self.handle_timeout(),
+                _ = renewal.tick() => self.renew_windows(),
+                _ = report.tick() => {
+                    self.report();
+                    self.check_reachable()?;
+                }
+            }
+        }
+        self.finish().await;
+        Ok(self.final_report())
+    }
+
+    fn is_complete(&self) -> bool {
+        self.total == Some(self.machine.received())
+    }
+
+    /// The time until the next deadline.
+    fn wait(&self) -> std::time::Duration {
+        let deadlines = [self.machine.deadline(), self.credits.deadline()];
+        let deadline = deadlines.into_iter().flatten().map(|of| of.at).min();
+        let now = self.clock.now();
+        let wait = deadline.map_or(REPORT, |at| at.max(now).since(now));
+        std_duration(wait.min(REPORT))
+    }
+
+    /// Handles the events that are waiting, so that their packets are written together.
+    fn drain(&mut self) -> Result<(), ReceiveError> {
+        while !self.is_complete()
+            && self.delivered.len() < EVENTS
+            && let Ok(event) = self.events.1.try_recv()
+        {
+            self.handle_event(event)?;
+        }
+        Ok(())
+    }
+
+    async fn write(&mut self) -> Result<(), ReceiveError> {
+        if self.delivered.is_empty() {
+            return Ok(());
+        }
+        let written = self.totals.bytes;
+        let packets = std::mem::take(&mut self.delivered);
+        for packet in &packets {
+            let result = self.sink.write(packet).await;
+            result.map_err(|source| ReceiveError::Output { written, source })?;
+            self.totals.bytes += packet.len() as u64;
+        }
+        let result = self.sink.flush().await;
+        result.map_err(|source| ReceiveError::Output { written, source })
+    }
+
+    fn handle_event(&mut self, event: ConnectionEvent) -> Result<(), ReceiveError> {
+        let ConnectionEvent { connection, what } = event;
+        match what {
+            What::Opened { socket, source } => self.on_opened(connection, socket, source),
+            What::Packet { sequence, payload } => {
+                return self.on_packet(connection, sequence, payload);
+            }
+            What::End(packets) => self.total = Some(packets),
+            What::Refused(refusal) => return self.on_refused(connection, refusal),
+            What::Ended(error) => return self.on_ended(connection, error),
+        }
+        Ok(())
+    }
+
+    fn on_opened(&mut self, connection: u32, socket: ConnectionSocket, source: u64) {
+        self.source = source;
+        let Some(opened) = self.connections.get_mut(&connection) else {
+            return;
+        };
+        let rtt = socket.rtt();
+        opened.socket = Some(socket);
+        self.credits.set_window(connection, opened.window);
+        self.renew_window(connection);
+        if let Some(rtt) = rtt.filter(|_| self.totals.rtt.is_none()) {
+            self.set_rtt(rtt);
+        }
+        self.give_credits();
+    }
+
+    fn on_packet(
+        &mut self,
+        connection: u32,
+        sequence: u64,
+        payload: Bytes,
+    ) -> Result<(), ReceiveError> {
+        let packet = SizedPacket {
+            size: units::Bytes(payload.len() as u64),
+            packet: payload,
+        };
+        self.credits.on_packet(connection);
+        let mut is_refused = false;
+        let input = ReceiverInput::Packet {
+            connection,
+            sequence,
+            packet,
+        };
+        self.wake_noting(Wake::Input(input), &mut is_refused);
+        if is_refused {
+            return Err(self.wrong(ConnectionError::TooEarly));
+        }
+        self.give_credits();
+        Ok(())
+    }
+
+    fn on_refused(&mut self, connection: u32, refusal: Refusal) -> Result<(), ReceiveError> {
+        if refusal == Refusal::Full && self.totals.packets > 0 {
+            // Another connection than this one may carry the stream.
+            tracing::warn!(connection, "{refusal}");
+            return Ok(());
+        }
+        let server = self.config.server;
+        Err(ReceiveError::Refused { server, refusal })
+    }
+
+    fn on_ended(&mut self, connection: u32, error: ConnectionError) -> Result<(), ReceiveError> {
+        let ended = self.connections.remove(&connection);
+        self.credits.remove(connection);
+        if !self.is_reachable() {
+            self.unreachable_since = self.clock.now();
+        }
+        if ended.is_none_or(|ended| ended.is_closing) || self.total.is_some() {
+            return Ok(());
+        }
+        if error.is_permanent() {
+            return Err(self.wrong(error));
+        }
+        self.totals.failed += 1;
+        tracing::warn!(connection, "a connection ended: {error}");
+        self.wake(Wake::Input(ReceiverInput::Ended(connection)));
+        self.last_error = Some(error);
+        Ok(())
+    }
+
+    fn wrong(&self, source: ConnectionError) -> ReceiveError {
+        let server = self.config.server;
+        ReceiveError::Wrong { server, source }
+    }
+
+    fn handle_timeout(&mut self) {
+        let now = self.clock.now();
+        if self.machine.is_sample_due(now)
+            && let Some(rtt) = self.measured_rtt()
+        {
+            self.set_rtt(rtt);
+        }
+        self.wake(Wake::Timeout);
+        self.give_credits();
+    }
+
+    /// Gives the credits that are due, with the number of packets received.
+    fn give_credits(&mut self) {
+        let (now, received) = (self.clock.now(), self.machine.received());
+        let connections = &mut self.connections;
+        self.credits.give(now, &mut |given| {
+            if let Some(known) = connections.get_mut(&given.connection) {
+                known.credit = given.packets;
+                known.report(received);
+            }
+        });
+    }
+
+    /// The shortest round-trip time of the connections.
+    fn measured_rtt(&self) -> Option<Duration> {
+        let sockets = self
+            .connections
+            .values()
+            .filter_map(|of| of.socket.as_ref());
+        sockets.filter_map(ConnectionSocket::rtt).min()
+    }
+
+    fn set_rtt(&mut self, rtt: Duration) {
+        self.totals.rtt = Some(rtt);
+        self.wake(Wake::Input(ReceiverInput::Rtt(rtt)));
+    }
+
+    fn wake(&mut self, wake: Wake<ReceiverInput<Bytes>>) {
+        self.wake_noting(wake, &mut false);
+    }
+
+    /// Wakes the machine and performs its outputs; sets `is_refused` if it refused a packet.
+    fn wake_noting(&mut self, wake: Wake<ReceiverInput<Bytes>>, is_refused: &mut bool) {
+        let now = self.clock.now();
+        let mut outputs = Vec::new();
+        step(&mut self.machine, now, wake, &mut |output| {
+            outputs.push(output);
+        });
+        for output in outputs {
+            match output {
+                ReceiverOutput::Open { connection, window } => self.open(connection, window),
+                ReceiverOutput::SetWindow { connection, window } => {
+                    self.set_window(connection, window);
+                }
+                ReceiverOutput::Close(connection) => self.close(connection),
+                ReceiverOutput::Deliver(packet) => self.deliver(now, packet),
+                ReceiverOutput::Refused { .. } => *is_refused = true,
+                ReceiverOutput::Controlled(decision) => {
+                    self.totals.window_sum = decision.wanted.sum();
+                }
+                ReceiverOutput::Player(_) => {}
+            }
+        }
+    }
+
+    fn open(&mut self, connection: u32, window: u32) {
+        let (messages, outgoing) = mpsc::unbounded_channel();
+        let hello = Hello {
+            stream: self.stream,
+            connection,
+            received: self.machine.received(),
+            buffer: self.config.buffer(),
+            source: self.source,
+        };
+        self.totals.opened += 1;
+        let (config, events) = (Arc::clone(&self.config), self.events.0.clone());
+        tokio::spawn(connection::run(
+            config,
+            hello,
+            // Larger than the window of credits, as that of the kernel always is.
+            window_bytes(window.saturating_mul(2)),
+            outgoing,
+            events,
+        ));
+        let opened = Connection {
+            messages,
+            window,
+            credit: 0,
+            socket: None,
+            is_closing: false,
+        };
+        self.connections.insert(connection, opened);
+    }
+
+    fn set_window(&mut self, connection: u32, packets: u32) {
+        let Some(known) = self.connections.get_mut(&connection) else {
+            return;
+        };
+        known.window = packets;
+        // Before the welcome nothing would be carried.
+        if known.socket.is_some() {
+            self.credits.set_window(connection, packets);
+            self.renew_window(connection);
+        }
+    }
+
+    fn close(&mut self, connection: u32) {
+        if let Some(known) = self.connections.get_mut(&connection) {
+            known.is_closing = true;
+            self.credits.remove(connection);
+            // If it is not open yet, the server reads this after the hello.
+            let _ = known.messages.send(ReceiverMessage::Closing);
+        }
+    }
+
+    fn deliver(&mut self, now: Time, packet: Bytes) {
+        let gap = now.since(self.last_delivery);
+        if self.totals.packets > 0 {
+            self.totals.longest_gap = self.totals.longest_gap.max(gap);
+        }
+        self.last_delivery = now;
+        self.totals.packets += 1;
+        self.delivered.push(packet);
+    }
+
+    fn renew_windows(&self) {
+        for connection in self.connections.keys() {
+            self.renew_window(*connection);
+        }
+    }
+
+    /// Sets the kernel's window of a connection.
+    fn renew_window(&self, connection: u32) {
+        if let Some(window) = self.credits.kernel_window(connection)
+            && let Some(socket) = self
+                .connections
+                .get(&connection)
+                .and_then(|of| of.socket.as_ref())
+            && let Err(error) = socket.set_window(window_bytes(window))
+        {
+            // The connection has ended; its task reports that.
+            tracing::debug!(connection, %error, "the window was not set");
+        }
+    }
+
+    fn is_reachable(&self) -> bool {
+        self.connections.values().any(|of| of.socket.is_some())
+    }
+
+    fn check_reachable(&mut self) -> Result<(), ReceiveError> {
+        let (now, patience) = (self.clock.now(), self.config.patience);
+        if self.is_reachable() || now.since(self.unreachable_since) < patience {
+            return Ok(());
+        }
+        Err(ReceiveError::Unreachable {
+            server: self.config.server,
+            patience,
+            source: self.last_error.take().unwrap_or(ConnectionError::Late),
+        })
+    }
+
+    /// Reports the receipt of everything, and waits for the server to end its connections.
+    async fn finish(&mut self) {
+        let received = self.machine.received();
+        for connection in self.connections.values() {
+            connection.report(received);
+        }
+        let finished = async {
+            while !self.connections.is_empty()
+                && let Some(event) = self.events.1.recv().await
+            {
+                if let What::Ended(_) = event.what {
+                    self.connections.remove(&event.connection);
+                }
+            }
+        };
+        // All bytes are here: that the server knows is a courtesy.
+        let _ = tokio::time::timeout(std_duration(FINISH), finished).await;
+    }
+
+    fn report(&mut self) {
+        let now = self.clock.now();
+        let (bytes, since) = std::mem::replace(&mut self.last_report, (self.totals.bytes, now));
+        let delivered = units::Bytes(self.totals.bytes - bytes);
+        self.totals.rate = units::Rate::average(delivered, now.since(since)).unwrap_or_default();
+        self.update_totals(now);
+        (self.observe)(&self.totals);
+    }
+
+    fn final_report(mut self) -> ReceptionReport {
+        let now = self.clock.now();
+        self.update_totals(now);
+        let bytes = units::Bytes(self.totals.bytes);
+        self.totals.rate = units::Rate::average(bytes, self.totals.elapsed).unwrap_or_default();
+        (self.observe)(&self.totals);
+        self.totals
+    }
+
+    fn update_totals(&mut self, now: Time) {
+        let carrying = self.connections.values().filter(|of| of.socket.is_some());
+        self.totals.connections = u32::try_from(carrying.count()).unwrap_or(u32::MAX);
+        self.totals.control = self.credits.control();
+        self.totals.elapsed = now.since(Time::ZERO);
+        self.totals.stops = self.machine.stops();
+        self.totals.duplicates = self.machine.packets().duplicates;
+    }
+}
+
+impl Connection {
+    /// Reports the credit and the number of packets received.
+    fn report(&self, received: u64) {
+        let credit = self.credit;
+        let progress = Progress { credit, received };
+        // It fails if the connection has ended, which its task reports.
+        let _ = self.messages.send(ReceiverMessage::Progress(progress));
+    }
+}
+
+/// The window of the kernel for this number of packets.
+fn window_bytes(packets: u32) -> u32 {
+    let size = u32::try_from(PACKET_ON_WIRE).unwrap_or(u32::MAX);
+    size.saturating_mul(packets)
+}
+
+/// The same span for the timers of Tokio.
+fn std_duration(span: Duration) -> std::time::Duration {
+    std::time::Duration::from_nanos(span.0)
+}

@@ -1,0 +1,267 @@
+//! The stream of one receiver at the server: its packets, and the connections that carry them.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use bytes::Bytes;
+use polypath_core::connections::wire::{Progress, Refusal, SenderMessage};
+use polypath_core::connections::{SenderInput, SenderOutput, StreamSender};
+use polypath_core::machine::Machine;
+use polypath_core::time::Time;
+use tokio::sync::mpsc;
+use tokio::time::{Instant, sleep_until};
+
+use crate::channel::FromSender;
+use crate::source::{Position, SourceError};
+
+/// The packets that a connection takes before its socket accepts the first of them.
+const QUEUE: u32 = 2;
+/// The messages of a connection that may wait: the packets, and one at its start and at its end.
+pub(crate) const MESSAGES: usize = QUEUE as usize + 2;
+/// The time for which a stream without connections waits for new ones.
+const ORPHANED: Duration = Duration::from_mins(1);
+
+/// An event of a stream.
+#[derive(Debug)]
+pub(crate) enum StreamEvent {
+    /// A connection carries the stream from now on.
+    Attached {
+        connection: u32,
+        /// The number of packets that the receiver has.
+        received: u64,
+        /// The queue of its messages.
+        messages: mpsc::Sender<FromSender>,
+    },
+    /// The receiver reported its progress on a connection.
+    Progress { connection: u32, progress: Progress },
+    /// The receiver wants no further packets on a connection.
+    Closing(u32),
+    /// The socket of a connection accepted a packet.
+    Written(u32),
+    /// A connection ended.
+    Ended {
+        connection: u32,
+        /// Whether its receiver ended it in order, after it read everything.
+        in_order: bool,
+    },
+}
+
+/// The stream of one receiver.
+pub(crate) struct ServedStream {
+    machine: StreamSender<Bytes>,
+    source: Position,
+    identity: u64,
+    connections: BTreeMap<u32, Connection>,
+    /// The number of packets, once the source has ended.
+    total: Option<u64>,
+    /// The number of packets taken from the source, after those of an earlier server.
+    taken: u64,
+    /// The time at which a stream without connections ends.
+    orphaned: Option<Instant>,
+}
+
+struct Connection {
+    /// `None` once no more messages follow.
+    messages: Option<mpsc::Sender<FromSender>>,
+    queued: u32,
+}
+
+/// The reason for the end of a stream.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum StreamEnd {
+    /// The receiver has everything.
+    #[error("complete")]
+    Complete,
+    /// The receiver left.
+    #[error("its receiver did not return within {} s", ORPHANED.as_secs())]
+    Orphaned,
+    /// The source has no more packets for it.
+    #[error(transparent)]
+    Source(#[from] SourceError),
+}
+
+impl StreamEnd {
+    pub(crate) fn is_complete(&self) -> bool {
+        matches!(self, Self::Complete)
+    }
+}
+
+impl ServedStream {
+    /// The stream of a receiver that buffers `buffer` packets, and has the first `received`.
+    pub(crate) fn new(source: Position, identity: u64, buffer: u32, received: u64) -> Self {
+        Self {
+            machine: StreamSender::new(buffer, received),
+            source,
+            identity,
+            connections: BTreeMap::new(),
+            total: None,
+            taken: received,
+            orphaned: None,
+        }
+    }
+
+    /// Serves the stream to its end; the events of all its connections come from `events`.
+    pub(crate) async fn serve(mut self, mut events: mpsc::Receiver<StreamEvent>) -> StreamEnd {
+        loop {
+            if self.total.is_some() && self.machine.is_finished() {
+                return StreamEnd::Complete;
+            }
+            let wants_packet = self.total.is_none() && self.machine.wants_packet();
+            let orphaned = self.orphaned.unwrap_or_else(Instant::now);
+            tokio::select! {
+                event = events.recv() => match event {
+                    Some(event) => self.handle_event(event),
+                    None => return StreamEnd::Orphaned,
+                },
+                packet = self.source.next(), if wants_packet => match packet {
+                    Ok(Some(packet)) => {
+                        self.taken += 1;
+                        self.wake(SenderInput::Packet(packet));
+                    }
+                    Ok(None) => self.end(),
+                    Err(error) => {
+                        self.refuse(refusal_of(&error));
+                        return StreamEnd::Source(error);
+                    }
+                },
+                () = sleep_until(orphaned), if self.orphaned.is_some() => {
+                    return StreamEnd::Orphaned;
+                }
+            }
+        }
+    }
+
+    fn handle_event(&mut self, event: StreamEvent) {
+        match event {
+            StreamEvent::Attached {
+                connection,
+                received,
+                messages,
+            } => self.attach(connection, received, messages),
+            StreamEvent::Progress {
+                connection,
+                progress,
+            } => {
+                if self.connections.contains_key(&connection) {
+                    let packets = progress.credit;
+                    self.wake(SenderInput::Credit {
+                        connection,
+                        packets,
+                    });
+                }
+                let packets = progress.received;
+                self.wake(SenderInput::Received { packets });
+            }
+            StreamEvent::Closing(connection) => {
+                self.wake(SenderInput::Closing(connection));
+                if let Some(closing) = self.connections.get_mut(&connection) {
+                    closing.messages = None;
+                }
+            }
+            StreamEvent::Written(connection) => {
+                if let Some(written) = self.connections.get_mut(&connection) {
+                    written.queued = written.queued.saturating_sub(1);
+                    self.set_writable(connection);
+                }
+            }
+            StreamEvent::Ended {
+                connection,
+                in_order,
+            } => self.detach(connection, in_order),
+        }
+    }
+
+    fn attach(&mut self, connection: u32, received: u64, messages: mpsc::Sender<FromSender>) {
+        self.orphaned = None;
+        let source = self.identity;
+        // Room is kept for the messages at the start and at the end.
+        let _ = messages.try_send(SenderMessage::Welcome { source });
+        if let Some(packets) = self.total {
+            let _ = messages.try_send(SenderMessage::End { packets });
+        }
+        let attached = Connection {
+            messages: Some(messages),
+            queued: 0,
+        };
+        self.connections.insert(connection, attached);
+        self.wake(SenderInput::Received { packets: received });
+        // Nothing before the receiver permits it.
+        let packets = 0;
+        self.wake(SenderInput::Credit {
+            connection,
+            packets,
+        });
+        self.set_writable(connection);
+    }
+
+    fn detach(&mut self, connection: u32, in_order: bool) {
+        let Some(ended) = self.connections.remove(&connection) else {
+            return;
+        };
+        let has_delivered = in_order && ended.messages.is_none();
+        self.wake(if has_delivered {
+            SenderInput::Finished(connection)
+        } else {
+            SenderInput::Failed(connection)
+        });
+        if self.connections.is_empty() {
+            self.orphaned = Some(Instant::now() + ORPHANED);
+        }
+    }
+
+    fn set_writable(&mut self, connection: u32) {
+        let Some(known) = self.connections.get(&connection) else {
+            return;
+        };
+        let room = QUEUE.saturating_sub(known.queued);
+        self.wake(SenderInput::Writable { connection, room });
+    }
+
+    fn wake(&mut self, input: SenderInput<Bytes>) {
+        let connections = &mut self.connections;
+        // The machine has no timers and does not use the time.
+        self.machine
+            .handle_input(Time::ZERO, input, &mut |output| send(connections, output));
+    }
+
+    fn end(&mut self) {
+        let packets = self.taken;
+        self.total = Some(packets);
+        self.announce(&SenderMessage::End { packets });
+    }
+
+    fn refuse(&mut self, refusal: Refusal) {
+        self.announce(&SenderMessage::Refusal(refusal));
+    }
+
+    fn announce(&mut self, message: &FromSender) {
+        for connection in self.connections.values() {
+            if let Some(messages) = &connection.messages {
+                let _ = messages.try_send(message.clone());
+            }
+        }
+    }
+}
+
+fn send(connections: &mut BTreeMap<u32, Connection>, output: SenderOutput<Bytes>) {
+    let Some(used) = connections.get_mut(&output.connection) else {
+        return;
+    };
+    used.queued += 1;
+    let packet = SenderMessage::Packet {
+        sequence: output.sequence,
+        payload: output.packet,
+    };
+    if let Some(messages) = &used.messages {
+        // Its queue has room for as many as the machine may send; if its writer has ended, the end
+        // of the connection follows.
+        let _ = messages.try_send(packet);
+    }
+}
+
+fn refusal_of(error: &SourceError) -> Refusal {
+    match error {
+        SourceError::TooSlow => Refusal::TooSlow,
+        SourceError::Io(_) | SourceError::Truncated | SourceError::Failed => Refusal::Failed,
+    }
+}

@@ -1,0 +1,217 @@
+//! One connection of a server.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::StreamExt;
+use polypath_core::connections::wire::{
+    Hello, MessageError, ReceiverMessage, Refusal, SenderMessage, StreamId,
+};
+use tokio::net::TcpStream;
+use tokio::sync::mpsc;
+use tokio::time::{sleep, timeout};
+use tokio_util::task::AbortOnDropHandle;
+
+use super::{HANDSHAKE, ServerSecurity, Shared, StreamHandle, service};
+use crate::channel::{ChannelError, FromSender, Reader, Transport, Writer};
+use crate::served_stream::{MESSAGES, StreamEvent};
+
+/// The time that a receiver has to read the rest of a connection, and to end it.
+const LINGER: Duration = Duration::from_mins(1);
+
+/// Authenticates a connection, which another task then carries: this one may be aborted.
+pub(super) async fn open(shared: Arc<Shared>, stream: TcpStream, peer: SocketAddr) {
+    let opened = match timeout(HANDSHAKE, authenticate(&shared, stream)).await {
+        Ok(opened) => opened,
+        Err(_) => Err(OpenError::Late),
+    };
+    let (first, reader, writer) = match opened {
+        Ok(opened) => opened,
+        Err(error) => {
+            shared.counters.rejected.fetch_add(1, Ordering::Relaxed);
+            tracing::debug!(%peer, "a connection was rejected: {error}");
+            return;
+        }
+    };
+    let of_task = Arc::clone(&shared);
+    shared.spawn(async move {
+        match first {
+            First::Hello(hello) => attach(of_task, hello, reader, writer, peer).await,
+            First::Open { stream, port } => {
+                let connected = service::Connecting {
+                    shared: of_task,
+                    stream,
+                    port,
+                    peer,
+                };
+                connected.carry(reader, writer).await;
+            }
+        }
+    });
+}
+
+/// The error of a connection without a hello.
+#[derive(Debug, thiserror::Error)]
+enum OpenError {
+    #[error(transparent)]
+    Channel(#[from] ChannelError),
+    #[error("it ended, or its first message was another than a hello")]
+    NoHello,
+    #[error("no hello within {} s", HANDSHAKE.as_secs())]
+    Late,
+}
+
+impl From<std::io::Error> for OpenError {
+    fn from(error: std::io::Error) -> Self {
+        Self::Channel(error.into())
+    }
+}
+
+/// The first message of a connection.
+enum First {
+    Hello(Hello),
+    Open { stream: StreamId, port: u16 },
+}
+
+type Opened = (First, Reader<ReceiverMessage>, Writer);
+
+async fn authenticate(shared: &Shared, stream: TcpStream) -> Result<Opened, OpenError> {
+    let transport = match &shared.config.security {
+        ServerSecurity::Tls(config) => Transport::accept(stream, Arc::clone(config)).await?,
+        ServerSecurity::Insecure => Transport::insecure(stream),
+    };
+    let (mut reader, mut writer) = transport.split::<ReceiverMessage>();
+    match reader.next().await {
+        Some(Ok(ReceiverMessage::Hello(hello))) => Ok((First::Hello(hello), reader, writer)),
+        Some(Ok(ReceiverMessage::Open { stream, port })) => {
+            Ok((First::Open { stream, port }, reader, writer))
+        }
+        Some(Err(error)) => {
+            if matches!(error, ChannelError::Message(MessageError::Version(_))) {
+                refuse(&mut writer, Refusal::Version).await;
+            }
+            Err(error.into())
+        }
+        Some(Ok(_)) | None => Err(OpenError::NoHello),
+    }
+}
+
+pub(super) async fn refuse(writer: &mut Writer, refusal: Refusal) {
+    let message = SenderMessage::<Bytes>::Refusal(refusal);
+    // The connection ends in any case.
+    let _ = writer.write(|to| message.encode(to)).await;
+    let _ = writer.shutdown().await;
+}
+
+async fn attach(
+    shared: Arc<Shared>,
+    hello: Hello,
+    reader: Reader<ReceiverMessage>,
+    mut writer: Writer,
+    peer: SocketAddr,
+) {
+    let stream = match shared.stream(&hello) {
+        Ok(stream) => stream,
+        Err(refusal) => {
+            tracing::info!(%peer, "a connection was refused: {refusal}");
+            return refuse(&mut writer, refusal).await;
+        }
+    };
+    tracing::debug!(%peer, connection = hello.connection, "a connection was added");
+    for counter in [&shared.counters.connections, &*stream.connections] {
+        counter.fetch_add(1, Ordering::Relaxed);
+    }
+    carry(&shared, &stream, &hello, reader, writer).await;
+    for counter in [&shared.counters.connections, &*stream.connections] {
+        counter.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// Carries a stream on a connection until either ends.
+async fn carry(
+    shared: &Arc<Shared>,
+    stream: &StreamHandle,
+    hello: &Hello,
+    reader: Reader<ReceiverMessage>,
+    writer: Writer,
+) {
+    let connection = hello.connection;
+    let (messages, queue) = mpsc::channel(MESSAGES);
+    let attached = StreamEvent::Attached {
+        connection,
+        received: hello.received,
+        messages,
+    };
+    if stream.events.send(attached).await.is_err() {
+        // The stream has just ended; the receiver tries again.
+        return;
+    }
+    let events = stream.events.clone();
+    let writing = tokio::spawn(write(Arc::clone(shared), connection, queue, writer, events));
+    // A writer whose peer is gone would wait for the time-out of TCP.
+    let mut writing = AbortOnDropHandle::new(writing);
+    let in_order = tokio::select! {
+        in_order = read(connection, reader, &stream.events) => in_order,
+        () = linger(&mut writing) => false,
+    };
+    let ended = StreamEvent::Ended {
+        connection,
+        in_order,
+    };
+    let _ = stream.events.send(ended).await;
+}
+
+/// Passes the messages of the receiver on; returns whether it ended the connection in order.
+async fn read(
+    connection: u32,
+    mut reader: Reader<ReceiverMessage>,
+    events: &mpsc::Sender<StreamEvent>,
+) -> bool {
+    loop {
+        let event = match reader.next().await {
+            Some(Ok(ReceiverMessage::Progress(progress))) => StreamEvent::Progress {
+                connection,
+                progress,
+            },
+            Some(Ok(ReceiverMessage::Closing)) => StreamEvent::Closing(connection),
+            Some(Ok(ReceiverMessage::Hello(_) | ReceiverMessage::Open { .. }) | Err(_)) => {
+                return false;
+            }
+            None => return true,
+        };
+        if events.send(event).await.is_err() {
+            return true;
+        }
+    }
+}
+
+/// Waits for the writer to end, and for the receiver to read what it wrote.
+async fn linger(writing: &mut AbortOnDropHandle<()>) {
+    let _ = writing.await;
+    sleep(LINGER).await;
+}
+
+/// Writes the messages of a stream until there are no more.
+async fn write(
+    shared: Arc<Shared>,
+    connection: u32,
+    mut queue: mpsc::Receiver<FromSender>,
+    mut writer: Writer,
+    events: mpsc::Sender<StreamEvent>,
+) {
+    while let Some(message) = queue.recv().await {
+        if writer.write(|to| message.encode(to)).await.is_err() {
+            // The reader sees the end, too.
+            return;
+        }
+        if let SenderMessage::Packet { payload, .. } = &message {
+            let bytes = payload.len() as u64;
+            shared.counters.bytes.fetch_add(bytes, Ordering::Relaxed);
+            let _ = events.send(StreamEvent::Written(connection)).await;
+        }
+    }
+    let _ = writer.shutdown().await;
+}

@@ -1,0 +1,67 @@
+//! A connection to a service: its bytes to the service, beside the stream of those from it.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use polypath_core::connections::wire::{ReceiverMessage, Refusal, SenderMessage, StreamId};
+use tokio::io::AsyncWriteExt;
+use tokio::net::TcpStream;
+use tokio::sync::mpsc;
+
+use super::Shared;
+use super::accepted::refuse;
+use crate::channel::{Reader, Writer};
+use crate::services::read_packets;
+use crate::source::{Position, Source};
+
+/// The packets of a service that wait for the stream.
+const WAITING: usize = 16;
+
+/// A client that asks for a service.
+pub(super) struct Connecting {
+    pub(super) shared: Arc<Shared>,
+    pub(super) stream: StreamId,
+    pub(super) port: u16,
+    pub(super) peer: SocketAddr,
+}
+
+impl Connecting {
+    /// Connects to the service, and carries the bytes of the client to it.
+    pub(super) async fn carry(self, reader: Reader<ReceiverMessage>, mut writer: Writer) {
+        let service = match self.connect().await {
+            Ok(service) => service,
+            Err(refusal) => return refuse(&mut writer, refusal).await,
+        };
+        let (from_service, mut to_service) = service.into_split();
+        let (packets, source) = mpsc::channel(WAITING);
+        if let Err(refusal) = self.shared.open(self.stream, Position::Service(source)) {
+            return refuse(&mut writer, refusal).await;
+        }
+        self.shared.spawn(read_packets(from_service, packets));
+        let source = self.shared.source.identity();
+        let welcome = SenderMessage::<Bytes>::Welcome { source };
+        if writer.write(|to| welcome.encode(to)).await.is_err() {
+            return;
+        }
+        // From here on there are no messages; the first bytes may have come with the open.
+        let parts = reader.into_parts();
+        let mut from_client = parts.io;
+        if to_service.write_all(&parts.read_buf).await.is_ok() {
+            let _ = tokio::io::copy(&mut from_client, &mut to_service).await;
+        }
+        // The service then sees the end of the client's bytes.
+        let _ = to_service.shutdown().await;
+    }
+
+    async fn connect(&self) -> Result<TcpStream, Refusal> {
+        let Source::Services(services) = &self.shared.source else {
+            return Err(Refusal::NoService);
+        };
+        let connected = services.connect(self.port, self.peer).await;
+        connected.map_err(|error| {
+            tracing::info!(peer = %self.peer, port = self.port, %error, "a client was refused");
+            Refusal::NoService
+        })
+    }
+}

@@ -1,0 +1,81 @@
+//! The output of a receiver.
+
+use std::io;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::path::Path;
+
+use bytes::Bytes;
+use tokio::fs::File;
+use tokio::io::{AsyncWrite, AsyncWriteExt, BufWriter};
+use tokio::net::UdpSocket;
+
+use crate::source::PAYLOAD;
+
+/// The bytes that are written to a file or a pipe at once.
+const CHUNK: usize = 16 * PAYLOAD;
+
+/// The output of a receiver.
+pub struct Sink(Kind);
+
+enum Kind {
+    Bytes(BufWriter<Box<dyn AsyncWrite + Send + Unpin>>),
+    Datagrams(UdpSocket),
+}
+
+impl Sink {
+    /// Writes to standard output.
+    #[must_use]
+    pub fn stdout() -> Self {
+        Self::bytes(tokio::io::stdout())
+    }
+
+    /// Writes to a new file.
+    ///
+    /// # Errors
+    /// Fails if the file exists, or cannot be created.
+    pub async fn create(path: &Path) -> io::Result<Self> {
+        File::create_new(path).await.map(Self::bytes)
+    }
+
+    /// Writes to anything.
+    pub fn bytes(output: impl AsyncWrite + Send + Unpin + 'static) -> Self {
+        Self(Kind::Bytes(BufWriter::with_capacity(
+            CHUNK,
+            Box::new(output),
+        )))
+    }
+
+    /// Sends each packet as a datagram to this address.
+    ///
+    /// # Errors
+    /// Fails if there is no route to it.
+    pub async fn datagrams(to: SocketAddr) -> io::Result<Self> {
+        let any: SocketAddr = match to {
+            SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
+            SocketAddr::V6(_) => (Ipv6Addr::UNSPECIFIED, 0).into(),
+        };
+        let socket = UdpSocket::bind(any).await?;
+        socket.connect(to).await?;
+        Ok(Self(Kind::Datagrams(socket)))
+    }
+
+    /// Writes a packet; waits while the output accepts no more.
+    pub(crate) async fn write(&mut self, packet: &Bytes) -> io::Result<()> {
+        match &mut self.0 {
+            Kind::Bytes(output) => output.write_all(packet).await,
+            Kind::Datagrams(socket) => match socket.send(packet).await {
+                // No player listens yet, or no more.
+                Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => Ok(()),
+                result => result.map(|_| ()),
+            },
+        }
+    }
+
+    /// Writes what is buffered: after each group of packets, since a player waits for them.
+    pub(crate) async fn flush(&mut self) -> io::Result<()> {
+        match &mut self.0 {
+            Kind::Bytes(output) => output.flush().await,
+            Kind::Datagrams(_) => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,332 @@
+//! Whole streams over loopback: what was sent is what arrives, whatever happens to connections.
+
+mod common;
+
+use std::time::Duration;
+
+use common::*;
+use polypath_core::connections::wire::Refusal;
+use polypath_core::connections::{ControllerConfig, VariationConfig};
+use polypath_core::units::Rate;
+use polypath_stream::{
+    Admission, ConnectionError, FileSource, LiveSource, ReceiveConfig, ReceiveError,
+    ReceiverSecurity, Server, ServerConfig, ServerError, ServerSecurity, Sink, Source, receive,
+};
+use tokio::io::AsyncWriteExt;
+use tokio::net::TcpListener;
+use tokio::time::{sleep, timeout};
+
+const FAST: Rate = Rate(50_000_000);
+/// More than any stream here takes.
+const LIMIT: Duration = Duration::from_mins(1);
+
+fn file_source(len: usize) -> (tempfile::TempDir, Source, Vec<u8>) {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, bytes) = file_of(folder.path(), len);
+    let source = Source::File(FileSource::open(&path).unwrap());
+    (folder, source, bytes)
+}
+
+#[tokio::test]
+async fn a_file_arrives_byte_by_byte_with_tls_and_each_algorithm() {
+    let (_folder, source, bytes) = file_source(2_000_001);
+    let (server_key, receiver_key) = (identity(), identity());
+    let admission = Admission::Keys(vec![receiver_key.public()]);
+    let server = serve_tls(&server_key, &admission, source);
+    let control = receiver(server.address, FAST, 1).controller.control();
+    let controllers = [
+        ControllerConfig::FixedWindows {
+            connections: 3,
+            window: 20,
+        },
+        ControllerConfig::AdjustWindow {
+            connections: 4,
+            control,
+        },
+        ControllerConfig::VariedConnections {
+            connections: 1,
+            variation: VariationConfig::default(),
+            control,
+        },
+    ];
+    for controller in controllers {
+        let tls = receiver_key.client_config(server_key.public()).unwrap();
+        let config = ReceiveConfig {
+            security: ReceiverSecurity::Tls(tls),
+            controller,
+            ..receiver(server.address, FAST, 1)
+        };
+        let (result, received) = timeout(LIMIT, receive_all(config)).await.unwrap();
+        let report = result.unwrap();
+        assert!(received == bytes, "{} of {} B", received.len(), bytes.len());
+        assert_eq!((report.bytes, report.failed), (bytes.len() as u64, 0));
+        assert!(report.opened >= u64::from(controller.connections()));
+    }
+    // The server notices the end with the last message of the receiver.
+    sleep(Duration::from_millis(200)).await;
+    let counts = server.counters.read();
+    assert_eq!((counts.receivers, counts.completed, counts.lost), (0, 3, 0));
+    assert_eq!((counts.connections, counts.rejected), (0, 0));
+}
+
+#[tokio::test]
+async fn an_empty_file_is_complete_at_once() {
+    let (_folder, source, _) = file_source(0);
+    let server = serve_insecure(ANY, source);
+    let config = receiver(server.address, FAST, 2);
+    let (result, received) = timeout(LIMIT, receive_all(config)).await.unwrap();
+    assert_eq!((result.unwrap().bytes, received.len()), (0, 0));
+}
+
+/// Half of the connections are reset four times.
+#[tokio::test]
+async fn resets_lose_and_double_no_byte() {
+    let (_folder, source, bytes) = file_source(4_000_000);
+    let server = serve_insecure(ANY, source);
+    let proxy = Proxy::to(server.address).await;
+    let config = receiver(proxy.address, Rate(12_000_000), 6);
+    let receiving = tokio::spawn(receive_all(config));
+    let mut reset = 0;
+    for _ in 0..4 {
+        sleep(Duration::from_millis(400)).await;
+        reset += proxy.reset_half();
+    }
+    let (result, received) = timeout(LIMIT, receiving).await.unwrap().unwrap();
+    let report = result.unwrap();
+    assert!(received == bytes, "{} of {} B", received.len(), bytes.len());
+    assert!(reset >= 6, "{reset} connections were reset");
+    assert!(
+        report.failed >= reset as u64,
+        "{} of {reset}",
+        report.failed
+    );
+    assert!(proxy.accepted() as u64 >= 6 + report.failed);
+}
+
+#[tokio::test]
+async fn a_restarted_server_continues_the_same_file_and_refuses_another() {
+    let (folder, source, bytes) = file_source(3_000_000);
+    let server = serve_insecure(ANY, source.clone());
+    let config = receiver(server.address, Rate(8_000_000), 3);
+    let receiving = tokio::spawn(receive_all(config.clone()));
+    sleep(Duration::from_millis(800)).await;
+    let address = server.stop().await;
+    let server = serve_insecure(address, source);
+    let (result, received) = timeout(LIMIT, receiving).await.unwrap().unwrap();
+    result.unwrap();
+    assert!(received == bytes, "{} of {} B", received.len(), bytes.len());
+
+    let receiving = tokio::spawn(receive_all(config));
+    sleep(Duration::from_millis(800)).await;
+    let address = server.stop().await;
+    let (path, _) = file_of(folder.path(), 2_999_999);
+    let other = Source::File(FileSource::open(&path).unwrap());
+    let _server = serve_insecure(address, other);
+    let (result, received) = timeout(LIMIT, receiving).await.unwrap().unwrap();
+    assert!(matches!(
+        result,
+        Err(ReceiveError::Refused {
+            refusal: Refusal::Source,
+            ..
+        })
+    ));
+    assert!(bytes.starts_with(&received), "what came before is kept");
+}
+
+#[tokio::test]
+async fn wrong_keys_and_other_protocols_are_errors_at_once() {
+    let (_folder, source, _) = file_source(1000);
+    let (server_key, receiver_key, other) = (identity(), identity(), identity());
+    let admission = Admission::Keys(vec![receiver_key.public()]);
+    let server = serve_tls(&server_key, &admission, source);
+    let with = |own: &polypath_stream::StreamIdentity, of: &polypath_stream::StreamIdentity| {
+        let tls = own.client_config(of.public()).unwrap();
+        ReceiveConfig {
+            security: ReceiverSecurity::Tls(tls),
+            ..receiver(server.address, FAST, 1)
+        }
+    };
+    // The server has another key than the receiver expects, and the receiver none that is admitted.
+    for config in [with(&receiver_key, &other), with(&other, &server_key)] {
+        let (result, _) = timeout(LIMIT, receive_all(config)).await.unwrap();
+        assert!(
+            matches!(result, Err(ReceiveError::Wrong { .. })),
+            "{result:?}"
+        );
+    }
+    // A receiver without TLS meets a server with it.
+    let config = ReceiveConfig {
+        patience: polypath_core::time::Duration::from_secs(2),
+        ..receiver(server.address, FAST, 1)
+    };
+    let (result, _) = timeout(LIMIT, receive_all(config)).await.unwrap();
+    assert!(result.is_err(), "{result:?}");
+    // A web server.
+    let web = TcpListener::bind(ANY).await.unwrap();
+    let address = web.local_addr().unwrap();
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = web.accept().await {
+            let _ = stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n").await;
+        }
+    });
+    let (result, _) = timeout(LIMIT, receive_all(receiver(address, FAST, 1)))
+        .await
+        .unwrap();
+    let Err(ReceiveError::Wrong {
+        source: ConnectionError::Channel(error),
+        ..
+    }) = result
+    else {
+        panic!("{result:?}");
+    };
+    assert!(error.to_string().contains("no polypath stream"), "{error}");
+    assert!(server.counters.read().rejected >= 2);
+}
+
+#[tokio::test]
+async fn without_encryption_only_loopback_is_possible() {
+    let (_folder, source, _) = file_source(10);
+    let config = ServerConfig {
+        listen: "0.0.0.0:0".parse().unwrap(),
+        security: ServerSecurity::Insecure,
+        receivers: 1,
+        connections: 1,
+        connection_limit: None,
+    };
+    assert!(matches!(
+        Server::bind(config, source),
+        Err(ServerError::Insecure(_))
+    ));
+    let config = receiver("192.0.2.1:7000".parse().unwrap(), FAST, 1);
+    let (result, _) = receive_all(config).await;
+    assert!(matches!(result, Err(ReceiveError::Insecure(_))));
+}
+
+#[tokio::test]
+async fn an_unreachable_server_is_an_error_after_the_patience() {
+    let unused = TcpListener::bind(ANY).await.unwrap().local_addr().unwrap();
+    let config = ReceiveConfig {
+        patience: polypath_core::time::Duration::from_secs(1),
+        ..receiver(unused, FAST, 2)
+    };
+    let (result, _) = timeout(LIMIT, receive_all(config)).await.unwrap();
+    let message = result.unwrap_err().to_string();
+    assert!(message.contains("no connection for 1 s"), "{message}");
+    assert!(message.contains("refused"), "{message}");
+}
+
+/// Live bytes of 4 Mbit/s: the receiver gets those after its start, without a gap.
+#[tokio::test]
+async fn a_live_stream_arrives_without_a_gap_until_its_end() {
+    let live = LiveSource::new(1 << 20).unwrap();
+    let server = serve_insecure(ANY, Source::Live(live.clone()));
+    let (mut input, output) = tokio::io::duplex(1 << 16);
+    let reading = tokio::spawn(async move { live.read_from(output).await });
+    let config = receiver(server.address, Rate(8_000_000), 3);
+    let receiving = tokio::spawn(receive_all(config));
+    let mut sent = Vec::new();
+    for number in 0..200_u32 {
+        let chunk: Vec<u8> = number.to_be_bytes().repeat(625);
+        input.write_all(&chunk).await.unwrap();
+        sent.extend(chunk);
+        sleep(Duration::from_millis(5)).await;
+    }
+    drop(input);
+    reading.await.unwrap().unwrap();
+    let (result, received) = timeout(LIMIT, receiving).await.unwrap().unwrap();
+    result.unwrap();
+    assert!(received.len() > sent.len() / 2, "{} B", received.len());
+    assert!(sent.ends_with(&received), "no gap, and nothing twice");
+}
+
+#[tokio::test]
+async fn a_receiver_that_is_slower_than_a_live_source_is_refused() {
+    let live = LiveSource::new(100_000).unwrap();
+    let server = serve_insecure(ANY, Source::Live(live.clone()));
+    let (mut input, output) = tokio::io::duplex(1 << 16);
+    tokio::spawn(async move { live.read_from(output).await });
+    // The smallest windows, at a tenth of the rate of the source.
+    let config = receiver(server.address, Rate(400_000), 1);
+    let receiving = tokio::spawn(receive_all(config));
+    let feeding = tokio::spawn(async move {
+        while input.write_all(&[0; 2500]).await.is_ok() {
+            sleep(Duration::from_millis(5)).await;
+        }
+    });
+    let (result, _) = timeout(LIMIT, receiving).await.unwrap().unwrap();
+    feeding.abort();
+    assert!(
+        matches!(
+            result,
+            Err(ReceiveError::Refused {
+                refusal: Refusal::TooSlow,
+                ..
+            })
+        ),
+        "{result:?}"
+    );
+    assert_eq!(server.counters.read().lost, 1);
+}
+
+/// The round trip of loopback is far shorter than a packet at this rate.
+#[tokio::test]
+async fn the_rate_is_the_wanted_one_where_one_packet_a_round_trip_is_more() {
+    let (_folder, source, _) = file_source(100_000_000);
+    let server = serve_insecure(ANY, source);
+    for rate in [Rate(400_000), Rate(4_000_000)] {
+        let memory = Memory::default();
+        let config = receiver(server.address, rate, 3);
+        let receiving = receive(config, Sink::bytes(memory.clone()), |_| {});
+        let span = Duration::from_secs(6);
+        assert!(
+            timeout(span, receiving).await.is_err(),
+            "the file is longer"
+        );
+        let measured = memory.len() as f64 * 8.0 / span.as_secs_f64();
+        let ratio = measured / rate.as_f64();
+        assert!(
+            (0.9..1.1).contains(&ratio),
+            "{measured:.0} bit/s of {rate:?}"
+        );
+    }
+}
+
+/// Connections without a hello do not keep others out.
+#[tokio::test]
+async fn half_open_clients_keep_nobody_out() {
+    let (_folder, source, bytes) = file_source(50_000);
+    let key = identity();
+    let server = serve_tls(&key, &Admission::Anyone, source);
+    let mut idle = Vec::new();
+    for _ in 0..400 {
+        idle.push(
+            tokio::net::TcpStream::connect(server.address)
+                .await
+                .unwrap(),
+        );
+    }
+    let tls = identity().client_config(key.public()).unwrap();
+    let config = ReceiveConfig {
+        security: ReceiverSecurity::Tls(tls),
+        ..receiver(server.address, FAST, 2)
+    };
+    let (result, received) = timeout(LIMIT, receive_all(config)).await.unwrap();
+    result.unwrap();
+    assert_eq!(received, bytes);
+}
+
+/// The output accepts nothing for a while: the connections wait, and nothing is lost.
+#[tokio::test]
+async fn a_blocked_output_stops_the_stream_without_loss() {
+    let (_folder, source, bytes) = file_source(1_500_000);
+    let server = serve_insecure(ANY, source);
+    let (mut far, near) = tokio::io::duplex(4096);
+    let config = receiver(server.address, Rate(20_000_000), 3);
+    let receiving = tokio::spawn(receive(config, Sink::bytes(near), |_| {}));
+    sleep(Duration::from_secs(2)).await;
+    let mut received = Vec::new();
+    let reading = tokio::io::AsyncReadExt::read_to_end(&mut far, &mut received);
+    timeout(LIMIT, reading).await.unwrap().unwrap();
+    receiving.await.unwrap().unwrap();
+    assert!(received == bytes, "{} of {} B", received.len(), bytes.len());
+}
