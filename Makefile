@@ -33,7 +33,7 @@ SBOM ?= out/polypath.cdx.json
 # The last revision before the mends of what `make attack` shows.
 BEFORE_MENDS = ee456c2
 
-.PHONY: demo help test check reproduce bench race media-race bulk-race diversity-race tunnel-race failover attack soak faults models fuzz fuzz-build miri deb deploy-check recipes reproducible sbom instructions golden protocol structure setup build fmt clippy doc wasm licences dependencies advisories clean
+.PHONY: demo help test check reproduce bench race media-race bulk-race diversity-race tunnel-race failover stream-load attack soak faults models fuzz fuzz-build miri deb deploy-check recipes reproducible sbom instructions golden protocol structure setup build fmt clippy doc wasm licences dependencies advisories clean
 
 demo: setup ## carry a media file over two bad paths by four schemes, and report the gain
 	cargo build --profile demo --bin polypath
@@ -85,6 +85,11 @@ tunnel-race: setup build ## throughput of the tunnel against wireguard-go (from 
 	@before=$(if $(BASE),$$(scripts/build-revision.sh "$(BASE)")) \
 		&& "$(BUILT)/release/examples/tunnel_race" --program "$(POLYPATH)" $${before:+--before "$$before"} \
 			$(if $(POLICY),--policy $(POLICY))
+
+stream-load: setup build ## 200 receivers of one server on one core, beside nginx (from Debian) serving the same (2 min)
+	@scripts/setup.sh nginx:nginx-light
+	@$(RELEASE) build --release --quiet -p polypath-lab --example stream_load
+	@"$(BUILT)/release/examples/stream_load" "$(POLYPATH)" $(if $(FORMAT),--format $(FORMAT))
 
 attack: setup build ## attack two nodes with floods, replays and slow clients, beside the program of BASE and wireguard-go (10 min)
 	@scripts/setup.sh wireguard-go:wireguard-go
@@ -165,7 +170,7 @@ setup: ## install missing packages
 	@scripts/setup.sh
 
 build:
-	$(RELEASE) build --release --bin polypath
+	$(RELEASE) build --release -p polypath -p polypath-wrap
 
 fmt:
 	cargo fmt --all --check

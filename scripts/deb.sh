@@ -19,6 +19,8 @@ export SOURCE_DATE_EPOCH LC_ALL=C TZ=UTC
 umask 022
 
 install -Dm 755 --strip "$binary" "$root/usr/bin/polypath"
+install -Dm 644 --strip "$(dirname "$binary")/libpolypath_wrap.so" \
+  "$root/usr/lib/polypath/libpolypath_wrap.so"
 install -dm 755 "$root/lib/systemd/system"
 install -m 644 "$top"/packaging/*.service "$root/lib/systemd/system"
 install -Dm 644 "$top/packaging/polypath.sysusers" "$root/usr/lib/sysusers.d/polypath.conf"

@@ -7,6 +7,9 @@ set -uo pipefail
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 
+# Cargo builds no library for programs that load it while they run.
+cargo build --quiet -p polypath-wrap || exit 1
+
 # Without examples: they have no tests, and clippy has compiled them.
 run() {
   cargo test --workspace --no-fail-fast --lib --bins --tests "$@" && cargo test --workspace --doc "$@"

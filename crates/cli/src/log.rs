@@ -19,7 +19,12 @@ const VARIABLE: &str = "POLYPATH_LOG";
 /// The default level.
 const DEFAULT: &str = "info";
 /// The crates that write to the log.
-const CRATES: [&str; 3] = ["polypath", "polypath_lab", "polypath_live"];
+const CRATES: [&str; 4] = [
+    "polypath",
+    "polypath_lab",
+    "polypath_live",
+    "polypath_stream",
+];
 const LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
 
 /// The log options of a long-running command.

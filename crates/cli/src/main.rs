@@ -29,9 +29,11 @@ mod source;
 mod stability;
 mod stale_outputs;
 mod status;
+mod stream;
 mod sweep;
 mod validate;
 mod watch;
+mod wrap;
 
 use std::process::ExitCode;
 
@@ -70,6 +72,11 @@ enum Command {
     /// the delay-centric paper.
     #[command(subcommand)]
     Source(source::Command),
+    /// Carry a stream at a wanted rate over several TCP connections: its server and its receiver.
+    #[command(subcommand)]
+    Stream(stream::Command),
+    /// Run a program whose TCP connections use several connections, if the other end is wrapped, too.
+    Wrap(wrap::Args),
     /// Run a node, which carries the packets of a TUN device to its peer over several paths.
     Node(node::Args),
     /// Run a relay, which forwards packets between two nodes that have no direct path.
@@ -108,6 +115,8 @@ fn log_format(command: &Command) -> log::Format {
     match command {
         Command::Node(args) => args.log.format(),
         Command::Relay(args) => args.log.format(),
+        Command::Stream(command) => command.log_format(),
+        Command::Wrap(args) => args.log.format(),
         _ => log::Format::default(),
     }
 }
@@ -120,6 +129,8 @@ fn run(command: Command) -> Result<(), Failure> {
         Command::Reproduce(args) => reproduce::run(&args),
         Command::Lab(args) => lab::run(&args),
         Command::Source(command) => source::run(&command),
+        Command::Stream(command) => stream::run(&command),
+        Command::Wrap(args) => wrap::run(&args),
         Command::Node(args) => node::run(&args),
         Command::Relay(args) => relay::run(&args),
         Command::Replay(args) => replay::run(&args),

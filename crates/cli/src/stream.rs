@@ -1,0 +1,76 @@
+//! `polypath stream`: a stream at a wanted rate over several TCP connections.
+
+mod control;
+mod get;
+mod key;
+mod report;
+mod serve;
+
+use std::future::Future;
+use std::io;
+use std::path::Path;
+
+use anyhow::Context;
+use polypath_live::keys;
+use polypath_stream::StreamIdentity;
+use tokio::runtime::{Builder, Runtime};
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::failure::Failure;
+use crate::log;
+
+pub(crate) use control::{Connections, check_rate, controller};
+
+/// The subcommands of `polypath stream`.
+#[derive(Debug, clap::Subcommand)]
+pub(crate) enum Command {
+    /// Serve a file or live media to any number of receivers.
+    Serve(serve::Args),
+    /// Receive a stream at a wanted rate over several TCP connections.
+    Get(get::Args),
+    /// Print the public key of this machine's streams, which the other end needs.
+    Key(key::Args),
+}
+
+impl Command {
+    /// The format of the log.
+    pub(crate) fn log_format(&self) -> log::Format {
+        match self {
+            Self::Serve(args) => args.log.format(),
+            Self::Get(args) => args.log.format(),
+            Self::Key(_) => log::Format::default(),
+        }
+    }
+}
+
+/// Runs a subcommand.
+pub(crate) fn run(command: &Command) -> Result<(), Failure> {
+    match command {
+        Command::Serve(args) => serve::run(args),
+        Command::Get(args) => get::run(args),
+        Command::Key(args) => key::run(args),
+    }
+}
+
+/// The identity of a key file, made by `polypath key`.
+fn identity(file: &Path) -> Result<StreamIdentity, Failure> {
+    let key = keys::load(file).map_err(Failure::input)?;
+    StreamIdentity::of(&key).map_err(Failure::input)
+}
+
+/// One thread carries all streams, so that a server uses one core.
+pub(crate) fn runtime() -> Result<Runtime, Failure> {
+    let runtime = Builder::new_current_thread().enable_all().build();
+    Ok(runtime.context("starting the runtime")?)
+}
+
+/// Runs to the end of `work`, or to SIGINT or SIGTERM: `None`.
+async fn until_signal<T>(work: impl Future<Output = T>) -> io::Result<Option<T>> {
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut terminate = signal(SignalKind::terminate())?;
+    Ok(tokio::select! {
+        result = work => Some(result),
+        _ = interrupt.recv() => None,
+        _ = terminate.recv() => None,
+    })
+}

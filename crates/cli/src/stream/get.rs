@@ -1,0 +1,221 @@
+//! `polypath stream get`: the receiver of a stream.
+
+use std::io::{self, IsTerminal};
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use anyhow::Context;
+use polypath_core::time::Duration;
+use polypath_core::units::Rate;
+use polypath_stream::{
+    ReceiveConfig, ReceiveError, ReceiverSecurity, ReceptionReport, Sink, StreamKey, receive,
+};
+
+use super::report::{reception_json, reception_line, reception_summary};
+use super::{Connections, check_rate, controller, identity, runtime, until_signal};
+use crate::failure::{Failure, print_message};
+use crate::log;
+use crate::number::whole;
+use crate::scenario::Format;
+
+/// The interval of lines if standard error is not a terminal.
+const INTERVAL: Duration = Duration::from_secs(10);
+
+/// Arguments of `polypath stream get`.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = RULES)]
+pub(crate) struct Args {
+    /// The address and port of the server.
+    server: SocketAddr,
+    /// The rate of the media, such as "800 kbit/s" or 5Mbit/s.
+    #[arg(long)]
+    rate: Rate,
+    /// The number of connections, or `auto`: it then follows the congestion.
+    #[arg(long, value_name = "N|auto", default_value = "5")]
+    connections: Connections,
+    /// Fixed windows of this many packets of 1316 B, which follow no throughput.
+    #[arg(long, value_name = "PACKETS", value_parser = whole(1..=100_000_u32))]
+    window: Option<u32>,
+    /// The output: a new file, `-` for standard output, or udp://ADDRESS:PORT of a player.
+    #[arg(long, value_name = "FILE|-|udp://", default_value = "-")]
+    to: Output,
+    /// The private key of this machine, made by `polypath key`.
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires = "peer",
+        required_unless_present = "insecure"
+    )]
+    key: Option<PathBuf>,
+    /// The key of the server, which it prints at its start.
+    #[arg(long, value_name = "KEY", requires = "key")]
+    peer: Option<StreamKey>,
+    /// Neither encrypt nor authenticate; for loopback addresses only.
+    #[arg(long, conflicts_with_all = ["key", "peer"])]
+    insecure: bool,
+    /// The time for which the server may be unreachable.
+    #[arg(long, value_name = "TIME", default_value = "30 s")]
+    patience: Duration,
+    /// The format of the report at the end, on standard error.
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+    #[command(flatten)]
+    pub(crate) log: log::Args,
+}
+
+/// The rules of the receiver, for `--help`.
+const RULES: &str = "\
+The receiver sets the windows of its connections so that they carry the wanted rate together \
+(MultiTCP paper): with N connections by Algorithm 1, with `auto` by Algorithms 2 and 3, with --window by none. A \
+connection that ends is replaced, and no byte is lost or doubled. A rate that the path does not carry is not \
+reached: the report has the one that was.
+
+Exit codes: 0 the stream is complete; 1 it is not, or a signal ended it; 2 bad input; 3 an address \
+cannot be used.";
+
+/// The output on the command line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Output {
+    File(PathBuf),
+    Stdout,
+    Udp(SocketAddr),
+}
+
+impl FromStr for Output {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if let Some(rest) = text.strip_prefix("udp://") {
+            let address = rest.parse::<SocketAddr>();
+            return address
+                .map(Self::Udp)
+                .map_err(|_| format!("`{rest}` is no address and port, such as 127.0.0.1:5000"));
+        }
+        match text.split_once("://") {
+            Some((scheme, _)) => Err(format!(
+                "an output is a file, `-` or udp://ADDRESS:PORT, not {scheme}://"
+            )),
+            None if text == "-" => Ok(Self::Stdout),
+            None => Ok(Self::File(text.into())),
+        }
+    }
+}
+
+/// Receives the whole stream, or until a signal.
+pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    let config = config(args)?;
+    if args.to == Output::Stdout && io::stdout().is_terminal() {
+        return Err(Failure::input(
+            "the stream would go to the terminal: name an output by --to, or pipe it to a player",
+        ));
+    }
+    // What a signal ends has been reported until then.
+    let last = Arc::new(Mutex::new(ReceptionReport::default()));
+    let observe = {
+        let last = Arc::clone(&last);
+        let mut lines = Lines::default();
+        move |report: &ReceptionReport| {
+            lines.show(report);
+            last.lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .clone_from(report);
+        }
+    };
+    let runtime = runtime()?;
+    let ended = runtime.block_on(async {
+        let sink = sink(&args.to).await?;
+        let ended = until_signal(receive(config, sink, observe)).await;
+        Ok::<_, Failure>(ended.context("waiting for signals")?)
+    })?;
+    runtime.shutdown_background();
+    let report = last.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    print_report(args.format, &report);
+    match ended {
+        Some(result) => result.map(|_| ()).map_err(failure_of),
+        None => Err(Failure::run("interrupted before the end of the stream")),
+    }
+}
+
+fn config(args: &Args) -> Result<ReceiveConfig, Failure> {
+    check_rate(args.rate)?;
+    let controller = controller(args.rate, args.connections, args.window)?;
+    let security = match (&args.key, args.peer) {
+        (Some(key), Some(peer)) => {
+            let tls = identity(key)?.client_config(peer);
+            ReceiverSecurity::Tls(tls.map_err(Failure::input)?)
+        }
+        _ => ReceiverSecurity::Insecure,
+    };
+    Ok(ReceiveConfig {
+        server: args.server,
+        security,
+        rate: args.rate,
+        controller,
+        play_out: None,
+        patience: args.patience,
+    })
+}
+
+async fn sink(output: &Output) -> Result<Sink, Failure> {
+    match output {
+        Output::Stdout => Ok(Sink::stdout()),
+        Output::File(path) => Sink::create(path).await.map_err(|error| {
+            let remedy = match error.kind() {
+                io::ErrorKind::AlreadyExists => "; choose another name or remove it first",
+                _ => "",
+            };
+            Failure::input(format!("{}: {error}{remedy}", path.display()))
+        }),
+        Output::Udp(address) => {
+            let sink = Sink::datagrams(*address).await;
+            sink.with_context(|| format!("sending to {address}"))
+                .map_err(Failure::Machine)
+        }
+    }
+}
+
+/// Lines about a running reception: each second on a terminal, else every ten.
+#[derive(Debug)]
+struct Lines {
+    is_terminal: bool,
+    /// The time of the next line since the start.
+    next: Duration,
+}
+
+impl Default for Lines {
+    fn default() -> Self {
+        Self {
+            is_terminal: io::stderr().is_terminal(),
+            next: Duration::ZERO,
+        }
+    }
+}
+
+impl Lines {
+    fn show(&mut self, report: &ReceptionReport) {
+        if self.is_terminal || report.elapsed >= self.next {
+            self.next = report.elapsed + INTERVAL;
+            print_message(&reception_line(report));
+        }
+    }
+}
+
+fn print_report(format: Format, report: &ReceptionReport) {
+    match format {
+        Format::Table => print_message(&reception_summary(report)),
+        Format::Json => crate::output::print_to_stderr(&format!("{:#}\n", reception_json(report))),
+    }
+}
+
+fn failure_of(error: ReceiveError) -> Failure {
+    match error {
+        ReceiveError::Insecure(_) => Failure::input(error),
+        ReceiveError::Entropy(_) => Failure::Machine(error.into()),
+        ReceiveError::Unreachable { .. }
+        | ReceiveError::Wrong { .. }
+        | ReceiveError::Refused { .. }
+        | ReceiveError::Output { .. } => Failure::Run(error.into()),
+    }
+}

@@ -1,0 +1,282 @@
+//! The command line of `polypath stream`.
+
+mod common;
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Output, Stdio};
+
+use common::{polypath, printed};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde_json::Value;
+
+fn stream(arguments: &[&str]) -> Output {
+    polypath().arg("stream").args(arguments).output().unwrap()
+}
+
+/// The message of a command that failed with this exit code.
+fn failed(code: i32, arguments: &[&str]) -> String {
+    let output = stream(arguments);
+    let message = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(code), "{message}");
+    message
+}
+
+/// A server, killed on drop.
+struct RunningServer {
+    child: Child,
+    address: String,
+    /// The lines that it printed up to its address.
+    head: String,
+}
+
+impl RunningServer {
+    fn start(arguments: &[&str], input: Stdio) -> Self {
+        let mut child = polypath()
+            .args(["stream", "serve", "--listen", "127.0.0.1:0"])
+            .args(arguments)
+            .stdin(input)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(child.stderr.as_mut().unwrap());
+        let mut head = String::new();
+        let address = loop {
+            let mut line = String::new();
+            assert_ne!(lines.read_line(&mut line).unwrap(), 0, "{head}");
+            head.push_str(&line);
+            if let Some((_, rest)) = line.split_once("serving at ") {
+                break rest.split(';').next().unwrap().to_owned();
+            }
+        };
+        Self {
+            child,
+            address,
+            head,
+        }
+    }
+
+    /// Ends it by a signal, and returns its counters.
+    fn finish(mut self) -> Value {
+        let pid = i32::try_from(self.child.id()).unwrap();
+        kill(Pid::from_raw(pid), Signal::SIGTERM).unwrap();
+        let mut text = String::new();
+        let output = self.child.stdout.as_mut().unwrap();
+        output.read_to_string(&mut text).unwrap();
+        assert!(self.child.wait().unwrap().success());
+        serde_json::from_str(&text).unwrap()
+    }
+}
+
+impl Drop for RunningServer {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A key file, and the public key of its streams.
+fn key(folder: &Path, name: &str) -> (String, String) {
+    let file = folder.join(name);
+    let file = file.to_str().unwrap().to_owned();
+    assert!(
+        polypath()
+            .args(["key", &file])
+            .output()
+            .unwrap()
+            .status
+            .success()
+    );
+    let public = printed(&stream(&["key", &file])).trim().to_owned();
+    (file, public)
+}
+
+fn media(folder: &Path, len: usize) -> (PathBuf, Vec<u8>) {
+    let bytes: Vec<u8> = (0..=250).cycle().take(len).collect();
+    let path = folder.join("media.ts");
+    fs::write(&path, &bytes).unwrap();
+    (path, bytes)
+}
+
+#[test]
+fn a_file_arrives_over_tls_in_a_new_file_and_on_standard_output() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, bytes) = media(folder.path(), 700_000);
+    let (server_key, server_public) = key(folder.path(), "server.key");
+    let (receiver_key, receiver_public) = key(folder.path(), "receiver.key");
+    let source = path.to_str().unwrap();
+    let arguments = [
+        "--source",
+        source,
+        "--key",
+        &server_key,
+        "--allow",
+        &receiver_public,
+    ];
+    let server = RunningServer::start(
+        &[&arguments[..], &["--format", "json"]].concat(),
+        Stdio::null(),
+    );
+    assert!(
+        server.head.contains(&format!("--peer {server_public}")),
+        "{}",
+        server.head
+    );
+    let to = folder.path().join("received.ts");
+    let to = to.to_str().unwrap();
+    let get = [
+        "get",
+        &server.address,
+        "--rate",
+        "20Mbit/s",
+        "--key",
+        &receiver_key,
+        "--peer",
+        &server_public,
+        "--format",
+        "json",
+    ];
+    let output = stream(&[&get[..], &["--to", to]].concat());
+    let message = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success(), "{message}");
+    assert!(fs::read(to).unwrap() == bytes);
+    let start = message.find("\n{").map_or(0, |at| at + 1);
+    let report: Value = serde_json::from_str(&message[start..]).unwrap();
+    assert_eq!(report["bytes"], 700_000);
+    assert_eq!(report["connections"]["failed"], 0);
+
+    let piped = stream(&[&get[..], &["--connections", "auto"]].concat());
+    assert!(piped.status.success() && piped.stdout == bytes);
+
+    // The file is not overwritten.
+    let message = failed(2, &[&get[..], &["--to", to]].concat());
+    assert!(message.contains("choose another name"), "{message}");
+    // Another key than the server's.
+    let mut other = get;
+    other[7] = &receiver_public;
+    let message = failed(1, &other);
+    assert!(message.contains(&server_public), "{message}");
+    let counts = server.finish();
+    assert_eq!(counts["receivers"]["completed"], 2);
+}
+
+#[test]
+fn live_media_of_standard_input_ends_with_its_receivers() {
+    let mut server = RunningServer::start(
+        &["--source", "-", "--insecure", "--format", "json"],
+        Stdio::piped(),
+    );
+    let mut input = server.child.stdin.take().unwrap();
+    let receiver = polypath()
+        .args([
+            "stream",
+            "get",
+            &server.address,
+            "--rate",
+            "8 Mbit/s",
+            "--insecure",
+        ])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut sent = Vec::new();
+    for number in 0..300_u32 {
+        let chunk = number.to_be_bytes().repeat(300);
+        input.write_all(&chunk).unwrap();
+        sent.extend(chunk);
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    drop(input);
+    let output = receiver.wait_with_output().unwrap();
+    assert!(output.status.success());
+    assert!(
+        output.stdout.len() > sent.len() / 3,
+        "{} B",
+        output.stdout.len()
+    );
+    assert!(sent.ends_with(&output.stdout));
+    assert!(
+        server.child.wait().unwrap().success(),
+        "it ends with its source"
+    );
+}
+
+#[test]
+fn bad_input_is_refused_with_its_remedy() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, _) = media(folder.path(), 10);
+    let (server_key, public) = key(folder.path(), "server.key");
+    let source = path.to_str().unwrap();
+    let serve = ["serve", "--listen", "127.0.0.1:0", "--source"];
+    let with = |more: &[&'static str]| [&serve[..], &[source], more].concat();
+    let message = failed(2, &with(&[]));
+    assert!(message.contains("--key"), "{message}");
+    let keyed = [&serve[..], &[source, "--key", &server_key]].concat();
+    let message = failed(2, &keyed);
+    assert!(message.contains("--allow KEY"), "{message}");
+    let message = failed(2, &[&keyed[..], &["--allow", "nonsense"]].concat());
+    assert!(message.contains("polypath stream key FILE"), "{message}");
+    let message = failed(
+        2,
+        &[&serve[..], &["rtp://127.0.0.1:5000", "--insecure"]].concat(),
+    );
+    assert!(message.contains("not rtp://"), "{message}");
+    let message = failed(2, &[&serve[..], &["missing.ts", "--insecure"]].concat());
+    assert!(message.contains("missing.ts: No such file"), "{message}");
+    let message = failed(
+        2,
+        &[&serve[..], &[folder.path().to_str().unwrap(), "--insecure"]].concat(),
+    );
+    assert!(message.contains("no regular file"), "{message}");
+    let exposed = [
+        "serve",
+        "--listen",
+        "0.0.0.0:0",
+        "--source",
+        source,
+        "--insecure",
+    ];
+    let message = failed(2, &exposed);
+    assert!(message.contains("no loopback address"), "{message}");
+    let unusable = [
+        "serve",
+        "--listen",
+        "192.0.2.1:7400",
+        "--source",
+        source,
+        "--key",
+        &server_key,
+        "--allow-anyone",
+    ];
+    let message = failed(3, &unusable);
+    assert!(message.contains("listening at 192.0.2.1:7400"), "{message}");
+
+    let get = ["get", "127.0.0.1:9", "--rate"];
+    let message = failed(2, &[&get[..], &["800", "--insecure"]].concat());
+    assert!(message.contains("bit/s"), "{message}");
+    let message = failed(2, &[&get[..], &["10 bit/s", "--insecure"]].concat());
+    assert!(message.contains("1 kbit/s to"), "{message}");
+    let message = failed(2, &[&get[..], &["1 Mbit/s", "--key", &server_key]].concat());
+    assert!(message.contains("--peer"), "{message}");
+    let both = [
+        "1 Mbit/s",
+        "--insecure",
+        "--connections",
+        "auto",
+        "--window",
+        "3",
+    ];
+    let message = failed(2, &[&get[..], &both].concat());
+    assert!(message.contains("--window fixes"), "{message}");
+    let remote = ["get", "192.0.2.1:7400", "--rate", "1 Mbit/s", "--insecure"];
+    let message = failed(2, &remote);
+    assert!(message.contains("no loopback address"), "{message}");
+    let away = ["1 Mbit/s", "--insecure", "--patience", "1 s"];
+    let message = failed(1, &[&get[..], &away].concat());
+    assert!(message.contains("no connection for 1 s"), "{message}");
+    assert_eq!(public.len(), 44);
+}
