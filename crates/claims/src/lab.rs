@@ -7,6 +7,7 @@
 use std::fmt;
 
 use polypath_report::downloads::{DownloadCarrier, DownloadOutcome, DownloadSchedule};
+use polypath_report::streams::{StreamOutcome, StreamsRun};
 use polypath_scenario::Network;
 use polypath_sim::SendersOutcome;
 use serde::Serialize;
@@ -56,6 +57,8 @@ pub enum LabRun {
         /// The seed of the random streams of the links.
         seed: u64,
     },
+    /// Streams over several connections, by the deployed server and receiver.
+    Streams(Box<StreamsRun>),
 }
 
 /// The outcome of a run.
@@ -65,6 +68,8 @@ pub enum LabOutcome {
     Senders(SendersLabOutcome),
     /// That of downloads, by carrier.
     Downloads(Vec<DownloadOutcome>),
+    /// That of streams, in the order of the run.
+    Streams(Vec<StreamOutcome>),
 }
 
 /// The outcome of a run of senders.
@@ -82,7 +87,7 @@ impl LabRun {
     /// Whether the run needs the machine for itself.
     #[must_use]
     pub const fn is_alone(&self) -> bool {
-        matches!(self, Self::Downloads { .. })
+        matches!(self, Self::Downloads { .. } | Self::Streams(_))
     }
 }
 
@@ -91,7 +96,7 @@ pub trait Lab {
     /// The number of runs that fit into one call, at least 1.
     fn capacity(&self) -> usize;
 
-    /// Runs what is given, at about the same time unless downloads are among it, and returns the
+    /// Runs what is given, at about the same time unless a run needs the machine for itself, and returns the
     /// outcomes in this order, each of the kind of its run.
     ///
     /// # Errors

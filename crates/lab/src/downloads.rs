@@ -6,7 +6,6 @@
 //! each over a network of its own whose links fade at the same times, and in groups if their
 //! networks would be late together.
 
-mod connections;
 mod group_run;
 
 use polypath_core::rng::Seed;

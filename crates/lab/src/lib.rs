@@ -27,6 +27,7 @@
 
 mod addressing;
 pub mod bulk;
+mod connections;
 pub mod downloads;
 pub mod emulation;
 mod endpoints;
@@ -53,6 +54,7 @@ mod scheme_programs;
 mod settle;
 pub mod silence;
 pub mod sources;
+pub mod streams;
 mod tcp;
 mod transfer_file;
 mod udp;

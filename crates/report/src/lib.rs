@@ -23,6 +23,7 @@ pub mod sheets;
 pub mod simulated;
 pub mod stability;
 pub mod statistics;
+pub mod streams;
 pub mod sweep;
 pub mod table;
 pub mod write;

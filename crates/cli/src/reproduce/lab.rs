@@ -4,8 +4,10 @@ use polypath_claims::{Lab, LabOutcome, LabRun, SendersLabOutcome};
 use polypath_lab::LabError;
 use polypath_lab::downloads::DownloadLab;
 use polypath_lab::sources::{SOURCE_RUNS, SourceLab, SourceOutcome, SourceRun};
+use polypath_lab::streams::StreamLab;
 use polypath_report::downloads::{DownloadCarrier, DownloadSchedule};
 use polypath_report::media::LabConditions;
+use polypath_report::streams::StreamsRun;
 
 use crate::failure::Failure;
 use crate::lab::failure_of;
@@ -18,6 +20,8 @@ pub(super) struct MachineLab {
     sources: SourceLab,
     /// From the first downloads on.
     downloads: Option<DownloadLab>,
+    /// From the first streams on.
+    streams: Option<StreamLab>,
 }
 
 impl MachineLab {
@@ -28,6 +32,7 @@ impl MachineLab {
         Ok(Self {
             sources,
             downloads: None,
+            streams: None,
         })
     }
 
@@ -62,6 +67,15 @@ impl MachineLab {
         let outcomes = until_valid(|| lab.run(carriers, congestion_control, schedule, seed))?;
         Ok(LabOutcome::Downloads(outcomes))
     }
+
+    /// Runs streams.
+    fn run_streams(&mut self, run: &StreamsRun) -> Result<LabOutcome, String> {
+        let opened = StreamLab::open(&run.congestion_control);
+        let opened = opened.map_err(|error| failure_of(error).message())?;
+        let lab = self.streams.get_or_insert(opened);
+        let outcomes = until_valid(|| lab.run(run))?;
+        Ok(LabOutcome::Streams(outcomes))
+    }
 }
 
 impl Lab for MachineLab {
@@ -87,6 +101,10 @@ impl Lab for MachineLab {
                     outcomes.extend(self.run_senders(&std::mem::take(&mut senders))?);
                     let control = congestion_control.as_str();
                     outcomes.push(self.run_downloads(carriers, control, *schedule, *seed)?);
+                }
+                LabRun::Streams(run) => {
+                    outcomes.extend(self.run_senders(&std::mem::take(&mut senders))?);
+                    outcomes.push(self.run_streams(run)?);
                 }
             }
         }

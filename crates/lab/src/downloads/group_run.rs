@@ -17,9 +17,9 @@ use polypath_report::downloads::{
 use polypath_report::media::LabConditions;
 use polypath_sim::Side;
 
-use super::connections::{Connections, Totals};
 use crate::LabError;
 use crate::addressing::{SIDES, STREAM_PORT, overlay_addresses, path_address};
+use crate::connections::{Connections, Sending, Totals};
 use crate::emulation::Emulation;
 use crate::endpoints::Endpoints;
 use crate::interrupt::Interrupt;
@@ -48,7 +48,7 @@ pub(super) struct GroupRun<'a> {
 /// The counts of a run.
 struct Carried {
     /// The totals of each carrier, or the error of its connections.
-    totals: Vec<io::Result<Totals>>,
+    totals: Vec<io::Result<Vec<Totals>>>,
     /// The snapshots of all networks at the times of the totals.
     snapshots: Vec<Vec<Snapshot>>,
 }
@@ -116,7 +116,7 @@ impl<'a> GroupRun<'a> {
         interrupt: &Interrupt,
     ) -> Result<Carried, LabError> {
         let (clock, start) = (self.clock, self.clock.now() + LEAD);
-        let begins = self.begins(start);
+        let times = self.times(start);
         let totals_at = self.schedule.totals_at().map(|after| start + after);
         self.emulation
             .start_counting()
@@ -134,7 +134,7 @@ impl<'a> GroupRun<'a> {
         let serve = |connections: &Connections| {
             // Without a priority, other processes affect all carriers alike.
             let _ = priority::realtime(PRIORITY);
-            connections.serve(&begins, totals_at, clock, check)
+            connections.serve(&times, &totals_at, clock, check)
         };
         let (totals, snapshots) = thread::scope(|scope| {
             let serve = &serve;
@@ -156,15 +156,18 @@ impl<'a> GroupRun<'a> {
     fn outcome(
         &self,
         at: usize,
-        totals: io::Result<Totals>,
+        totals: io::Result<Vec<Totals>>,
         snapshots: &[Vec<Snapshot>],
     ) -> io::Result<DownloadOutcome> {
         let totals = totals?;
+        let [begin, end, last] = &totals[..] else {
+            return Err(io::Error::other("not a total for each time"));
+        };
         let links = |time: usize| towards_client(&snapshots[time][at]);
         let client = self.endpoints[at].at(Side::Client);
         let marked = client.counter("netstat", "IpExt:", "InCEPkts")?;
         Ok(DownloadOutcome {
-            shares: DownloadShares::of(totals.each_ref().map(|totals| &totals[..])),
+            shares: DownloadShares::of([begin, end, last]),
             measured: self.schedule.measured,
             links: links(1) - links(0),
             marked: marked
@@ -172,15 +175,18 @@ impl<'a> GroupRun<'a> {
         })
     }
 
-    /// The start of each download, as in the simulator.
-    fn begins(&self, start: Time) -> Vec<Time> {
+    /// The time of each download, which begins as in the simulator.
+    fn times(&self, start: Time) -> Vec<Sending> {
         let [first, ..] = self.carriers else {
             return Vec::new();
         };
         let starts = self.schedule.simulated(first).starts(self.seed);
         starts
             .into_iter()
-            .map(|at| start + at.since(Time::ZERO))
+            .map(|at| Sending {
+                from: start + at.since(Time::ZERO),
+                until: Time::MAX,
+            })
             .collect()
     }
 

@@ -1,4 +1,4 @@
-//! The connections of concurrent downloads, served by one thread.
+//! Connections of the kernel's TCP that send without an end, served by one thread.
 
 use std::io::{self, Read, Write};
 use std::net::SocketAddr;
@@ -21,18 +21,26 @@ const POLL: Duration = Duration::from_millis(50);
 /// The time in which all connections must be established.
 const CONNECT_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(10);
 
-/// The bytes that each connection had received at three times.
-pub(super) type Totals = [Vec<f64>; 3];
+/// The bytes that each connection had received at some time.
+pub(crate) type Totals = Vec<f64>;
+
+/// The time in which a connection sends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Sending {
+    pub(crate) from: Time,
+    /// Its sender hands no more to its socket from here on; what waits there is still sent.
+    pub(crate) until: Time,
+}
 
 /// Established connections from the server's side to the client's.
-pub(super) struct Connections {
+pub(crate) struct Connections {
     senders: Vec<Socket>,
     receivers: Vec<Socket>,
 }
 
 impl Connections {
     /// Establishes `number` connections to an address of the client's side.
-    pub(super) fn open(
+    pub(crate) fn open(
         endpoints: &Endpoints,
         to: SocketAddr,
         number: u32,
@@ -76,38 +84,35 @@ impl Connections {
         Ok(Self { senders, receivers })
     }
 
-    /// Sends on each connection from its begin on, without an end, and returns the bytes that each
-    /// had received at the times of `totals_at`, the last of which ends the downloads.
+    /// Sends on each connection in its time, and returns the bytes that each had received at each of
+    /// the times of `totals_at`, the last of which ends the transfers.
     ///
     /// Fails if a socket or `check` does, which is called often.
-    pub(super) fn serve(
+    pub(crate) fn serve(
         &self,
-        begins: &[Time],
-        totals_at: [Time; 3],
+        times: &[Sending],
+        totals_at: &[Time],
         clock: Clock,
         check: impl Fn() -> io::Result<()>,
-    ) -> io::Result<Totals> {
+    ) -> io::Result<Vec<Totals>> {
         let mut buffer = vec![0x55; CHUNK];
         let mut received = vec![0; self.receivers.len()];
-        let mut totals = totals_at.map(|_| Vec::new());
-        let mut taken = 0;
-        while taken < totals.len() {
+        let mut totals = Vec::with_capacity(totals_at.len());
+        while let Some(&next_total) = totals_at.get(totals.len()) {
             check()?;
             let now = clock.now();
-            if now >= totals_at[taken] {
-                totals[taken] = received.iter().map(|&bytes| bytes as f64).collect();
-                taken += 1;
+            if now >= next_total {
+                totals.push(received.iter().map(|&bytes| bytes as f64).collect());
                 continue;
             }
-            let begun = |at: &usize| begins[*at] <= now;
-            let sending: Vec<usize> = (0..self.senders.len()).filter(begun).collect();
-            let next = begins
+            let is_sending = |at: &usize| (times[*at].from..times[*at].until).contains(&now);
+            let sending: Vec<usize> = (0..self.senders.len()).filter(is_sending).collect();
+            let begins = times
                 .iter()
-                .chain(&totals_at)
-                .filter(|&&at| at > now)
-                .min();
-            let wait = next.map_or(POLL, |next| next.since(now)).min(POLL);
-            let ready = self.ready(&sending, wait)?;
+                .map(|time| time.from)
+                .filter(|from| *from > now);
+            let next = begins.chain([next_total]).min().unwrap_or(next_total);
+            let ready = self.ready(&sending, next.since(now).min(POLL))?;
             for at in ready.readable {
                 received[at] += read(&self.receivers[at], &mut buffer)?;
             }
