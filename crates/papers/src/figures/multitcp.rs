@@ -8,6 +8,7 @@ mod internet;
 mod reduction;
 mod runs;
 mod sensitivity;
+mod spikes;
 mod stops;
 mod striping;
 
@@ -25,4 +26,5 @@ pub(crate) const FIGURES: &[Figure] = &[
     striping::FIGURE,
     sensitivity::FIGURE,
     harm::FIGURE,
+    spikes::FIGURE,
 ];

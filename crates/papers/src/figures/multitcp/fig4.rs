@@ -3,9 +3,7 @@
 
 mod reasons;
 
-use polypath_claims::{
-    ClaimRemark, Figure, FigureTable, Findings, Measurement, Pending, Sample, Study,
-};
+use polypath_claims::{Figure, FigureTable, Findings, Measurement, Pending, Sample, Study};
 use polypath_report::plot::Plot;
 
 use super::runs::{GROUP, Period, Runs, Scheme, kbits, seeds, segments};
@@ -21,10 +19,11 @@ use crate::jobs::multitcp::time_series::{Peak, TimeSeries};
 pub(super) const FIGURE: Figure = Figure {
     id: "multitcp.fig4",
     title: "Throughput and windows of 1, 2 and 5 connections with bursts and transfers",
-    claims: &[BURSTS, FIFTEEN, TWENTY, SPIKE, WINDOWS],
+    claims: &[IDLE, BURSTS, FIFTEEN, TWENTY, SPIKE, WINDOWS],
     make,
 };
 
+const IDLE: &str = "multitcp.fig4.idle";
 const BURSTS: &str = "multitcp.fig4.udp_bursts";
 const FIFTEEN: &str = "multitcp.fig4.fifteen_tcps";
 const TWENTY: &str = "multitcp.fig4.twenty_tcps";
@@ -35,6 +34,8 @@ const WINDOWS: &str = "multitcp.fig4b.window_sum";
 pub(super) const TARGET: u32 = 800;
 /// The periods of the bursts of datagrams, and of 15 and 20 transfers, in seconds (5.1.1).
 pub(super) const BURST: [Period; 2] = [(200, 220), (300, 340)];
+/// The period without other traffic, from the end of slow start.
+const ALONE: Period = (20, 200);
 pub(super) const MID: Period = (500, 750);
 pub(super) const LATE: Period = (750, 1000);
 /// The seconds after a burst in which the overshoot is measured: the highest one-second throughput
@@ -119,18 +120,16 @@ fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
     let known = |claim: &str| [0, 1, 2].map(|index| study.stated(claim, index).unwrap_or_default());
     let (bursts, fifteen) = (known(BURSTS), known(FIFTEEN));
     Ok(Findings {
-        plots: vec![picture("fig4a", &runs, &[(320.0, bursts), (625.0, fifteen)]), windows(&runs)],
+        plots: vec![
+            picture("fig4a", &runs, &[(320.0, bursts), (625.0, fifteen)]),
+            windows(&runs),
+        ],
         tables: vec![table(&runs)],
         measurements: measurements(&runs),
         reasons: reasons::all(&runs, &rows),
-        caveats: vec![ClaimRemark {
-            claim: BURSTS,
-            text: "The paper states neither the kind of the queues nor their limit: RED with ns-2's \
-                   defaults and 50 packets is chosen. With drop-tail, phase effects between links \
-                   of equal rate determine the result; table `settings` of multitcp.sensitivity has \
-                   other queues."
-                .to_owned(),
-        }],
+        caveats: [BURSTS, FIFTEEN, TWENTY, SPIKE, WINDOWS]
+            .map(|claim| sensitivity::caveat(claim, &rows))
+            .to_vec(),
         parameters: parameters(),
         ..Findings::default()
     })
@@ -152,7 +151,7 @@ fn burst(runs: &Runs, scheme: &str) -> Vec<Sample> {
 }
 
 /// The overshoot after a burst: the highest one-second throughput minus the target, in kb/s.
-fn overshoot(run: &TimeSeries) -> Option<f64> {
+pub(super) fn overshoot(run: &TimeSeries) -> Option<f64> {
     let greatest = |(_, end): Period| {
         let after = run.throughput.get(end..end + AFTER)?;
         after.iter().copied().reduce(f64::max)
@@ -166,6 +165,8 @@ fn measurements(runs: &Runs) -> Vec<Measurement> {
     for scheme in ["c1", "c2", "c5"] {
         let name = |when: &str| format!("throughput.{scheme}.{when}");
         let (mid, late) = (runs.throughput(scheme, MID), runs.throughput(scheme, LATE));
+        let idle = runs.throughput(scheme, ALONE);
+        all.push(kbits(IDLE, &name("idle"), &idle));
         all.push(kbits(BURSTS, &name("burst"), &burst(runs, scheme)));
         all.push(kbits(FIFTEEN, &name("mid"), &mid));
         all.push(kbits(TWENTY, &name("mid"), &mid));
@@ -261,7 +262,7 @@ pub(super) fn table(runs: &Runs) -> FigureTable {
     let row = |(scheme, name): (&str, &str)| {
         vec![
             name.to_owned(),
-            text(&runs.throughput(scheme, (20, 200)), 1),
+            text(&runs.throughput(scheme, ALONE), 1),
             text(&burst(runs, scheme), 1),
             text(&runs.throughput(scheme, MID), 1),
             text(&runs.throughput(scheme, LATE), 1),

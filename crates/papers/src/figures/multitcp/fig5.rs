@@ -4,7 +4,7 @@ use polypath_claims::{ClaimRemark, Figure, FigureTable, Findings, Measurement, P
 
 use super::fig4::{LATE, LOCKED, MID, parameters, picture, runs, schemes, setting, table};
 use super::runs::{Period, Runs, kbits, seeds};
-use super::sensitivity::drop_tail;
+use super::sensitivity::{self, drop_tail};
 use crate::figures::estimates::text;
 
 pub(super) const FIGURE: Figure = Figure {
@@ -23,6 +23,7 @@ const CONGESTED: Period = (MID.0, LATE.1);
 fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
     let [short, long] = DELAYS.map(|delay| runs(study, delay));
     let dropping = DELAYS.map(|delay| with_drop_tail(study, delay));
+    let rows = sensitivity::rows(study);
     let (short, long) = (short?, long?);
     let [tail_short, tail_long] = dropping;
     let (tail_short, tail_long) = (tail_short?, tail_long?);
@@ -44,6 +45,7 @@ fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
         ],
         measurements: measurements(&short, &long),
         reasons: vec![reason([&short, &long], [&tail_short, &tail_long])],
+        caveats: vec![sensitivity::caveat(CLAIM, &rows?)],
         parameters,
         notes: vec![
             "The verdict on the order under congestion is for 500 to 1000 s, with the transfers of \

@@ -11,7 +11,7 @@ use polypath_claims::{ClaimRemark, FigureTable, Pending, Study};
 use polypath_core::connections::ControllerConfig;
 use polypath_report::plot::Plot;
 
-use super::runs::{Period, Runs, Scheme, seeds};
+use super::runs::{Period, Runs, Scheme, lab_seeds, seeds};
 use crate::figures::estimates::text;
 use crate::figures::pictures::{axis, figure_table, seconds};
 use crate::jobs::multitcp::parameters::SEGMENT;
@@ -97,6 +97,14 @@ impl Experiment {
         })
     }
 
+    /// The runs in the lab; `None` without one.
+    fn in_lab(self, study: &mut Study<'_>, schemes: &[Scheme]) -> Result<Option<Runs>, Pending> {
+        let seeds = lab_seeds(study);
+        Runs::in_lab(study, schemes, &seeds, |stream, seed| {
+            self.setting(stream, seed)
+        })
+    }
+
     /// Other settings, each named by its difference.
     fn others(self) -> Vec<(&'static str, Self)> {
         let change = |rate: u32| self.access * rate / 100;
@@ -137,7 +145,7 @@ impl Experiment {
         [
             ("access link", format!("{} kb/s: the rate at which an equal share is the throughput of \
                                      the paper's single connection; fitted", self.access)),
-            ("round-trip time", format!("{} ms without queues, for the stream and for the transfers; chosen", self.rtt)),
+            ("round-trip time", format!("{} ms without queues, for the stream and for the transfers; chosen{}", self.rtt, if self.rtt > 133 { ", above 133 ms, with which eight windows of one segment carry the target" } else { "" })),
             ("queues", format!("drop-tail, {} packets; chosen", self.queue)),
             ("transfers", format!("{} from {} s on, {} more from {} s on; stated", self.transfers[0], self.periods[0].0, self.transfers[1], self.periods[1].0)),
             ("server's limit", limit),
@@ -204,6 +212,43 @@ fn sums_of(id: &str, runs: &Runs, names: &[(&str, &str)]) -> Plot {
         series: series.collect(),
         ..Plot::default()
     }
+}
+
+/// The throughput and the windows in the lab beside those of the simulation.
+fn beside(
+    lab: &Runs,
+    runs: &Runs,
+    names: &[(&str, &str)],
+    [mid, late]: [Period; 2],
+) -> FigureTable {
+    let row = |(scheme, name): &(&str, &str)| {
+        let mut row = vec![(*name).to_owned()];
+        for period in [(20, mid.0), mid, late] {
+            for site in [runs, lab] {
+                row.push(text(&site.throughput(scheme, period), 0));
+            }
+        }
+        for site in [runs, lab] {
+            row.push(text(&site.windows(scheme, late), 1));
+        }
+        row
+    };
+    figure_table(
+        "lab",
+        "The deployed server and receiver beside transfers of the kernel's TCP, and the simulation",
+        &[
+            "connections",
+            "alone kb/s, simulated",
+            "in the lab",
+            "first transfers kb/s, simulated",
+            "in the lab",
+            "all transfers kb/s, simulated",
+            "in the lab",
+            "windows with all, simulated",
+            "in the lab",
+        ],
+        names.iter().map(row).collect(),
+    )
 }
 
 /// The throughput in both periods in all settings, and that of the transfers.

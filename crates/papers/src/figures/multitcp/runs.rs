@@ -5,6 +5,7 @@ use polypath_claims::{Measurement, Pending, SEED, Sample, Study};
 use polypath_report::plot::{Look, Series};
 
 use crate::figures::estimates::point;
+use crate::jobs::multitcp::in_lab::StreamingInLab;
 use crate::jobs::multitcp::setting::{Setting, Stream};
 use crate::jobs::multitcp::time_series::{Streaming, TimeSeries};
 
@@ -17,6 +18,11 @@ pub(super) type Period = (usize, usize);
 /// The seeds of several runs of each scheme.
 pub(super) fn seeds(study: &Study<'_>) -> Vec<u64> {
     replica_seeds(SEED, study.pick(3, 10))
+}
+
+/// The seeds of the runs in the lab, which take their time.
+pub(super) fn lab_seeds(study: &Study<'_>) -> Vec<u64> {
+    replica_seeds(SEED, study.pick(1, 2))
 }
 
 /// The results, by scheme and seed.
@@ -50,6 +56,46 @@ impl Runs {
             seeds: seeds.to_vec(),
             schemes: names.zip(series).collect(),
         })
+    }
+
+    /// Runs every scheme in the lab, all of a seed together; `None` without a lab.
+    ///
+    /// # Errors
+    /// If results are missing.
+    pub(super) fn in_lab(
+        study: &mut Study<'_>,
+        schemes: &[Scheme],
+        seeds: &[u64],
+        setting: impl Fn(Stream, u64) -> Setting,
+    ) -> Result<Option<Self>, Pending> {
+        let job = |&seed: &u64| StreamingInLab {
+            settings: schemes
+                .iter()
+                .map(|(_, stream)| setting(*stream, seed))
+                .collect(),
+            congestion_control: "reno",
+        };
+        // Each is requested before the first that is missing ends this.
+        let of_seeds: Vec<_> = seeds
+            .iter()
+            .map(|seed| study.request_in_lab(&job(seed)))
+            .collect();
+        let of_seeds = of_seeds
+            .into_iter()
+            .collect::<Result<Option<Vec<_>>, _>>()?;
+        Ok(of_seeds.map(|of_seeds| {
+            let of_scheme = |at: usize| {
+                let series = of_seeds.iter().filter_map(|series| series.get(at));
+                series.cloned().collect()
+            };
+            let schemes = schemes.iter().enumerate();
+            Self {
+                seeds: seeds.to_vec(),
+                schemes: schemes
+                    .map(|(at, (name, _))| (*name, of_scheme(at)))
+                    .collect(),
+            }
+        }))
     }
 
     /// The runs of a scheme.

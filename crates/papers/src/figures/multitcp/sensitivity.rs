@@ -1,6 +1,6 @@
 //! The sensitivity of Fig. 4 to parameters that the paper does not state.
 
-use polypath_claims::{Figure, FigureTable, Findings, Pending, Sample, Study};
+use polypath_claims::{ClaimRemark, Figure, FigureTable, Findings, Pending, Sample, Study};
 use polypath_core::connections::{ControlConfig, ControllerConfig};
 
 use super::fig4::{LATE, MID, in_bursts, schemes, setting};
@@ -19,13 +19,16 @@ pub(super) const FIGURE: Figure = Figure {
 /// The difference from Fig. 4.
 type Change = fn(&mut Setting);
 
-const CHANGES: [(&str, Change); 10] = [
+const CHANGES: [(&str, Change); 11] = [
     ("as in Fig. 4", |_| {}),
     ("queues of 20 packets", |setting| {
         setting.links.queue = Queue::Red(20);
     }),
     ("queues of 100 packets", |setting| {
         setting.links.queue = Queue::Red(100);
+    }),
+    (RED_IN_BYTES, |setting| {
+        setting.links.queue = Queue::RedInBytes(50);
     }),
     (DROP_TAIL, |setting| drop_tail(setting, 50)),
     (NO_OVERHEAD, |setting| {
@@ -111,12 +114,29 @@ pub(super) fn rows(study: &mut Study<'_>) -> Result<Vec<SettingThroughputs>, Pen
         .collect()
 }
 
+/// The setting with the queues that ns-2 has without a further word.
+const RED_IN_BYTES: &str = "RED that counts bytes, as ns-2's by default";
 /// The setting in which phase effects decide, apart from a random send overhead.
 pub(super) const DROP_TAIL: &str = "drop-tail queues, send overhead up to 1.333 ms";
 /// The setting in which phase effects alone decide.
 pub(super) const NO_OVERHEAD: &str = "drop-tail queues, no send overhead";
 /// The setting in which the generator's link differs from the bottleneck.
 pub(super) const FAST_GENERATOR: &str = "drop-tail queues, generator's link of 100 Mb/s";
+
+/// The caveat of a claim that rests on the queues of Fig. 4.
+pub(super) fn caveat(claim: &'static str, rows: &[SettingThroughputs]) -> ClaimRemark {
+    let [bursts, mid, late] = [0, 3, 6].map(|first| row(rows, RED_IN_BYTES, first));
+    ClaimRemark {
+        claim,
+        text: format!(
+            "The paper states neither the kind of the queues nor their limit. RED that counts \
+             packets, with a limit of 50, was chosen because it fits. With {RED_IN_BYTES}, one, two \
+             and five connections have {bursts} during the bursts, {mid} with 15 transfers and \
+             {late} with 20. With drop-tail, phase effects between links of equal rate determine \
+             the result: table `settings` of multitcp.sensitivity."
+        ),
+    }
+}
 
 /// The values of one, two and five connections in a setting, from a column on.
 pub(super) fn row(rows: &[SettingThroughputs], name: &str, first: usize) -> String {

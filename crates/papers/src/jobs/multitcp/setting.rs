@@ -42,8 +42,11 @@ pub(crate) struct Links {
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Queue {
     DropTail(u32),
-    /// RED in packets (Floyd and Jacobson 1993), with the defaults of ns-2.
+    /// RED in packets (Floyd and Jacobson 1993), with the other defaults of ns-2.
     Red(u32),
+    /// RED with all defaults of ns-2, which count the queue in bytes: its limit is this number of
+    /// packets of 500 B.
+    RedInBytes(u32),
 }
 
 /// The rate of a link in kb/s and its propagation delay in ms.
@@ -108,6 +111,8 @@ pub(crate) struct Hosts {
     pub(crate) jitter: f64,
 }
 
+/// The size in bytes that ns-2 assumes of a packet by default.
+const MEAN_PACKET: u32 = 500;
 /// The span in seconds within which a transfer starts at a random time.
 const SPREAD: u32 = 1;
 
@@ -139,21 +144,25 @@ impl Setting {
     }
 
     fn striped(&self, controller: ControllerConfig) -> Striped {
-        let Stream {
-            kbits, limit, play, ..
-        } = self.stream;
+        let Stream { kbits, limit, .. } = self.stream;
         let rate = |kbits: u32| Rate(u64::from(kbits) * 1000);
-        let seconds = |s: u32| Duration::from_secs(u64::from(s));
         Striped {
             rate: rate(kbits),
             controller,
             buffer: 4096,
             connection_limit: limit.map(rate),
-            play_out: play.map(|[prebuffer, rebuffer]| PlayOutConfig {
-                prebuffer: seconds(prebuffer),
-                rebuffer: seconds(rebuffer),
-            }),
+            play_out: self.play_out(),
         }
+    }
+
+    /// The player, if the stream is played.
+    pub(crate) fn play_out(&self) -> Option<PlayOutConfig> {
+        let seconds = |s: u32| Duration::from_secs(u64::from(s));
+        let [prebuffer, rebuffer] = self.stream.play?;
+        Some(PlayOutConfig {
+            prebuffer: seconds(prebuffer),
+            rebuffer: seconds(rebuffer),
+        })
     }
 
     /// The network as TOML, with an FTP in place of a stream with a controller.
@@ -228,6 +237,12 @@ fn link_text(from: &str, to: &str, wire: Wire, queue: Queue) -> String {
     let queue = match queue {
         Queue::DropTail(limit) => format!("\"{limit} packets\""),
         Queue::Red(limit) => format!("{{ kind = \"red\", limit = \"{limit} packets\" }}"),
+        Queue::RedInBytes(limit) => {
+            format!(
+                "{{ kind = \"red\", limit = \"{} B\" }}",
+                limit * MEAN_PACKET
+            )
+        }
     };
     format!(
         "[[link]]\nname = \"{from}-{to}\"\nfrom = \"{from}\"\nto = \"{to}\"\nrate = \"{} kbit/s\"\ndelay = \"{} ms\"\n\

@@ -5,7 +5,7 @@ use polypath_report::plot::Plot;
 
 use super::super::runs::{GROUP, Runs, Scheme, kbits};
 use super::fixed::SIX;
-use super::{Experiment, Others, STEP, caveat, in_others, rates, settings, sums_of};
+use super::{Experiment, STEP, beside, caveat, in_others, rates, settings, sums_of};
 use crate::figures::estimates::text;
 use crate::figures::pictures::{axis, seconds};
 use crate::jobs::multitcp::parameters::{adjust, chosen, table_3, varied};
@@ -26,11 +26,14 @@ pub(in crate::figures::multitcp) const FIG_8: Figure = Figure {
 const VARIED: &str = "multitcp.fig7.varied_800k";
 const LIMITED: &str = "multitcp.fig8.varied_1600k";
 
+/// The round-trip time in ms: not stated, and of no consequence for one to four connections.
+const RTT: u32 = 70;
 /// The access link in kb/s: fifteen transfers leave a sixteenth of it, 720 kb/s.
 const SEVEN: Experiment = Experiment {
     target: 800,
     access: 11_520,
     transfers: [6, 9],
+    rtt: RTT,
     ..SIX
 };
 /// The access link in kb/s: eight transfers leave a ninth of it, 400 kb/s.
@@ -40,6 +43,7 @@ const EIGHT: Experiment = Experiment {
     limit: Some(480),
     transfers: [4, 4],
     periods: [(301, 601), (601, 1000)],
+    rtt: RTT,
     ..SIX
 };
 
@@ -66,29 +70,17 @@ const NAMES: [(&str, &str); 5] = [
 const CHOSEN: &str = "varied";
 
 fn fig7(study: &mut Study<'_>) -> Result<Findings, Pending> {
-    let others = in_others(study, SEVEN, &varied_schemes(SEVEN))?;
-    let runs = &others[0].1;
-    let mut measurements = both(VARIED, SEVEN, runs);
-    measurements.extend(curves(runs));
-    Ok(varied_findings(
-        SEVEN,
-        VARIED,
-        "fig7",
-        &others,
-        measurements,
-    ))
+    let measurements = |runs: &Runs| {
+        let mut all = both(VARIED, SEVEN, runs);
+        all.extend(curves(runs));
+        all
+    };
+    varied_findings(study, SEVEN, VARIED, "fig7", measurements)
 }
 
 fn fig8(study: &mut Study<'_>) -> Result<Findings, Pending> {
-    let others = in_others(study, EIGHT, &varied_schemes(EIGHT))?;
-    let measurements = both(LIMITED, EIGHT, &others[0].1);
-    Ok(varied_findings(
-        EIGHT,
-        LIMITED,
-        "fig8",
-        &others,
-        measurements,
-    ))
+    let measurements = |runs: &Runs| both(LIMITED, EIGHT, runs);
+    varied_findings(study, EIGHT, LIMITED, "fig8", measurements)
 }
 
 fn both(claim: &str, experiment: Experiment, runs: &Runs) -> Vec<Measurement> {
@@ -120,22 +112,32 @@ fn curves(runs: &Runs) -> Vec<Measurement> {
 }
 
 fn varied_findings(
+    study: &mut Study<'_>,
     experiment: Experiment,
     claim: &'static str,
     id: &str,
-    others: &Others,
-    measurements: Vec<Measurement>,
-) -> Findings {
-    let runs = &others[0].1;
+    measurements: impl Fn(&Runs) -> Vec<Measurement>,
+) -> Result<Findings, Pending> {
+    let schemes = varied_schemes(experiment);
+    let lab = experiment.in_lab(study, &schemes[..2]);
+    let others = in_others(study, experiment, &schemes)?;
+    let (runs, lab) = (&others[0].1, lab?);
     let drawn = [NAMES[0], NAMES[1], NAMES[3]];
-    Findings {
+    let periods = experiment.periods;
+    let mut tables = vec![settings(&others, &NAMES, periods)];
+    tables.extend(
+        lab.as_ref()
+            .map(|lab| beside(lab, runs, &NAMES[..2], periods)),
+    );
+    Ok(Findings {
         plots: vec![
             rates(&format!("{id}a"), runs, &drawn),
             sums_of(&format!("{id}b"), runs, &drawn),
             numbers(&format!("{id}c"), runs),
         ],
-        tables: vec![settings(others, &NAMES, experiment.periods)],
-        measurements,
+        tables,
+        measurements: measurements(runs),
+        in_lab: lab.as_ref().map_or_else(Vec::new, &measurements),
         reasons: vec![ClaimRemark {
             claim,
             text: reason(experiment, runs),
@@ -152,7 +154,7 @@ fn varied_findings(
              1",
         ),
         ..Findings::default()
-    }
+    })
 }
 
 fn reason(experiment: Experiment, runs: &Runs) -> String {
