@@ -110,6 +110,13 @@ impl<P: Clone> StreamSender<P> {
         self.kept.len() < self.capacity
     }
 
+    /// Whether packets wait for a connection. A driver that takes the next one from its source only
+    /// when none waits keeps what is in flight, and not as much as the receiver buffers.
+    #[must_use]
+    pub fn has_waiting(&self) -> bool {
+        self.striper.has_waiting()
+    }
+
     /// Whether the receiver has received all packets.
     #[must_use]
     pub fn is_finished(&self) -> bool {

@@ -76,6 +76,12 @@ impl Striper {
         self.last_sequence
     }
 
+    /// Whether packets wait for a connection.
+    #[must_use]
+    pub fn has_waiting(&self) -> bool {
+        self.waiting > 0 || !self.repeats.is_empty()
+    }
+
     fn set_writable(&mut self, connection: u32, room: u32) {
         match self.find(connection) {
             Ok(position) => self.connections[position].room = room,
@@ -108,7 +114,7 @@ impl Striper {
     }
 
     fn send(&mut self, out: &mut impl FnMut(StriperOutput)) {
-        while self.waiting > 0 || !self.repeats.is_empty() {
+        while self.has_waiting() {
             let Some(next) = self.next_writable() else {
                 return;
             };
