@@ -106,9 +106,8 @@ impl ServedStream {
             if self.total.is_some() && self.machine.is_finished() {
                 return StreamEnd::Complete;
             }
-            let wants_packet = self.total.is_none()
-                && self.machine.wants_packet()
-                && !self.machine.has_waiting();
+            let wants_packet =
+                self.total.is_none() && self.machine.wants_packet() && !self.machine.has_waiting();
             let orphaned = self.orphaned.unwrap_or_else(Instant::now);
             tokio::select! {
                 event = events.recv() => match event {
