@@ -65,7 +65,7 @@ pub(crate) fn runtime() -> Result<Runtime, Failure> {
 }
 
 /// Runs to the end of `work`, or to SIGINT or SIGTERM: `None`.
-async fn until_signal<T>(work: impl Future<Output = T>) -> io::Result<Option<T>> {
+pub(crate) async fn until_signal<T>(work: impl Future<Output = T>) -> io::Result<Option<T>> {
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
     Ok(tokio::select! {

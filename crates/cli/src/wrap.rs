@@ -15,7 +15,7 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use crate::failure::Failure;
 use crate::log;
-use crate::stream::{Connections, check_rate, controller, runtime};
+use crate::stream::{Connections, check_rate, controller, runtime, until_signal};
 use control::{Control, Wrapping};
 
 /// The port at which wrapped servers answer wrapped clients.
@@ -47,7 +47,7 @@ pub(crate) struct Args {
 /// The rules of wrapping, for `--help`.
 const RULES: &str = "\
 Wrap a client and a server, and what the client receives comes over several TCP connections at the \
-wanted rate. Before each of its connections the client's end asks port 7420 of the destination: \
+wanted rate. Before each of its connections the client's end asks the port of --port at the destination: \
 if nobody answers within 1 s, the program connects as it would by itself. What the client sends uses \
 one connection. The server sees clients at a loopback address. The bytes are those of the programs: what they do not \
 encrypt is not encrypted.
@@ -90,9 +90,15 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
             .map_err(|error| Failure::input(format!("{}: {error}", name.to_string_lossy())))?;
         let ended = tokio::select! {
             status = wait(child) => status,
-            error = control.serve() => Err(error),
+            () = control.serve() => Err(std::io::ErrorKind::BrokenPipe.into()),
         };
-        ended.map_err(|error| Failure::run(format!("waiting for the program: {error}")))
+        let waited = |error| Failure::run(format!("waiting for the program: {error}"));
+        let status = ended.map_err(waited)?;
+        // Its last bytes may be on their way; a signal ends that, too.
+        until_signal(control.drain())
+            .await
+            .context("waiting for signals")?;
+        Ok::<_, Failure>(status)
     })?;
     runtime.shutdown_background();
     drop(folder);

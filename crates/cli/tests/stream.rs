@@ -154,6 +154,13 @@ fn a_file_arrives_over_tls_in_a_new_file_and_on_standard_output() {
     // The file is not overwritten.
     let message = failed(2, &[&get[..], &["--to", to]].concat());
     assert!(message.contains("choose another name"), "{message}");
+    // A failure creates no file.
+    let nowhere = folder.path().join("failed.ts");
+    let mut unreachable = get;
+    unreachable[1] = "127.0.0.1:9";
+    let away = ["--to", nowhere.to_str().unwrap(), "--patience", "1 s"];
+    failed(1, &[&unreachable[..], &away].concat());
+    assert!(!nowhere.exists());
     // Another key than the server's.
     let mut other = get;
     other[7] = &receiver_public;

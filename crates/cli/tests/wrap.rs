@@ -263,6 +263,75 @@ fn ffmpeg_reads_what_a_wrapped_server_has() {
     assert!(log.contains("several connections are used"), "{log}");
 }
 
+/// A server that sends `len` bytes to its first client, ends the connection by `end`, and exits.
+fn one_shot(wrap_port: u16, port: u16, end: &str) -> Child {
+    let program = format!(
+        "import socket, struct\n\
+         s = socket.socket()\n\
+         s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)\n\
+         s.bind(('127.0.0.1', {port})); s.listen(1)\n\
+         print('listening', flush=True)\n\
+         c = s.accept()[0]\n\
+         c.sendall(b'x' * 1000000)\n\
+         {end}\n"
+    );
+    let mut child = wrap(wrap_port, &["python3", "-c", &program])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    let output = child.stdout.as_mut().unwrap();
+    BufReader::new(output).read_line(&mut line).unwrap();
+    assert_eq!(line, "listening\n");
+    child
+}
+
+/// The bytes and the end that a client gets.
+fn read_all(wrap_port: u16, port: u16) -> String {
+    let program = format!(
+        "import socket\n\
+         c = socket.create_connection(('127.0.0.1', {port}))\n\
+         n = 0\n\
+         try:\n\
+         \x20   while True:\n\
+         \x20       b = c.recv(65536)\n\
+         \x20       if not b: break\n\
+         \x20       n += len(b)\n\
+         \x20   print('end', n)\n\
+         except ConnectionResetError: print('reset')\n"
+    );
+    let output = wrap(wrap_port, &["python3", "-c", &program])
+        .output()
+        .unwrap();
+    printed(&output).trim().to_owned()
+}
+
+#[test]
+fn the_last_bytes_of_a_server_that_exits_arrive() {
+    if !can_wrap(&["python3"]) {
+        return;
+    }
+    let (wrap_port, port) = (free_port(), free_port());
+    let mut server = one_shot(wrap_port, port, "c.close()");
+    assert_eq!(read_all(wrap_port, port), "end 1000000");
+    assert!(server.wait().unwrap().success());
+}
+
+#[test]
+fn a_reset_of_the_server_is_one_for_the_client() {
+    if !can_wrap(&["python3"]) {
+        return;
+    }
+    let (wrap_port, port) = (free_port(), free_port());
+    let end = concat!(
+        "import time; time.sleep(0.5)\n",
+        "c.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack('ii', 1, 0)); c.close()",
+    );
+    let mut server = one_shot(wrap_port, port, end);
+    assert_eq!(read_all(wrap_port, port), "reset");
+    assert!(server.wait().unwrap().success());
+}
+
 #[test]
 fn the_exit_code_is_that_of_the_program() {
     if !can_wrap(&[]) {

@@ -52,6 +52,9 @@ pub enum ChannelError {
     /// The other end speaks another protocol.
     #[error("the other end is no polypath stream of this version: {0}")]
     Message(#[from] MessageError),
+    /// The other end uses TLS.
+    #[error("the other end uses encryption: give the keys of both ends")]
+    Encrypted,
     /// A message is longer than any that is defined.
     #[error("the other end is no polypath stream: a message would have {0} B")]
     Length(usize),
@@ -66,6 +69,9 @@ impl<M: Incoming> Decoder for Messages<M> {
     type Error = ChannelError;
 
     fn decode(&mut self, bytes: &mut BytesMut) -> Result<Option<M>, ChannelError> {
+        if is_tls(bytes) {
+            return Err(ChannelError::Encrypted);
+        }
         let Some(len) = message_len(bytes) else {
             return Ok(None);
         };
@@ -78,6 +84,11 @@ impl<M: Incoming> Decoder for Messages<M> {
         let message = bytes.split_to(len).freeze();
         Ok(Some(M::of(message)?))
     }
+}
+
+/// The first bytes of a record of TLS 1.2 or 1.3 (RFC 8446, 5.1): an alert or a handshake.
+fn is_tls(bytes: &[u8]) -> bool {
+    matches!(bytes, [0x15 | 0x16, 3, ..])
 }
 
 /// A byte stream in both directions.

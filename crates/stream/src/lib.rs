@@ -31,4 +31,4 @@ pub use server::{Server, ServerConfig, ServerCounters, ServerCounts, ServerError
 pub use services::Services;
 pub use sink::Sink;
 pub use source::{FileSource, PAYLOAD, Source};
-pub use wrapped::WrappedConnection;
+pub use wrapped::{Asked, WrappedConnection};

@@ -107,19 +107,18 @@ impl LiveSource {
     /// # Errors
     /// Fails if the socket does.
     pub async fn receive_from(&self, socket: &UdpSocket) -> std::io::Result<()> {
-        let mut buffer = BytesMut::new();
+        // The maximum of a UDP datagram. Packets are copied: each would keep all of it.
+        let mut buffer = vec![0; 1 << 16];
         loop {
-            // The maximum of a UDP datagram.
-            buffer.reserve(1 << 16);
-            let received = socket.recv_buf(&mut buffer).await;
-            if let Err(error) = received {
-                self.end(Ended::Failed);
-                return Err(error);
-            }
-            let mut datagram = buffer.split().freeze();
-            while !datagram.is_empty() {
-                let packet = datagram.split_to(datagram.len().min(MAX_DATAGRAM));
-                self.push(packet);
+            let len = match socket.recv(&mut buffer).await {
+                Ok(len) => len,
+                Err(error) => {
+                    self.end(Ended::Failed);
+                    return Err(error);
+                }
+            };
+            for packet in buffer[..len].chunks(MAX_DATAGRAM) {
+                self.push(Bytes::copy_from_slice(packet));
             }
         }
     }
@@ -141,12 +140,12 @@ impl LiveSource {
 
     fn push(&self, packet: Bytes) {
         let mut ring = self.shared.lock();
-        ring.bytes += packet.len();
+        ring.bytes += packet.len() + PACKET_COST;
         ring.packets.push_back(packet);
         while ring.bytes > ring.backlog
             && let Some(dropped) = ring.packets.pop_front()
         {
-            ring.bytes -= dropped.len();
+            ring.bytes -= dropped.len() + PACKET_COST;
             ring.dropped += 1;
         }
         let end = ring.end();
@@ -164,6 +163,8 @@ impl LiveSource {
     }
 }
 
+/// The memory that a kept packet takes beside its bytes, about.
+const PACKET_COST: usize = 100;
 /// The longest part of a datagram that is sent as one packet: as much as a message carries.
 const MAX_DATAGRAM: usize = polypath_core::connections::wire::MAX_PAYLOAD;
 
@@ -191,6 +192,19 @@ impl LivePosition {
             }
             if self.arrivals.changed().await.is_err() {
                 return Err(SourceError::Failed);
+            }
+        }
+    }
+
+    /// Ends when the next packet is no longer kept.
+    pub(crate) async fn behind(&mut self) {
+        loop {
+            self.arrivals.mark_unchanged();
+            if self.next < self.shared.lock().dropped {
+                return;
+            }
+            if self.arrivals.changed().await.is_err() {
+                return std::future::pending().await;
             }
         }
     }
@@ -225,7 +239,7 @@ mod tests {
 
     #[tokio::test]
     async fn receivers_get_what_comes_after_their_start() {
-        let source = LiveSource::new(1000).unwrap();
+        let source = LiveSource::new(2000).unwrap();
         source.push(packet(1));
         let mut position = source.subscribe();
         source.push(packet(2));
@@ -242,7 +256,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_receiver_that_is_behind_the_backlog_is_too_slow() {
-        let source = LiveSource::new(250).unwrap();
+        let source = LiveSource::new(450).unwrap();
         let mut position = source.subscribe();
         for number in 0..3 {
             source.push(packet(number));

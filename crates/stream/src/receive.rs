@@ -17,7 +17,7 @@ use polypath_core::time::Duration;
 use polypath_core::units::{Bytes, Rate};
 
 use crate::channel::ChannelError;
-use crate::security::OtherKey;
+use crate::security::{OtherKey, is_not_admitted};
 use crate::sink::Sink;
 use crate::source::PAYLOAD;
 use reception::Reception;
@@ -136,13 +136,21 @@ pub enum ReceiveError {
 pub enum ConnectionError {
     /// It cannot be opened, or has failed.
     #[error(transparent)]
-    Channel(#[from] ChannelError),
+    Channel(ChannelError),
     /// The server has another key than the configuration states.
     #[error(transparent)]
     Key(#[from] OtherKey),
     /// It took too long to open.
     #[error("no answer within {} s", connection::OPEN_WITHIN.as_secs())]
     Late,
+    /// No attempt has ended yet.
+    #[error("no answer so far")]
+    NoAnswer,
+    /// The server does not admit the key of this receiver.
+    #[error(
+        "the server does not admit this receiver's key: `polypath stream key FILE` prints it, for --allow there"
+    )]
+    NotAdmitted,
     /// The server ended it before the stream was complete.
     #[error("the server ended the connection")]
     Ended,
@@ -155,7 +163,17 @@ impl From<io::Error> for ConnectionError {
     fn from(error: io::Error) -> Self {
         match OtherKey::of(&error) {
             Some(other) => Self::Key(other),
-            None => Self::Channel(error.into()),
+            None if is_not_admitted(&error) => Self::NotAdmitted,
+            None => Self::Channel(ChannelError::Io(error)),
+        }
+    }
+}
+
+impl From<ChannelError> for ConnectionError {
+    fn from(error: ChannelError) -> Self {
+        match error {
+            ChannelError::Io(error) => error.into(),
+            other => Self::Channel(other),
         }
     }
 }
@@ -165,10 +183,13 @@ impl ConnectionError {
     fn is_permanent(&self) -> bool {
         match self {
             Self::Channel(ChannelError::Io(error)) => error.kind() == io::ErrorKind::InvalidData,
-            Self::Channel(ChannelError::Message(_) | ChannelError::Length(_))
+            Self::Channel(
+                ChannelError::Message(_) | ChannelError::Length(_) | ChannelError::Encrypted,
+            )
             | Self::Key(_)
+            | Self::NotAdmitted
             | Self::TooEarly => true,
-            Self::Late | Self::Ended => false,
+            Self::Late | Self::NoAnswer | Self::Ended => false,
         }
     }
 }

@@ -23,8 +23,8 @@ use rustls::server::AlwaysResolvesServerRawPublicKeys;
 use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
 use rustls::sign::CertifiedKey;
 use rustls::{
-    CertificateError, ClientConfig, DigitallySignedStruct, DistinguishedName, Error, OtherError,
-    ServerConfig, SignatureScheme, version,
+    AlertDescription, CertificateError, ClientConfig, DigitallySignedStruct, DistinguishedName,
+    Error, OtherError, ServerConfig, SignatureScheme, version,
 };
 use zeroize::Zeroizing;
 
@@ -222,6 +222,17 @@ impl OtherKey {
             _ => None,
         }
     }
+}
+
+/// Whether the other end of a handshake refused the key of this one.
+pub(crate) fn is_not_admitted(error: &io::Error) -> bool {
+    let error = error
+        .get_ref()
+        .and_then(|error| error.downcast_ref::<Error>());
+    matches!(
+        error,
+        Some(Error::AlertReceived(AlertDescription::CertificateUnknown))
+    )
 }
 
 fn other_key(key: &StreamKey) -> Error {

@@ -56,6 +56,8 @@ pub(crate) struct ServedStream {
     total: Option<u64>,
     /// The number of packets taken from the source, after those of an earlier server.
     taken: u64,
+    /// Whether the receiver ended a connection in order after it had everything.
+    is_known_complete: bool,
     /// The time at which a stream without connections ends.
     orphaned: Option<Instant>,
 }
@@ -96,15 +98,20 @@ impl ServedStream {
             connections: BTreeMap::new(),
             total: None,
             taken: received,
-            orphaned: None,
+            is_known_complete: false,
+            orphaned: Some(Instant::now() + ORPHANED),
         }
     }
 
     /// Serves the stream to its end; the events of all its connections come from `events`.
     pub(crate) async fn serve(mut self, mut events: mpsc::Receiver<StreamEvent>) -> StreamEnd {
         loop {
-            if self.total.is_some() && self.machine.is_finished() {
-                return StreamEnd::Complete;
+            if self.is_finished() {
+                // The receiver then ends its side; until it has, it may ask again for the end.
+                self.end_connections();
+                if self.is_known_complete && self.connections.is_empty() {
+                    return StreamEnd::Complete;
+                }
             }
             let wants_packet =
                 self.total.is_none() && self.machine.wants_packet() && !self.machine.has_waiting();
@@ -114,7 +121,7 @@ impl ServedStream {
                     Some(event) => self.handle_event(event),
                     None => return StreamEnd::Orphaned,
                 },
-                packet = self.source.next(), if wants_packet => match packet {
+                packet = next(&mut self.source, wants_packet), if self.total.is_none() => match packet {
                     Ok(Some(packet)) => {
                         self.taken += 1;
                         self.wake(SenderInput::Packet(packet));
@@ -126,9 +133,21 @@ impl ServedStream {
                     }
                 },
                 () = sleep_until(orphaned), if self.orphaned.is_some() => {
-                    return StreamEnd::Orphaned;
+                    return if self.is_finished() { StreamEnd::Complete } else { StreamEnd::Orphaned };
                 }
             }
+        }
+    }
+
+    /// Whether the receiver has all packets.
+    fn is_finished(&self) -> bool {
+        self.total.is_some() && self.machine.is_finished()
+    }
+
+    /// Sends no more on any connection.
+    fn end_connections(&mut self) {
+        for connection in self.connections.values_mut() {
+            connection.messages = None;
         }
     }
 
@@ -199,6 +218,7 @@ impl ServedStream {
         let Some(ended) = self.connections.remove(&connection) else {
             return;
         };
+        self.is_known_complete |= in_order && self.is_finished();
         let has_delivered = in_order && ended.messages.is_none();
         self.wake(if has_delivered {
             SenderInput::Finished(connection)
@@ -242,6 +262,15 @@ impl ServedStream {
             }
         }
     }
+}
+
+/// The next packet, if one is wanted; otherwise only the error of a receiver that is too slow.
+async fn next(source: &mut Position, wants_packet: bool) -> Result<Option<Bytes>, SourceError> {
+    if wants_packet {
+        return source.next().await;
+    }
+    source.behind().await;
+    Err(SourceError::TooSlow)
 }
 
 fn send(connections: &mut BTreeMap<u32, Connection>, output: SenderOutput<Bytes>) {

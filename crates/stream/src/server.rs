@@ -266,6 +266,11 @@ impl Shared {
         Ok(self.start(&mut streams, hello.stream, served))
     }
 
+    /// Whether there is room for another receiver.
+    fn has_room(&self) -> bool {
+        lock(&self.streams).len() < self.config.receivers
+    }
+
     /// The stream of a connection to a service.
     fn open(self: &Arc<Self>, stream: StreamId, source: Position) -> Result<(), Refusal> {
         let mut streams = lock(&self.streams);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::{Bytes, BytesMut};
 use tokio::io::{AsyncRead, AsyncReadExt};
@@ -19,25 +19,35 @@ pub struct Services(Arc<Mutex<BTreeMap<u16, SocketAddr>>>);
 impl Services {
     /// Adds a service that listens at this address.
     pub fn add(&self, address: SocketAddr) {
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        known.insert(address.port(), address);
+        self.lock().insert(address.port(), address);
     }
 
-    /// Connects to the service at `port` for a client at `peer`.
+    /// Connects to the service at `port` for a client that connected to `local`.
     ///
-    /// Fails if there is none, or if it listens on loopback only and the client is elsewhere.
-    pub(crate) async fn connect(&self, port: u16, peer: SocketAddr) -> io::Result<TcpStream> {
-        let known = {
-            let services = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            services.get(&port).copied()
-        };
+    /// Fails if there is none, or if it listens on another address than the one that the client
+    /// used.
+    pub(crate) async fn connect(&self, port: u16, local: IpAddr) -> io::Result<TcpStream> {
+        let known = self.lock().get(&port).copied();
         let service = known.ok_or(io::ErrorKind::NotFound)?;
-        if service.ip().to_canonical().is_loopback() && !peer.ip().to_canonical().is_loopback() {
+        let address = service.ip().to_canonical();
+        if !address.is_unspecified() && address != local.to_canonical() {
             return Err(io::ErrorKind::PermissionDenied.into());
         }
-        let stream = TcpStream::connect(reachable(service)).await?;
+        let connected = TcpStream::connect(reachable(service)).await;
+        if connected
+            .as_ref()
+            .is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused)
+        {
+            // It listens no more.
+            self.lock().remove(&port);
+        }
+        let stream = connected?;
         stream.set_nodelay(true)?;
         Ok(stream)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<u16, SocketAddr>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -51,10 +61,10 @@ fn reachable(service: SocketAddr) -> SocketAddr {
     SocketAddr::new(address, service.port())
 }
 
-/// Reads the bytes of a service to their end, in packets of what is there.
+/// Reads the bytes of a service to their end, in packets of what is there; an error is passed on.
 pub(crate) async fn read_packets(
     mut service: impl AsyncRead + Unpin,
-    packets: mpsc::Sender<Bytes>,
+    packets: mpsc::Sender<io::Result<Bytes>>,
 ) {
     let mut buffer = BytesMut::new();
     loop {
@@ -64,8 +74,13 @@ pub(crate) async fn read_packets(
             .take(PAYLOAD as u64)
             .read_buf(&mut buffer)
             .await;
-        let has_more = matches!(read, Ok(len) if len > 0);
-        if !has_more || packets.send(buffer.split().freeze()).await.is_err() {
+        let packet = match read {
+            Ok(0) => return,
+            Ok(_) => Ok(buffer.split().freeze()),
+            Err(error) => Err(error),
+        };
+        let has_failed = packet.is_err();
+        if packets.send(packet).await.is_err() || has_failed {
             return;
         }
     }

@@ -2,7 +2,7 @@
 
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
 use tokio::fs::File;
@@ -18,6 +18,8 @@ const CHUNK: usize = 16 * PAYLOAD;
 pub struct Sink(Kind);
 
 enum Kind {
+    /// A file that is created with the first packet.
+    NewFile(PathBuf),
     Bytes(BufWriter<Box<dyn AsyncWrite + Send + Unpin>>),
     Datagrams(UdpSocket),
 }
@@ -29,12 +31,27 @@ impl Sink {
         Self::bytes(tokio::io::stdout())
     }
 
-    /// Writes to a new file.
+    /// Writes to a new file, which is created with the first packet; or to a device.
     ///
     /// # Errors
-    /// Fails if the file exists, or cannot be created.
+    /// Fails if there is such a file, or no such folder, or if the device cannot be opened.
     pub async fn create(path: &Path) -> io::Result<Self> {
-        File::create_new(path).await.map(Self::bytes)
+        match tokio::fs::metadata(path).await {
+            Ok(known) if known.is_file() || known.is_dir() => {
+                Err(io::ErrorKind::AlreadyExists.into())
+            }
+            Ok(_) => {
+                let device = File::options().write(true).open(path).await;
+                device.map(Self::bytes)
+            }
+            Err(_) => {
+                let folder = path
+                    .parent()
+                    .filter(|folder| !folder.as_os_str().is_empty());
+                tokio::fs::metadata(folder.unwrap_or(Path::new("."))).await?;
+                Ok(Self(Kind::NewFile(path.to_owned())))
+            }
+        }
     }
 
     /// Writes to anything.
@@ -59,9 +76,18 @@ impl Sink {
         Ok(Self(Kind::Datagrams(socket)))
     }
 
+    async fn create_file(&mut self) -> io::Result<()> {
+        if let Kind::NewFile(path) = &self.0 {
+            *self = Self::bytes(File::create_new(path).await?);
+        }
+        Ok(())
+    }
+
     /// Writes a packet; waits while the output accepts no more.
     pub(crate) async fn write(&mut self, packet: &Bytes) -> io::Result<()> {
+        self.create_file().await?;
         match &mut self.0 {
+            Kind::NewFile(_) => Ok(()),
             Kind::Bytes(output) => output.write_all(packet).await,
             Kind::Datagrams(socket) => match socket.send(packet).await {
                 // No player listens yet, or no more.
@@ -71,11 +97,21 @@ impl Sink {
         }
     }
 
+    /// Writes what is buffered, and ends the output.
+    pub(crate) async fn close(&mut self) -> io::Result<()> {
+        // An empty stream is an empty file.
+        self.create_file().await?;
+        match &mut self.0 {
+            Kind::Bytes(output) => output.shutdown().await,
+            Kind::NewFile(_) | Kind::Datagrams(_) => Ok(()),
+        }
+    }
+
     /// Writes what is buffered: after each group of packets, since a player waits for them.
     pub(crate) async fn flush(&mut self) -> io::Result<()> {
         match &mut self.0 {
             Kind::Bytes(output) => output.flush().await,
-            Kind::Datagrams(_) => Ok(()),
+            Kind::NewFile(_) | Kind::Datagrams(_) => Ok(()),
         }
     }
 }

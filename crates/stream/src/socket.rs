@@ -18,6 +18,10 @@ const RECEIVE_BUFFER: usize = 2 << 20;
 /// before the choice of their connection instead.
 const UNSENT: u32 = 8 << 10;
 
+/// The time in milliseconds after which a connection ends whose other end acknowledges nothing, or
+/// accepts nothing: its packets go on others. The system's own time is some 15 minutes.
+const USER_TIMEOUT: c_int = 120_000;
+
 /// The socket of a connection, beside the stream that reads and writes it.
 #[derive(Debug)]
 pub(crate) struct ConnectionSocket(OwnedFd);
@@ -88,8 +92,19 @@ pub(crate) fn prepare_accepted(stream: &TcpStream, limit: Option<Rate>) -> io::R
             bytes.cast_signed(),
         )?;
     }
+    set_option(
+        stream,
+        [libc::IPPROTO_TCP, libc::TCP_USER_TIMEOUT],
+        USER_TIMEOUT,
+    )?;
     let unsent = c_int::try_from(UNSENT).unwrap_or(c_int::MAX);
     set_option(stream, [libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT], unsent)
+}
+
+/// Resets a connection when its last handle is dropped, instead of ending it in order.
+pub(crate) fn reset_when_dropped(socket: &impl AsFd) {
+    // It fails if the connection has ended.
+    let _ = SockRef::from(socket).set_linger(Some(std::time::Duration::ZERO));
 }
 
 /// Ends connections whose other end is gone, after some 25 s.

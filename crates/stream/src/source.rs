@@ -44,7 +44,7 @@ pub(crate) enum Position {
     },
     Live(LivePosition),
     /// The bytes of one connection to a service.
-    Service(mpsc::Receiver<Bytes>),
+    Service(mpsc::Receiver<io::Result<Bytes>>),
 }
 
 /// The error of a source that has no next packet.
@@ -151,7 +151,15 @@ impl Position {
             }
             Self::File { .. } => Ok(None),
             Self::Live(position) => position.next().await,
-            Self::Service(packets) => Ok(packets.recv().await),
+            Self::Service(packets) => Ok(packets.recv().await.transpose()?),
+        }
+    }
+
+    /// Ends when the next packet is gone, since live media went on without this receiver.
+    pub(crate) async fn behind(&mut self) {
+        match self {
+            Self::Live(position) => position.behind().await,
+            Self::File { .. } | Self::Service(_) => std::future::pending().await,
         }
     }
 }

@@ -2,24 +2,36 @@
 
 use std::io;
 use std::net::SocketAddr;
+use std::os::fd::AsFd;
 use std::time::Duration;
 
 use futures_util::StreamExt;
 use polypath_core::connections::wire::{ReceiverMessage, Refusal, SenderMessage, StreamId};
-use tokio::io::AsyncReadExt;
+use tokio::io::{AsyncReadExt, ReadHalf};
 use tokio::net::TcpStream;
-use tokio::net::tcp::OwnedReadHalf;
 use tokio::time::timeout;
+use tokio_util::task::AbortOnDropHandle;
 
 use crate::channel::{FromSender, Reader, Transport, Writer};
 use crate::receive::{ReceiveConfig, ReceiveError, new_stream, receive_named};
 use crate::sink::Sink;
+use crate::socket::reset_when_dropped;
 
 /// The time in which the other end has to answer; then it is taken for one that knows nothing of
 /// this.
 const ANSWER: Duration = Duration::from_secs(1);
 /// The bytes of a client that are passed on at once.
 const CHUNK: usize = 1 << 14;
+
+/// The answer of the other end.
+pub enum Asked {
+    /// It has the service.
+    Accepted(Box<WrappedConnection>),
+    /// It answers, and has no such service, or no room.
+    Refused,
+    /// It does not answer, or is another program.
+    Silent,
+}
 
 /// A connection to a service that the other end has accepted.
 pub struct WrappedConnection {
@@ -30,22 +42,25 @@ pub struct WrappedConnection {
 }
 
 impl WrappedConnection {
-    /// Asks the program at `config.server` for the service at `port` on its host; `None` if it does
-    /// not answer, or has no such service.
+    /// Asks the program at `config.server` for the service at `port` on its host.
     ///
     /// # Errors
     /// If the random source of the system fails.
-    pub async fn open(config: ReceiveConfig, port: u16) -> Result<Option<Self>, getrandom::Error> {
+    pub async fn open(config: ReceiveConfig, port: u16) -> Result<Asked, getrandom::Error> {
         let stream = new_stream()?;
-        let opened = timeout(ANSWER, ask(config.server, stream, port)).await;
-        Ok(match opened {
-            Ok(Ok(Some((reader, writer)))) => Some(Self {
+        let answer = timeout(ANSWER, ask(config.server, stream, port)).await;
+        Ok(match answer {
+            Ok(Ok(Answer::Welcome(reader, writer))) => Asked::Accepted(Box::new(Self {
                 config,
                 stream,
                 reader,
                 writer,
-            }),
-            Ok(Ok(None) | Err(_)) | Err(_) => None,
+            })),
+            Ok(Ok(Answer::Refusal(refusal))) => {
+                tracing::info!(server = %config.server, port, "one connection is used: {refusal}");
+                Asked::Refused
+            }
+            Ok(Ok(Answer::Other) | Err(_)) | Err(_) => Asked::Silent,
         })
     }
 
@@ -60,45 +75,45 @@ impl WrappedConnection {
             reader,
             writer,
         } = self;
-        let (from_program, to_program) = program.into_split();
-        let upload = tokio::spawn(upload(from_program, writer));
+        let handle = program.as_fd().try_clone_to_owned();
+        let (from_program, to_program) = tokio::io::split(program);
+        let upload = AbortOnDropHandle::new(tokio::spawn(upload(from_program, writer)));
         // Its end is the end of the program's input.
         let received = receive_named(config, stream, Sink::bytes(to_program), |_| {}).await;
-        if received.is_err() {
-            upload.abort();
-        } else {
+        match (&received, &handle) {
             // The program may still send.
-            let _ = upload.await;
+            (Ok(_), _) => drop(upload.await),
+            // An end would make what came look like all there is.
+            (Err(_), Ok(handle)) => reset_when_dropped(handle),
+            (Err(_), Err(_)) => {}
         }
         drop(reader);
         received.map(|_| ())
     }
 }
 
-type Opened = (Reader<FromSender>, Writer);
+/// The first message of the other end.
+enum Answer {
+    Welcome(Reader<FromSender>, Writer),
+    Refusal(Refusal),
+    Other,
+}
 
-async fn ask(server: SocketAddr, stream: StreamId, port: u16) -> io::Result<Option<Opened>> {
+async fn ask(server: SocketAddr, stream: StreamId, port: u16) -> io::Result<Answer> {
     let connection = TcpStream::connect(server).await?;
     connection.set_nodelay(true)?;
     let (mut reader, mut writer) = Transport::insecure(connection).split::<FromSender>();
     let open = ReceiverMessage::Open { stream, port };
     writer.write(|to| open.encode(to)).await?;
     Ok(match reader.next().await {
-        Some(Ok(SenderMessage::Welcome { .. })) => Some((reader, writer)),
-        Some(Ok(SenderMessage::Refusal(refusal))) => {
-            report(server, port, refusal);
-            None
-        }
-        _ => None,
+        Some(Ok(SenderMessage::Welcome { .. })) => Answer::Welcome(reader, writer),
+        Some(Ok(SenderMessage::Refusal(refusal))) => Answer::Refusal(refusal),
+        _ => Answer::Other,
     })
 }
 
-fn report(server: SocketAddr, port: u16, refusal: Refusal) {
-    tracing::info!(%server, port, "one connection is used: {refusal}");
-}
-
 /// Passes the bytes of the program on, and their end.
-async fn upload(mut program: OwnedReadHalf, mut writer: Writer) -> io::Result<()> {
+async fn upload(mut program: ReadHalf<TcpStream>, mut writer: Writer) -> io::Result<()> {
     let mut chunk = vec![0; CHUNK];
     loop {
         let len = program.read(&mut chunk).await?;

@@ -273,7 +273,7 @@ async fn a_receiver_that_is_slower_than_a_live_source_is_refused() {
 async fn the_rate_is_the_wanted_one_where_one_packet_a_round_trip_is_more() {
     let (_folder, source, _) = file_source(100_000_000);
     let server = serve_insecure(ANY, source);
-    for rate in [Rate(400_000), Rate(4_000_000)] {
+    for rate in [Rate(400_000), Rate(4_000_000), Rate(20_000_000)] {
         let memory = Memory::default();
         let config = receiver(server.address, rate, 3);
         let receiving = receive(config, Sink::bytes(memory.clone()), |_| {});
@@ -289,6 +289,53 @@ async fn the_rate_is_the_wanted_one_where_one_packet_a_round_trip_is_more() {
             "{measured:.0} bit/s of {rate:?}"
         );
     }
+}
+
+/// The server waits when it has sent as much as the receiver buffers, which the receiver then has to
+/// report without giving credit.
+#[tokio::test]
+async fn a_window_larger_than_the_buffer_does_not_stop_the_stream() {
+    let (_folder, source, bytes) = file_source(4_000_000);
+    let server = serve_insecure(ANY, source);
+    let config = ReceiveConfig {
+        controller: ControllerConfig::FixedWindows {
+            connections: 1,
+            window: 5000,
+        },
+        ..receiver(server.address, Rate(800_000), 1)
+    };
+    let (result, received) = timeout(LIMIT, receive_all(config)).await.unwrap();
+    result.unwrap();
+    assert!(received == bytes, "{} of {} B", received.len(), bytes.len());
+}
+
+/// The last packets are on their way when all connections end.
+#[tokio::test]
+async fn a_server_restarted_at_the_end_of_a_file_sends_the_rest() {
+    let (_folder, source, bytes) = file_source(400_000);
+    let server = serve_insecure(ANY, source.clone());
+    let config = receiver(server.address, Rate(1_000_000), 3);
+    let receiving = tokio::spawn(receive_all(config));
+    // 3.2 s in all, of which the server has sent the end before it stops.
+    sleep(Duration::from_millis(3150)).await;
+    let address = server.stop().await;
+    let _server = serve_insecure(address, source);
+    let (result, received) = timeout(LIMIT, receiving).await.unwrap().unwrap();
+    result.unwrap();
+    assert!(received == bytes, "{} of {} B", received.len(), bytes.len());
+}
+
+/// Attempts follow one another in less than the patience.
+#[tokio::test]
+async fn the_patience_ends_while_attempts_are_made() {
+    let unused = TcpListener::bind(ANY).await.unwrap().local_addr().unwrap();
+    let config = ReceiveConfig {
+        patience: polypath_core::time::Duration::from_secs(7),
+        ..receiver(unused, FAST, 2)
+    };
+    let within = Duration::from_secs(14);
+    let (result, _) = timeout(within, receive_all(config)).await.unwrap();
+    assert!(matches!(result, Err(ReceiveError::Unreachable { .. })));
 }
 
 /// Connections without a hello do not keep others out.

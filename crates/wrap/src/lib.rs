@@ -1,6 +1,6 @@
 //! The part of `polypath wrap` that is loaded into the wrapped program (`LD_PRELOAD`).
 //!
-//! It replaces four functions of the C library. Before a TCP connection is made, `connect` asks the
+//! It replaces three functions of the C library. Before a TCP connection is made, `connect` asks the
 //! wrapping program, over a Unix socket, where it goes: to its destination, or to a socket of the
 //! wrapping program, which carries the bytes over several connections. After `listen` the wrapping
 //! program learns the address. `getpeername` returns the destination that the program asked for. The
@@ -12,57 +12,65 @@
 #![allow(unsafe_code, reason = "functions of the C library are replaced")]
 
 mod control;
+mod destinations;
 
-use std::collections::BTreeMap;
+use std::ffi::CStr;
 use std::mem;
 use std::net::SocketAddr;
-use std::os::fd::RawFd;
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::os::fd::BorrowedFd;
+use std::sync::OnceLock;
 
 use control::{Route, announce, route};
-use nix::libc::{self, c_int, c_void, sockaddr, socklen_t};
+use destinations::Socket;
+use nix::errno::Errno;
+use nix::libc::{self, c_int, sockaddr, socklen_t};
 use nix::sys::socket::{
     AddressFamily, SockType, SockaddrLike, SockaddrStorage, getsockname, getsockopt, sockopt,
 };
-use std::os::fd::BorrowedFd;
 
 type Connect = unsafe extern "C" fn(c_int, *const sockaddr, socklen_t) -> c_int;
 type Listen = unsafe extern "C" fn(c_int, c_int) -> c_int;
 type GetPeerName = unsafe extern "C" fn(c_int, *mut sockaddr, *mut socklen_t) -> c_int;
-type Close = unsafe extern "C" fn(c_int) -> c_int;
 
-/// The destinations of the sockets that are connected to the wrapping program.
-fn destinations() -> &'static Mutex<BTreeMap<RawFd, SockaddrStorage>> {
-    static DESTINATIONS: OnceLock<Mutex<BTreeMap<RawFd, SockaddrStorage>>> = OnceLock::new();
-    DESTINATIONS.get_or_init(Mutex::default)
+/// The functions of the C library that this library hides.
+#[derive(Clone, Copy)]
+struct Hidden {
+    connect: Connect,
+    listen: Listen,
+    getpeername: GetPeerName,
 }
 
-/// The function of the C library that this library hides.
+/// The hidden functions, looked up once; `None` if the C library lacks one.
+fn hidden() -> Option<Hidden> {
+    static HIDDEN: OnceLock<Option<Hidden>> = OnceLock::new();
+    *HIDDEN.get_or_init(|| {
+        // SAFETY: the names and the types are those of POSIX.
+        unsafe {
+            Some(Hidden {
+                connect: symbol(c"connect")?,
+                listen: symbol(c"listen")?,
+                getpeername: symbol(c"getpeername")?,
+            })
+        }
+    })
+}
+
+/// The function of this name in the libraries after this one.
 ///
 /// # Safety
 /// `F` is the type of the function.
-unsafe fn hidden<F: Copy>(name: &'static std::ffi::CStr) -> Option<F> {
+unsafe fn symbol<F: Copy>(name: &CStr) -> Option<F> {
     // SAFETY: the name ends in a zero byte.
     let found = unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) };
     // SAFETY: the caller states that the symbol is of type `F`, a function pointer, which has the
     // size of a data pointer here.
-    (!found.is_null()).then(|| unsafe { mem::transmute_copy::<*mut c_void, F>(&found) })
+    (!found.is_null()).then(|| unsafe { mem::transmute_copy(&found) })
 }
 
-/// Sets `errno` and returns the value of a failed call.
-fn failed(errno: nix::errno::Errno) -> c_int {
-    errno.set();
+/// The value of a call that the C library does not have.
+fn missing() -> c_int {
+    Errno::ENOSYS.set();
     -1
-}
-
-/// The address of a call, if it is one of IP.
-///
-/// # Safety
-/// `address` has `len` readable bytes, or is null.
-unsafe fn read_address(address: *const sockaddr, len: socklen_t) -> Option<SocketAddr> {
-    // SAFETY: as the caller states; too short addresses are refused.
-    let storage = unsafe { SockaddrStorage::from_raw(address, Some(len)) }?;
-    to_std(&storage)
 }
 
 fn to_std(storage: &SockaddrStorage) -> Option<SocketAddr> {
@@ -89,32 +97,45 @@ fn is_stream(fd: c_int) -> bool {
     getsockopt(&borrowed, sockopt::SockType).is_ok_and(|kind| kind == SockType::Stream)
 }
 
+/// The socket of the wrapping program for a connection; `None` if it goes to its destination.
+fn proxy_of(fd: c_int, destination: SocketAddr) -> Option<SocketAddr> {
+    if !is_stream(fd) {
+        return None;
+    }
+    let socket = Socket::of(fd)?;
+    // A second call for the same connection asks for its result.
+    if let Some(known) = destinations::proxy(socket, destination) {
+        return Some(known);
+    }
+    let Some(Route::Through(proxy)) = route(destination) else {
+        return None;
+    };
+    destinations::remember(socket, proxy, destination);
+    Some(proxy)
+}
+
 /// Connects a socket, to its destination or to the wrapping program (connect(2)).
 ///
 /// # Safety
 /// As with connect(2).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn connect(fd: c_int, address: *const sockaddr, len: socklen_t) -> c_int {
-    // SAFETY: the name and the type are those of connect(2).
-    let Some(next) = (unsafe { hidden::<Connect>(c"connect") }) else {
-        return failed(nix::errno::Errno::ENOSYS);
+    let Some(hidden) = hidden() else {
+        return missing();
     };
-    // SAFETY: as with connect(2).
-    let wanted = unsafe { read_address(address, len) }.filter(|_| is_stream(fd));
-    if let Some(Route::Through(to)) = wanted.and_then(route) {
-        let storage = SockaddrStorage::from(to);
+    // SAFETY: as with connect(2); too short addresses are refused.
+    let wanted = unsafe { SockaddrStorage::from_raw(address, Some(len)) };
+    let proxy = wanted
+        .as_ref()
+        .and_then(to_std)
+        .and_then(|wanted| proxy_of(fd, wanted));
+    // The call is the last one, so that its `errno` remains.
+    match proxy.map(SockaddrStorage::from) {
         // SAFETY: the address is valid for its length.
-        let result = unsafe { next(fd, storage.as_ptr(), storage.len()) };
-        if let Some(wanted) = wanted {
-            let mut known = destinations()
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner);
-            known.insert(fd, SockaddrStorage::from(wanted));
-        }
-        return result;
+        Some(proxy) => unsafe { (hidden.connect)(fd, proxy.as_ptr(), proxy.len()) },
+        // SAFETY: these are the arguments of the caller.
+        None => unsafe { (hidden.connect)(fd, address, len) },
     }
-    // SAFETY: these are the arguments of the caller.
-    unsafe { next(fd, address, len) }
 }
 
 /// Listens, and announces the address to the wrapping program (listen(2)).
@@ -123,12 +144,11 @@ pub unsafe extern "C" fn connect(fd: c_int, address: *const sockaddr, len: sockl
 /// As with listen(2).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn listen(fd: c_int, backlog: c_int) -> c_int {
-    // SAFETY: the name and the type are those of listen(2).
-    let Some(next) = (unsafe { hidden::<Listen>(c"listen") }) else {
-        return failed(nix::errno::Errno::ENOSYS);
+    let Some(hidden) = hidden() else {
+        return missing();
     };
     // SAFETY: these are the arguments of the caller.
-    let result = unsafe { next(fd, backlog) };
+    let result = unsafe { (hidden.listen)(fd, backlog) };
     if result == 0 && is_stream(fd) {
         let own = getsockname::<SockaddrStorage>(fd).ok();
         if let Some(address) = own.as_ref().and_then(to_std) {
@@ -148,45 +168,29 @@ pub unsafe extern "C" fn getpeername(
     address: *mut sockaddr,
     len: *mut socklen_t,
 ) -> c_int {
-    // SAFETY: the name and the type are those of getpeername(2).
-    let Some(next) = (unsafe { hidden::<GetPeerName>(c"getpeername") }) else {
-        return failed(nix::errno::Errno::ENOSYS);
+    let Some(hidden) = hidden() else {
+        return missing();
     };
-    let known = destinations()
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner);
-    let known = known.get(&fd).copied();
-    // SAFETY: these are the arguments of the caller. An unconnected socket is an error as before.
+    // SAFETY: the length is the caller's.
     let given = unsafe { len.as_ref() }.copied().unwrap_or(0);
-    // SAFETY: as above.
-    let result = unsafe { next(fd, address, len) };
-    let (Some(wanted), 0) = (known, result) else {
+    // SAFETY: these are the arguments of the caller.
+    let result = unsafe { (hidden.getpeername)(fd, address, len) };
+    if result != 0 {
         return result;
-    };
-    let count = usize::try_from(given.min(wanted.len())).unwrap_or(0);
-    // SAFETY: the caller gave `given` writable bytes at `address`, and `wanted` has `wanted.len()`;
-    // the two do not overlap.
-    unsafe {
-        std::ptr::copy_nonoverlapping(wanted.as_ptr().cast::<u8>(), address.cast::<u8>(), count);
-        *len = wanted.len();
+    }
+    // SAFETY: the call has written an address of at most `given` bytes, and its whole length.
+    let answered = unsafe { SockaddrStorage::from_raw(address, Some((*len).min(given))) };
+    let peer = answered.as_ref().and_then(to_std);
+    let destination = peer.and_then(|peer| destinations::destination(Socket::of(fd)?, peer));
+    if let Some(wanted) = destination.map(SockaddrStorage::from) {
+        let count = usize::try_from(given.min(wanted.len())).unwrap_or(0);
+        // SAFETY: the caller gave `given` writable bytes at `address`, and `wanted` has
+        // `wanted.len()`; the two do not overlap.
+        unsafe {
+            let (from, to) = (wanted.as_ptr().cast::<u8>(), address.cast::<u8>());
+            std::ptr::copy_nonoverlapping(from, to, count);
+            *len = wanted.len();
+        }
     }
     result
-}
-
-/// Closes a descriptor, and forgets its destination (close(2)).
-///
-/// # Safety
-/// As with close(2).
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn close(fd: c_int) -> c_int {
-    // SAFETY: the name and the type are those of close(2).
-    let Some(next) = (unsafe { hidden::<Close>(c"close") }) else {
-        return failed(nix::errno::Errno::ENOSYS);
-    };
-    // A program closes descriptors in signal handlers, too, which must not wait for the lock.
-    if let Ok(mut known) = destinations().try_lock() {
-        known.remove(&fd);
-    }
-    // SAFETY: this is the argument of the caller.
-    unsafe { next(fd) }
 }

@@ -116,8 +116,12 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let observe = {
         let last = Arc::clone(&last);
         let mut lines = Lines::default();
+        // Standard error then has nothing but the report and the log.
+        let is_json = args.format == Format::Json;
         move |report: &ReceptionReport| {
-            lines.show(report);
+            if !is_json {
+                lines.show(report);
+            }
             last.lock()
                 .unwrap_or_else(PoisonError::into_inner)
                 .clone_from(report);

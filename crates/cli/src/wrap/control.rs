@@ -5,7 +5,8 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::Path;
 use std::str::FromStr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use polypath_core::connections::ControllerConfig;
@@ -13,19 +14,27 @@ use polypath_core::time::Time;
 use polypath_core::units::Rate;
 use polypath_live::clock::Clock;
 use polypath_stream::{
-    ReceiveConfig, ReceiverSecurity, Server, ServerConfig, ServerSecurity, Services, Source,
-    WrappedConnection,
+    Asked, ReceiveConfig, ReceiverSecurity, Server, ServerConfig, ServerCounters, ServerSecurity,
+    Services, Source, WrappedConnection,
 };
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, UnixListener, UnixStream};
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 /// The time for which a host that did not answer is not asked again.
 const PLAIN_FOR: polypath_core::time::Duration = polypath_core::time::Duration::from_secs(60);
 /// The time in which the program must use the socket that it was given.
 const USED_WITHIN: Duration = Duration::from_secs(10);
+/// The time in which the connections of a program that has ended pass on what it wrote.
+const DRAIN: Duration = Duration::from_secs(30);
+/// The interval at which that is checked.
+const POLL: Duration = Duration::from_millis(20);
+/// The pause after the system refused a connection.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 /// The longest question.
 const MAX_QUESTION: u64 = 100;
+/// The time for which the other end may be unreachable, before the program's connection is reset.
+const PATIENCE: polypath_core::time::Duration = polypath_core::time::Duration::from_secs(5);
 /// The limits of a wrapped server.
 const RECEIVERS: usize = 1000;
 const CONNECTIONS: usize = 64;
@@ -49,8 +58,10 @@ pub(super) struct Control {
 struct Shared {
     wrapping: Wrapping,
     services: Services,
-    /// Whether this end answers at its port.
-    is_answering: Mutex<bool>,
+    /// The counters of the server, once this end answers at its port.
+    server: Mutex<Option<ServerCounters>>,
+    /// The connections of the program that are carried.
+    carried: Arc<AtomicUsize>,
     /// The hosts that did not answer, and when.
     plain: Mutex<BTreeMap<IpAddr, Time>>,
     clock: Clock,
@@ -84,22 +95,46 @@ impl Control {
             shared: Arc::new(Shared {
                 wrapping,
                 services: Services::default(),
-                is_answering: Mutex::new(false),
+                server: Mutex::default(),
+                carried: Arc::default(),
                 plain: Mutex::default(),
                 clock: Clock::starting_now(),
             }),
         })
     }
 
-    /// Answers until the socket fails.
-    pub(super) async fn serve(self) -> io::Error {
+    /// Answers until it is dropped.
+    pub(super) async fn serve(&self) {
         loop {
             match self.listener.accept().await {
                 Ok((stream, _)) => {
                     tokio::spawn(answer(Arc::clone(&self.shared), stream));
                 }
-                Err(error) => return error,
+                Err(error) => {
+                    // As while there are no descriptors: the program then has plain TCP.
+                    tracing::warn!("a question of the program has no answer: {error}");
+                    sleep(ACCEPT_PAUSE).await;
+                }
             }
+        }
+    }
+
+    /// Waits until what the program has written is passed on, for a while at most.
+    pub(super) async fn drain(&self) {
+        let is_carrying = || {
+            let server = self.shared.lock_server();
+            let receivers = server
+                .as_ref()
+                .map_or(0, |counters| counters.read().receivers);
+            receivers > 0 || self.shared.carried.load(Ordering::Relaxed) > 0
+        };
+        let drained = async {
+            while is_carrying() {
+                sleep(POLL).await;
+            }
+        };
+        if timeout(DRAIN, drained).await.is_err() {
+            tracing::warn!("connections of the program were ended before all was passed on");
         }
     }
 }
@@ -143,18 +178,26 @@ impl Shared {
             rate: self.wrapping.rate,
             controller: self.wrapping.controller,
             play_out: None,
-            patience: polypath_core::time::Duration::from_secs(30),
+            patience: PATIENCE,
         };
-        let opened = WrappedConnection::open(config, destination.port()).await;
-        let Some(connection) = opened.ok().flatten() else {
-            let mut plain = self.plain.lock().unwrap_or_else(PoisonError::into_inner);
-            plain.insert(host, self.clock.now());
-            return None;
+        let connection = match WrappedConnection::open(config, destination.port()).await {
+            Ok(Asked::Accepted(connection)) => connection,
+            Ok(Asked::Refused) | Err(_) => return None,
+            Ok(Asked::Silent) => {
+                let mut plain = self.plain.lock().unwrap_or_else(PoisonError::into_inner);
+                plain.insert(host, self.clock.now());
+                return None;
+            }
         };
         let listener = TcpListener::bind(local(destination.ip())).await.ok()?;
         let address = listener.local_addr().ok()?;
         tracing::info!(%destination, "several connections are used");
-        tokio::spawn(carry(listener, connection, destination));
+        let carried = Arc::clone(&self.carried);
+        carried.fetch_add(1, Ordering::Relaxed);
+        tokio::spawn(async move {
+            carry(listener, *connection, destination).await;
+            carried.fetch_sub(1, Ordering::Relaxed);
+        });
         Some(address)
     }
 
@@ -165,14 +208,15 @@ impl Shared {
         plain.contains_key(&host)
     }
 
+    fn lock_server(&self) -> MutexGuard<'_, Option<ServerCounters>> {
+        self.server.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Offers a service of the program to wrapped clients.
     fn offer(&self, service: SocketAddr) {
         self.services.add(service);
-        let mut is_answering = self
-            .is_answering
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        if *is_answering {
+        let mut known = self.lock_server();
+        if known.is_some() {
             return;
         }
         let config = ServerConfig {
@@ -184,7 +228,7 @@ impl Shared {
         };
         match Server::bind(config, Source::Services(self.services.clone())) {
             Ok(server) => {
-                *is_answering = true;
+                *known = Some(server.counters());
                 tracing::info!(%service, "wrapped clients have several connections");
                 tokio::spawn(server.serve());
             }

@@ -11,6 +11,9 @@ use crate::units::Rate;
 /// segment, and steps of up to 1 kB.
 const COARSE: u32 = 16;
 
+/// The most by which paced credits make up for late calls.
+const CATCH_UP: Duration = Duration::from_millis(5);
+
 /// The credits of the connections of a stream: the number of packets that each may have carried in
 /// all ([`SenderInput::Credit`](super::SenderInput)).
 ///
@@ -134,13 +137,8 @@ impl Credits {
                 if self.next > now {
                     return;
                 }
-                let on_time = self.next + self.interval;
-                // After a pause nothing is made up for.
-                self.next = if on_time > now {
-                    on_time
-                } else {
-                    now + self.interval
-                };
+                // A late call is made up for, a pause is not.
+                self.next = (self.next + self.interval).max(now - CATCH_UP);
             }
             let Some(known) = self.connections.get_mut(&connection) else {
                 return;

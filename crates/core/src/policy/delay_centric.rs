@@ -4,11 +4,11 @@
 //! # Model
 //!
 //! One path carries the data; each ACK updates its smoothed round-trip time. *Heartbeats* of its
-//! own, which the peer answers, measure the others, at a random interval drawn after each. Every answer triggers a comparison by the selection rule: smoothed
-//! times with a hysteresis (II.B), or averages and trends (II.C). If another path is better, data
-//! moves to it immediately, or after a *guard time*, in which that path has heartbeats at a short
-//! interval. At the end of the guard time the rule is evaluated again, and data moves to the path
-//! that it then prefers, or stays.
+//! own, which the peer answers, measure the others, at a random interval drawn after each. Every
+//! answer triggers a comparison by the selection rule: smoothed times with a hysteresis (II.B), or
+//! averages and trends (II.C). If another path is better, data moves to it immediately, or after a
+//! *guard time*, in which that path has heartbeats at a short interval. At the end of the guard
+//! time the rule is evaluated again, and data moves to the path that it then prefers, or stays.
 //!
 //! A guard time of kind [`GuardKind::Hold`] follows the switch instead of preceding it: data moves
 //! immediately, and the rule is not evaluated before the guard time ends. Until then all paths

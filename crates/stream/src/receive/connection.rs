@@ -20,11 +20,11 @@ pub(super) const OPEN_WITHIN: Duration = Duration::from_secs(10);
 #[derive(Debug)]
 pub(super) struct ConnectionEvent {
     pub(super) connection: u32,
-    pub(super) what: What,
+    pub(super) kind: EventKind,
 }
 
 #[derive(Debug)]
-pub(super) enum What {
+pub(super) enum EventKind {
     /// The server carries the stream on it.
     Opened {
         socket: ConnectionSocket,
@@ -56,8 +56,8 @@ pub(super) async fn run(
         Ok(()) => ConnectionError::Ended,
         Err(error) => error,
     };
-    let what = What::Ended(error);
-    let _ = events.send(ConnectionEvent { connection, what }).await;
+    let kind = EventKind::Ended(error);
+    let _ = events.send(ConnectionEvent { connection, kind }).await;
 }
 
 async fn carry(
@@ -87,10 +87,10 @@ async fn carry(
             writer.shutdown().await?;
             return Ok(());
         };
-        if let Some(what) = what_of(message?, &mut socket) {
+        if let Some(kind) = kind_of(message?, &mut socket) {
             let connection = hello.connection;
             if events
-                .send(ConnectionEvent { connection, what })
+                .send(ConnectionEvent { connection, kind })
                 .await
                 .is_err()
             {
@@ -101,15 +101,15 @@ async fn carry(
 }
 
 /// The event of a message; `socket` is taken by the first welcome.
-fn what_of(message: FromSender, socket: &mut Option<ConnectionSocket>) -> Option<What> {
+fn kind_of(message: FromSender, socket: &mut Option<ConnectionSocket>) -> Option<EventKind> {
     Some(match message {
         SenderMessage::Welcome { source } => {
             let socket = socket.take()?;
-            What::Opened { socket, source }
+            EventKind::Opened { socket, source }
         }
-        SenderMessage::Packet { sequence, payload } => What::Packet { sequence, payload },
-        SenderMessage::End { packets } => What::End(packets),
-        SenderMessage::Refusal(refusal) => What::Refused(refusal),
+        SenderMessage::Packet { sequence, payload } => EventKind::Packet { sequence, payload },
+        SenderMessage::End { packets } => EventKind::End(packets),
+        SenderMessage::Refusal(refusal) => EventKind::Refused(refusal),
     })
 }
 

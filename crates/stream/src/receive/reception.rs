@@ -1,5 +1,7 @@
 //! Drives the receiver of a stream.
 
+mod windows;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -14,10 +16,11 @@ use polypath_core::units;
 use polypath_live::clock::Clock;
 use tokio::sync::mpsc;
 
-use super::connection::{self, ConnectionEvent, What};
+use super::connection::{self, ConnectionEvent, EventKind};
 use super::{ConnectionError, PACKET_ON_WIRE, ReceiveConfig, ReceiveError, ReceptionReport};
 use crate::sink::Sink;
 use crate::socket::ConnectionSocket;
+use windows::window_bytes;
 
 /// The events of connections that may wait; beyond it connections are not read.
 const EVENTS: usize = 64;
@@ -29,7 +32,7 @@ const REPORT: Duration = Duration::from_secs(1);
 const FINISH: Duration = Duration::from_secs(5);
 
 /// The reception of a stream.
-pub(super) struct Reception<F> {
+pub(super) struct Reception<F: FnMut(&ReceptionReport)> {
     config: Arc<ReceiveConfig>,
     machine: StreamReceiver<Bytes>,
     credits: Credits,
@@ -53,6 +56,10 @@ pub(super) struct Reception<F> {
     last_delivery: Time,
     /// The time since which no connection carries the stream.
     unreachable_since: Time,
+    /// The number of packets received that the server knows of.
+    reported: u64,
+    /// Whether the failure of an attempt was logged since a connection was open.
+    is_warned: bool,
     /// The error of the last connection that failed.
     last_error: Option<ConnectionError>,
     /// The number of packets of the stream, once it is known.
@@ -97,6 +104,8 @@ impl<F: FnMut(&ReceptionReport)> Reception<F> {
             last_report: (0, Time::ZERO),
             last_delivery: Time::ZERO,
             unreachable_since: Time::ZERO,
+            reported: 0,
+            is_warned: false,
             last_error: None,
             total: None,
         }
@@ -128,6 +137,9 @@ impl<F: FnMut(&ReceptionReport)> Reception<F> {
                 }
             }
         }
+        let written = self.totals.bytes;
+        let closed = self.sink.close().await;
+        closed.map_err(|source| ReceiveError::Output { written, source })?;
         self.finish().await;
         Ok(self.final_report())
     }
@@ -172,15 +184,15 @@ impl<F: FnMut(&ReceptionReport)> Reception<F> {
     }
 
     fn handle_event(&mut self, event: ConnectionEvent) -> Result<(), ReceiveError> {
-        let ConnectionEvent { connection, what } = event;
-        match what {
-            What::Opened { socket, source } => self.on_opened(connection, socket, source),
-            What::Packet { sequence, payload } => {
+        let ConnectionEvent { connection, kind } = event;
+        match kind {
+            EventKind::Opened { socket, source } => self.on_opened(connection, socket, source),
+            EventKind::Packet { sequence, payload } => {
                 return self.on_packet(connection, sequence, payload);
             }
-            What::End(packets) => self.total = Some(packets),
-            What::Refused(refusal) => return self.on_refused(connection, refusal),
-            What::Ended(error) => return self.on_ended(connection, error),
+            EventKind::End(packets) => self.total = Some(packets),
+            EventKind::Refused(refusal) => return self.on_refused(connection, refusal),
+            EventKind::Ended(error) => return self.on_ended(connection, error),
         }
         Ok(())
     }
@@ -192,6 +204,7 @@ impl<F: FnMut(&ReceptionReport)> Reception<F> {
         };
         let rtt = socket.rtt();
         opened.socket = Some(socket);
+        self.is_warned = false;
         self.credits.set_window(connection, opened.window);
         self.renew_window(connection);
         if let Some(rtt) = rtt.filter(|_| self.totals.rtt.is_none()) {
@@ -226,8 +239,8 @@ impl<F: FnMut(&ReceptionReport)> Reception<F> {
     }
 
     fn on_refused(&mut self, connection: u32, refusal: Refusal) -> Result<(), ReceiveError> {
-        if refusal == Refusal::Full && self.totals.packets > 0 {
-            // Another connection than this one may carry the stream.
+        if refusal == Refusal::Full && self.connections.len() > 1 {
+            // Another connection than this one carries the stream.
             tracing::warn!(connection, "{refusal}");
             return Ok(());
         }
@@ -238,17 +251,24 @@ impl<F: FnMut(&ReceptionReport)> Reception<F> {
     fn on_ended(&mut self, connection: u32, error: ConnectionError) -> Result<(), ReceiveError> {
         let ended = self.connections.remove(&connection);
         self.credits.remove(connection);
-        if !self.is_reachable() {
+        // One that never opened does not show that the server is reachable.
+        let was_open = ended.as_ref().is_some_and(|ended| ended.socket.is_some());
+        if was_open && !self.is_reachable() {
             self.unreachable_since = self.clock.now();
         }
-        if ended.is_none_or(|ended| ended.is_closing) || self.total.is_some() {
+        if ended.is_none_or(|ended| ended.is_closing) || self.is_complete() {
             return Ok(());
         }
         if error.is_permanent() {
             return Err(self.wrong(error));
         }
         self.totals.failed += 1;
-        tracing::warn!(connection, "a connection ended: {error}");
+        if was_open {
+            tracing::warn!(connection, "a connection ended: {error}");
+        } else if !std::mem::replace(&mut self.is_warned, true) {
+            // Once, and not for each attempt.
+            tracing::warn!("no connection to {}: {error}", self.config.server);
+        }
         self.wake(Wake::Input(ReceiverInput::Ended(connection)));
         self.last_error = Some(error);
         Ok(())
@@ -268,27 +288,6 @@ impl<F: FnMut(&ReceptionReport)> Reception<F> {
         }
         self.wake(Wake::Timeout);
         self.give_credits();
-    }
-
-    /// Gives the credits that are due, with the number of packets received.
-    fn give_credits(&mut self) {
-        let (now, received) = (self.clock.now(), self.machine.received());
-        let connections = &mut self.connections;
-        self.credits.give(now, &mut |given| {
-            if let Some(known) = connections.get_mut(&given.connection) {
-                known.credit = given.packets;
-                known.report(received);
-            }
-        });
-    }
-
-    /// The shortest round-trip time of the connections.
-    fn measured_rtt(&self) -> Option<Duration> {
-        let sockets = self
-            .connections
-            .values()
-            .filter_map(|of| of.socket.as_ref());
-        sockets.filter_map(ConnectionSocket::rtt).min()
     }
 
     fn set_rtt(&mut self, rtt: Duration) {
@@ -353,18 +352,6 @@ impl<F: FnMut(&ReceptionReport)> Reception<F> {
         self.connections.insert(connection, opened);
     }
 
-    fn set_window(&mut self, connection: u32, packets: u32) {
-        let Some(known) = self.connections.get_mut(&connection) else {
-            return;
-        };
-        known.window = packets;
-        // Before the welcome nothing would be carried.
-        if known.socket.is_some() {
-            self.credits.set_window(connection, packets);
-            self.renew_window(connection);
-        }
-    }
-
     fn close(&mut self, connection: u32) {
         if let Some(known) = self.connections.get_mut(&connection) {
             known.is_closing = true;
@@ -384,26 +371,6 @@ impl<F: FnMut(&ReceptionReport)> Reception<F> {
         self.delivered.push(packet);
     }
 
-    fn renew_windows(&self) {
-        for connection in self.connections.keys() {
-            self.renew_window(*connection);
-        }
-    }
-
-    /// Sets the kernel's window of a connection.
-    fn renew_window(&self, connection: u32) {
-        if let Some(window) = self.credits.kernel_window(connection)
-            && let Some(socket) = self
-                .connections
-                .get(&connection)
-                .and_then(|of| of.socket.as_ref())
-            && let Err(error) = socket.set_window(window_bytes(window))
-        {
-            // The connection has ended; its task reports that.
-            tracing::debug!(connection, %error, "the window was not set");
-        }
-    }
-
     fn is_reachable(&self) -> bool {
         self.connections.values().any(|of| of.socket.is_some())
     }
@@ -416,7 +383,7 @@ impl<F: FnMut(&ReceptionReport)> Reception<F> {
         Err(ReceiveError::Unreachable {
             server: self.config.server,
             patience,
-            source: self.last_error.take().unwrap_or(ConnectionError::Late),
+            source: self.last_error.take().unwrap_or(ConnectionError::NoAnswer),
         })
     }
 
@@ -430,7 +397,7 @@ impl<F: FnMut(&ReceptionReport)> Reception<F> {
             while !self.connections.is_empty()
                 && let Some(event) = self.events.1.recv().await
             {
-                if let What::Ended(_) = event.what {
+                if let EventKind::Ended(_) = event.kind {
                     self.connections.remove(&event.connection);
                 }
             }
@@ -448,13 +415,13 @@ impl<F: FnMut(&ReceptionReport)> Reception<F> {
         (self.observe)(&self.totals);
     }
 
-    fn final_report(mut self) -> ReceptionReport {
+    /// The report of the whole stream up to now.
+    fn final_report(&mut self) -> ReceptionReport {
         let now = self.clock.now();
         self.update_totals(now);
         let bytes = units::Bytes(self.totals.bytes);
         self.totals.rate = units::Rate::average(bytes, self.totals.elapsed).unwrap_or_default();
-        (self.observe)(&self.totals);
-        self.totals
+        self.totals.clone()
     }
 
     fn update_totals(&mut self, now: Time) {
@@ -467,6 +434,14 @@ impl<F: FnMut(&ReceptionReport)> Reception<F> {
     }
 }
 
+/// The last report is also that of a stream that fails or is cancelled.
+impl<F: FnMut(&ReceptionReport)> Drop for Reception<F> {
+    fn drop(&mut self) {
+        let report = self.final_report();
+        (self.observe)(&report);
+    }
+}
+
 impl Connection {
     /// Reports the credit and the number of packets received.
     fn report(&self, received: u64) {
@@ -475,12 +450,6 @@ impl Connection {
         // It fails if the connection has ended, which its task reports.
         let _ = self.messages.send(ReceiverMessage::Progress(progress));
     }
-}
-
-/// The window of the kernel for this number of packets.
-fn window_bytes(packets: u32) -> u32 {
-    let size = u32::try_from(PACKET_ON_WIRE).unwrap_or(u32::MAX);
-    size.saturating_mul(packets)
 }
 
 /// The same span for the timers of Tokio.

@@ -17,13 +17,16 @@ use tokio_util::task::AbortOnDropHandle;
 
 use super::{HANDSHAKE, ServerSecurity, Shared, StreamHandle, service};
 use crate::channel::{ChannelError, FromSender, Reader, Transport, Writer};
+use crate::security::OtherKey;
 use crate::served_stream::{MESSAGES, StreamEvent};
 
-/// The time that a receiver has to read the rest of a connection, and to end it.
+/// The time after the end of its stream that a receiver has to end a connection.
 const LINGER: Duration = Duration::from_mins(1);
 
 /// Authenticates a connection, which another task then carries: this one may be aborted.
 pub(super) async fn open(shared: Arc<Shared>, stream: TcpStream, peer: SocketAddr) {
+    // A socket without an address has ended, as its reader will see.
+    let local = stream.local_addr().map_or(peer.ip(), |local| local.ip());
     let opened = match timeout(HANDSHAKE, authenticate(&shared, stream)).await {
         Ok(opened) => opened,
         Err(_) => Err(OpenError::Late),
@@ -32,7 +35,12 @@ pub(super) async fn open(shared: Arc<Shared>, stream: TcpStream, peer: SocketAdd
         Ok(opened) => opened,
         Err(error) => {
             shared.counters.rejected.fetch_add(1, Ordering::Relaxed);
-            tracing::debug!(%peer, "a connection was rejected: {error}");
+            match &error {
+                OpenError::Channel(ChannelError::Io(io)) if OtherKey::of(io).is_some() => {
+                    tracing::info!(%peer, "a receiver is not admitted: {error}");
+                }
+                _ => tracing::debug!(%peer, "a connection was rejected: {error}"),
+            }
             return;
         }
     };
@@ -46,6 +54,7 @@ pub(super) async fn open(shared: Arc<Shared>, stream: TcpStream, peer: SocketAdd
                     stream,
                     port,
                     peer,
+                    local,
                 };
                 connected.carry(reader, writer).await;
             }
@@ -152,10 +161,14 @@ async fn carry(
     let events = stream.events.clone();
     let writing = tokio::spawn(write(Arc::clone(shared), connection, queue, writer, events));
     // A writer whose peer is gone would wait for the time-out of TCP.
-    let mut writing = AbortOnDropHandle::new(writing);
+    let _writing = AbortOnDropHandle::new(writing);
+    let over = async {
+        stream.events.closed().await;
+        sleep(LINGER).await;
+    };
     let in_order = tokio::select! {
         in_order = read(connection, reader, &stream.events) => in_order,
-        () = linger(&mut writing) => false,
+        () = over => false,
     };
     let ended = StreamEvent::Ended {
         connection,
@@ -186,12 +199,6 @@ async fn read(
             return true;
         }
     }
-}
-
-/// Waits for the writer to end, and for the receiver to read what it wrote.
-async fn linger(writing: &mut AbortOnDropHandle<()>) {
-    let _ = writing.await;
-    sleep(LINGER).await;
 }
 
 /// Writes the messages of a stream until there are no more.

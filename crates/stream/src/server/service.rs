@@ -1,6 +1,6 @@
 //! A connection to a service: its bytes to the service, beside the stream of those from it.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -13,6 +13,7 @@ use super::Shared;
 use super::accepted::refuse;
 use crate::channel::{Reader, Writer};
 use crate::services::read_packets;
+use crate::socket::reset_when_dropped;
 use crate::source::{Position, Source};
 
 /// The packets of a service that wait for the stream.
@@ -24,6 +25,8 @@ pub(super) struct Connecting {
     pub(super) stream: StreamId,
     pub(super) port: u16,
     pub(super) peer: SocketAddr,
+    /// The address of this host that it used.
+    pub(super) local: IpAddr,
 }
 
 impl Connecting {
@@ -38,7 +41,7 @@ impl Connecting {
         if let Err(refusal) = self.shared.open(self.stream, Position::Service(source)) {
             return refuse(&mut writer, refusal).await;
         }
-        self.shared.spawn(read_packets(from_service, packets));
+        let reading = self.shared.spawn(read_packets(from_service, packets));
         let source = self.shared.source.identity();
         let welcome = SenderMessage::<Bytes>::Welcome { source };
         if writer.write(|to| welcome.encode(to)).await.is_err() {
@@ -47,18 +50,28 @@ impl Connecting {
         // From here on there are no messages; the first bytes may have come with the open.
         let parts = reader.into_parts();
         let mut from_client = parts.io;
-        if to_service.write_all(&parts.read_buf).await.is_ok() {
-            let _ = tokio::io::copy(&mut from_client, &mut to_service).await;
+        let carried = async {
+            to_service.write_all(&parts.read_buf).await?;
+            tokio::io::copy(&mut from_client, &mut to_service).await?;
+            // The service sees the end of the client's bytes.
+            to_service.shutdown().await
+        };
+        if carried.await.is_err() {
+            // An end would make what came look like all there is.
+            reset_when_dropped(to_service.as_ref());
+            to_service.forget();
+            reading.abort();
         }
-        // The service then sees the end of the client's bytes.
-        let _ = to_service.shutdown().await;
     }
 
     async fn connect(&self) -> Result<TcpStream, Refusal> {
+        if !self.shared.has_room() {
+            return Err(Refusal::Full);
+        }
         let Source::Services(services) = &self.shared.source else {
             return Err(Refusal::NoService);
         };
-        let connected = services.connect(self.port, self.peer).await;
+        let connected = services.connect(self.port, self.local).await;
         connected.map_err(|error| {
             tracing::info!(peer = %self.peer, port = self.port, %error, "a client was refused");
             Refusal::NoService

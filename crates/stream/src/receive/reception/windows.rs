@@ -1,0 +1,83 @@
+//! The windows and credits of the connections of a reception.
+
+use polypath_core::time::Duration;
+
+use super::{PACKET_ON_WIRE, Reception, ReceptionReport};
+use crate::socket::ConnectionSocket;
+
+impl<F: FnMut(&ReceptionReport)> Reception<F> {
+    /// Gives the credits that are due, with the number of packets received.
+    pub(super) fn give_credits(&mut self) {
+        let (now, received) = (self.clock.now(), self.machine.received());
+        let connections = &mut self.connections;
+        let reported = &mut self.reported;
+        self.credits.give(now, &mut |given| {
+            if let Some(known) = connections.get_mut(&given.connection) {
+                known.credit = given.packets;
+                known.report(received);
+                *reported = received;
+            }
+        });
+        self.report_received(received);
+    }
+
+    /// Reports the number of packets received, where no credit did: the sender keeps as many as the
+    /// buffer has, and waits when it has reached that.
+    pub(super) fn report_received(&mut self, received: u64) {
+        if received < self.reported + u64::from(self.config.buffer() / 4) {
+            return;
+        }
+        let mut carrying = self.connections.values().filter(|of| of.socket.is_some());
+        if let Some(known) = carrying.next() {
+            known.report(received);
+            self.reported = received;
+        }
+    }
+
+    /// The shortest round-trip time of the connections.
+    pub(super) fn measured_rtt(&self) -> Option<Duration> {
+        let sockets = self
+            .connections
+            .values()
+            .filter_map(|of| of.socket.as_ref());
+        sockets.filter_map(ConnectionSocket::rtt).min()
+    }
+
+    pub(super) fn set_window(&mut self, connection: u32, packets: u32) {
+        let Some(known) = self.connections.get_mut(&connection) else {
+            return;
+        };
+        known.window = packets;
+        // Before the welcome nothing would be carried.
+        if known.socket.is_some() {
+            self.credits.set_window(connection, packets);
+            self.renew_window(connection);
+        }
+    }
+
+    pub(super) fn renew_windows(&self) {
+        for connection in self.connections.keys() {
+            self.renew_window(*connection);
+        }
+    }
+
+    /// Sets the kernel's window of a connection.
+    pub(super) fn renew_window(&self, connection: u32) {
+        if let Some(window) = self.credits.kernel_window(connection)
+            && let Some(socket) = self
+                .connections
+                .get(&connection)
+                .and_then(|of| of.socket.as_ref())
+            && let Err(error) = socket.set_window(window_bytes(window))
+        {
+            // The connection has ended; its task reports that.
+            tracing::debug!(connection, %error, "the window was not set");
+        }
+    }
+}
+
+/// The window of the kernel for this number of packets.
+pub(super) fn window_bytes(packets: u32) -> u32 {
+    let size = u32::try_from(PACKET_ON_WIRE).unwrap_or(u32::MAX);
+    size.saturating_mul(packets)
+}
