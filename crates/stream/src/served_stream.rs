@@ -121,19 +121,24 @@ impl ServedStream {
                     Some(event) => self.handle_event(event),
                     None => return StreamEnd::Orphaned,
                 },
-                packet = next(&mut self.source, wants_packet), if self.total.is_none() => match packet {
-                    Ok(Some(packet)) => {
-                        self.taken += 1;
-                        self.wake(SenderInput::Packet(packet));
+                packet = next(&mut self.source, wants_packet), if self.total.is_none() => {
+                    match packet {
+                        Ok(Some(packet)) => {
+                            self.taken += 1;
+                            self.wake(SenderInput::Packet(packet));
+                        }
+                        Ok(None) => self.end(),
+                        Err(error) => {
+                            self.refuse(refusal_of(&error));
+                            return StreamEnd::Source(error);
+                        }
                     }
-                    Ok(None) => self.end(),
-                    Err(error) => {
-                        self.refuse(refusal_of(&error));
-                        return StreamEnd::Source(error);
-                    }
-                },
+                }
                 () = sleep_until(orphaned), if self.orphaned.is_some() => {
-                    return if self.is_finished() { StreamEnd::Complete } else { StreamEnd::Orphaned };
+                    if self.is_finished() {
+                        return StreamEnd::Complete;
+                    }
+                    return StreamEnd::Orphaned;
                 }
             }
         }
