@@ -35,11 +35,14 @@ pub(super) async fn open(shared: Arc<Shared>, stream: TcpStream, peer: SocketAdd
         Ok(opened) => opened,
         Err(error) => {
             shared.counters.rejected.fetch_add(1, Ordering::Relaxed);
-            match &error {
-                OpenError::Channel(ChannelError::Io(io)) if OtherKey::of(io).is_some() => {
-                    tracing::info!(%peer, "a receiver is not admitted: {error}");
-                }
-                _ => tracing::debug!(%peer, "a connection was rejected: {error}"),
+            let other_key = match &error {
+                OpenError::Channel(ChannelError::Io(error)) => OtherKey::of(error),
+                _ => None,
+            };
+            if let Some(key) = other_key {
+                tracing::info!(%peer, "a receiver is not admitted: {key}");
+            } else {
+                tracing::debug!(%peer, "a connection was rejected: {error}");
             }
             return;
         }
