@@ -6,8 +6,8 @@ use std::sync::{Mutex, PoisonError};
 
 use nix::libc::{self, c_int};
 
-/// The number of sockets that are remembered: the latest ones, since nobody tells when one is
-/// closed.
+/// The maximum number of sockets that are remembered. The oldest is dropped, since a close is not
+/// observed.
 const REMEMBERED: usize = 1024;
 
 static DESTINATIONS: Mutex<VecDeque<Entry>> = Mutex::new(VecDeque::new());

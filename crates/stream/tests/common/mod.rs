@@ -1,7 +1,5 @@
 //! Servers, receivers and proxies of the tests, all on loopback.
 
-#![allow(dead_code, reason = "each test program uses a part")]
-
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -131,10 +129,6 @@ pub(crate) struct Memory(Arc<Mutex<Vec<u8>>>);
 impl Memory {
     pub(crate) fn len(&self) -> usize {
         self.0.lock().unwrap().len()
-    }
-
-    pub(crate) fn bytes(&self) -> Vec<u8> {
-        self.0.lock().unwrap().clone()
     }
 }
 
