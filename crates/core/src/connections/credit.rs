@@ -32,6 +32,10 @@ pub struct Credits {
     connections: BTreeMap<u32, Connection>,
     /// The connection that had the last credit.
     last: u32,
+    /// The number of packets of the stream received that the sender knows of, and the growth after
+    /// which it has to know more.
+    reported: u64,
+    unreported: u64,
     /// The time from which the next credit may be given at the smallest windows.
     next: Time,
     now: Time,
@@ -67,14 +71,17 @@ struct Connection {
 }
 
 impl Credits {
-    /// No connections; `guard` is the lambda of Algorithm 1.
+    /// No connections; `guard` is the lambda of Algorithm 1, and `buffer` the number of packets that
+    /// the receiver buffers, and so the sender keeps.
     #[must_use]
-    pub fn new(target: Target, guard: Rate) -> Self {
+    pub fn new(target: Target, guard: Rate, buffer: u32) -> Self {
         let rate = Rate(target.rate.0.saturating_add(guard.0 / 2).max(1));
         Self {
             interval: rate.transmission_time(target.segment),
             connections: BTreeMap::new(),
             last: 0,
+            reported: 0,
+            unreported: u64::from(buffer / 4).max(1),
             next: Time::ZERO,
             now: Time::ZERO,
         }
@@ -128,9 +135,30 @@ impl Credits {
     /// Passes on the credits that are due now.
     ///
     /// A credit is due when it is larger than the one before by a quarter of the window, so that at
-    /// least three quarters of it are in flight.
-    pub fn give(&mut self, now: Time, out: &mut impl FnMut(Credit)) {
+    /// least three quarters of it are in flight. The number of packets of the stream `received` in
+    /// order goes with each; a credit is repeated for it where none is due, since a sender waits
+    /// that has sent as much as the receiver buffers.
+    pub fn give(&mut self, now: Time, received: u64, out: &mut impl FnMut(Credit)) {
         self.now = now;
+        let mut has_reported = false;
+        self.give_due(now, &mut |credit| {
+            has_reported = true;
+            out(credit);
+        });
+        if has_reported {
+            self.reported = received;
+        } else if received >= self.reported + self.unreported
+            && let Some((connection, known)) = self.connections.first_key_value()
+        {
+            self.reported = received;
+            out(Credit {
+                connection: *connection,
+                packets: known.credit,
+            });
+        }
+    }
+
+    fn give_due(&mut self, now: Time, out: &mut impl FnMut(Credit)) {
         let is_paced = self.control() == WindowControl::PacedCredits;
         while let Some(connection) = self.next_due() {
             if is_paced {

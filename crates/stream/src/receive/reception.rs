@@ -56,8 +56,6 @@ pub(super) struct Reception<F: FnMut(&ReceptionReport)> {
     last_delivery: Time,
     /// The time since which no connection carries the stream.
     unreachable_since: Time,
-    /// The number of packets received that the server knows of.
-    reported: u64,
     /// Whether the failure of an attempt was logged since a connection was open.
     is_warned: bool,
     /// The error of the last connection that failed.
@@ -89,7 +87,11 @@ impl<F: FnMut(&ReceptionReport)> Reception<F> {
             until: Time::MAX,
         });
         Self {
-            credits: Credits::new(config.target(), config.controller.control().guard),
+            credits: Credits::new(
+                config.target(),
+                config.controller.control().guard,
+                config.buffer(),
+            ),
             config: Arc::new(config),
             machine,
             stream,
@@ -104,7 +106,6 @@ impl<F: FnMut(&ReceptionReport)> Reception<F> {
             last_report: (0, Time::ZERO),
             last_delivery: Time::ZERO,
             unreachable_since: Time::ZERO,
-            reported: 0,
             is_warned: false,
             last_error: None,
             total: None,

@@ -16,12 +16,12 @@ fn credits(rate: Rate) -> Credits {
         rate,
         segment: PACKET,
     };
-    Credits::new(target, Rate(0))
+    Credits::new(target, Rate(0), 1024)
 }
 
 fn given(credits: &mut Credits, now: Time) -> Vec<(u32, u64)> {
     let mut given = Vec::new();
-    credits.give(now, &mut |credit| {
+    credits.give(now, 0, &mut |credit| {
         given.push((credit.connection, credit.packets));
     });
     given
@@ -65,6 +65,24 @@ fn a_large_window_is_that_of_the_kernel() {
     assert_eq!(given(&mut credits, Time::ZERO), [(1, 225)]);
     credits.remove(1);
     assert_eq!(credits.kernel_window(1), None);
+}
+
+#[test]
+fn a_credit_is_repeated_for_what_was_received() {
+    let mut credits = credits(Rate(1_000_000));
+    credits.set_window(1, 5000);
+    let mut given = |received| {
+        let mut given = Vec::new();
+        credits.give(Time::ZERO, received, &mut |credit| {
+            given.push(credit.packets);
+        });
+        given
+    };
+    assert_eq!(given(0), [10_000]);
+    assert_eq!(given(255), [] as [u64; 0], "the sender keeps 1024");
+    assert_eq!(given(256), [10_000]);
+    assert_eq!(given(511), [] as [u64; 0]);
+    assert_eq!(given(512), [10_000]);
 }
 
 /// The packets that arrive within `span` over `connections` with windows of one packet, where each

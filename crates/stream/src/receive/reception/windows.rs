@@ -10,28 +10,12 @@ impl<F: FnMut(&ReceptionReport)> Reception<F> {
     pub(super) fn give_credits(&mut self) {
         let (now, received) = (self.clock.now(), self.machine.received());
         let connections = &mut self.connections;
-        let reported = &mut self.reported;
-        self.credits.give(now, &mut |given| {
+        self.credits.give(now, received, &mut |given| {
             if let Some(known) = connections.get_mut(&given.connection) {
                 known.credit = given.packets;
                 known.report(received);
-                *reported = received;
             }
         });
-        self.report_received(received);
-    }
-
-    /// Reports the number of packets received, where no credit did: the sender keeps as many as the
-    /// buffer has, and waits when it has reached that.
-    pub(super) fn report_received(&mut self, received: u64) {
-        if received < self.reported + u64::from(self.config.buffer() / 4) {
-            return;
-        }
-        let mut carrying = self.connections.values().filter(|of| of.socket.is_some());
-        if let Some(known) = carrying.next() {
-            known.report(received);
-            self.reported = received;
-        }
     }
 
     /// The shortest round-trip time of the connections.
