@@ -1,7 +1,7 @@
 //! Measures the goodput of one bulk transfer over two paths at once: TCP over two nodes, Multipath
 //! TCP, and TCP over the first path alone, beside what the simulator predicts: `make bulk-race`, or
 //! `cargo run --release -p polypath-lab --example bulk_race -- [--runs N] [--seed S] [--only NAME]
-//! [--format json]`, as root.
+//! [--paths NAME] [--format json]`, as root.
 
 #[path = "common/errors.rs"]
 mod errors;
@@ -104,6 +104,9 @@ struct Args {
     /// Only the carriers whose name contains one of these, for a quick look.
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
+    /// Only the pairs of paths whose name contains one of these, for a quick look.
+    #[arg(long, value_delimiter = ',')]
+    paths: Vec<String>,
     /// The output format.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
@@ -150,6 +153,8 @@ enum RaceError {
     Lab(#[from] LabError),
     #[error("no carrier has a name that contains {0}")]
     Only(String),
+    #[error("no pair of paths has a name that contains {0}")]
+    Paths(String),
     #[error("scenarios/aggregate.toml: {0}")]
     Scenario(String),
     #[error("simulating the same transfers")]
@@ -165,7 +170,7 @@ fn main() -> ExitCode {
         Err(error) => {
             log(&error_chain(&error));
             ExitCode::from(match error {
-                RaceError::Only(_) => 2,
+                RaceError::Only(_) | RaceError::Paths(_) => 2,
                 RaceError::Lab(LabError::Preflight(_)) => 3,
                 _ => 1,
             })
@@ -175,17 +180,24 @@ fn main() -> ExitCode {
 
 /// Whether all runs count and all bounds hold.
 fn run(args: &Args) -> Result<bool, RaceError> {
-    let wanted = |carrier: &BulkCarrier| {
-        args.only.is_empty() || args.only.iter().any(|part| carrier.name().contains(part))
-    };
-    let carriers: Vec<BulkCarrier> = CARRIERS.into_iter().filter(wanted).collect();
+    let carriers: Vec<BulkCarrier> = CARRIERS
+        .into_iter()
+        .filter(|carrier| is_among(&carrier.name(), &args.only))
+        .collect();
     if carriers.is_empty() {
         return Err(RaceError::Only(args.only.join(" or ")));
+    }
+    let pairs: Vec<&Pair> = PAIRS
+        .iter()
+        .filter(|pair| is_among(pair.name, &args.paths))
+        .collect();
+    if pairs.is_empty() {
+        return Err(RaceError::Paths(args.paths.join(" or ")));
     }
     enter_user_namespace().map_err(LabError::from)?;
     let lab = BulkLab::open(&carriers)?;
     let mut results = Vec::new();
-    for pair in &PAIRS {
+    for pair in pairs {
         let result = race(pair, &carriers, &lab, args)?;
         if args.format == Format::Text {
             print(&text(&result, args)).map_err(RaceError::Write)?;
@@ -201,6 +213,11 @@ fn run(args: &Args) -> Result<bool, RaceError> {
             && result.carriers.iter().all(|carrier| carrier.late_runs == 0)
     };
     Ok(results.iter().all(is_good))
+}
+
+/// Whether `name` contains one of `parts`, or there are none.
+fn is_among(name: &str, parts: &[String]) -> bool {
+    parts.is_empty() || parts.iter().any(|part| name.contains(part))
 }
 
 fn race(

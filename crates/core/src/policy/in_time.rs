@@ -20,7 +20,8 @@
 //! ([`crate::repair::PathRateController`]). A packet of media then goes where it arrives first, at
 //! once. Segments of TCP with data, and what a class treats as bulk, may wait in the endpoint: each
 //! goes to the path on which it will arrive first, after those that wait there, so that the
-//! segments of all paths arrive about in order. Where every path has a long queue, marks and drops
+//! segments of all paths arrive about in order. Those of a flow that uses up the fastest path and
+//! keeps its queue short are spread over slower ones, too ([`spread`]). Where every path has a long queue, marks and drops
 //! signal congestion to TCP.
 //!
 //! **Costs.** A path suffices if it delivers within the deadline, without congestion, and loses
@@ -49,14 +50,18 @@ use crate::packet::PacketMeta;
 use crate::repair::{MAX_UNREPAIRED, PathEstimate, RepairConfig};
 use crate::tariff::Tariffs;
 use crate::time::{Duration, Time};
-use signals::{CongestionSignals, Signal};
+use bulk::BulkChoice;
+use signals::CongestionSignals;
+use spread::Spread;
 use view::View;
 
 #[cfg(test)]
 mod tests;
 
+mod bulk;
 mod load;
 mod signals;
+mod spread;
 mod view;
 
 /// Another path has to be better by this, plus an eighth of the delay of the current one.
@@ -72,9 +77,6 @@ const HOLD: Duration = Duration::from_secs(2);
 const MAX_HOLD: Duration = Duration::from_secs(60);
 /// A path with a longer queue carries more than it can.
 const MAX_QUEUE: Duration = Duration::from_millis(8);
-/// A path whose delay exceeds that of the fastest by more does not carry the same flow of TCP: less
-/// than the hold by which the receiver puts segments in order ([`crate::order::TCP_HOLD`]).
-const MAX_DIFFERENCE: Duration = Duration::from_millis(80);
 /// The interval of heartbeats on paths without data.
 const PROBE_INTERVAL: Duration = Duration::from_millis(200);
 /// Paths of a higher cost than the active one have a heartbeat in one of this many intervals.
@@ -101,15 +103,7 @@ pub struct InTime {
     signals: CongestionSignals,
     /// The last choice for bulk. It is kept until the next report, since every packet asks.
     bulk_choice: Option<BulkChoice>,
-}
-
-/// A choice for bulk while no path has a limit: nothing waits, and it remains until the paths or
-/// their estimates change.
-#[derive(Clone, Copy, Debug)]
-struct BulkChoice {
-    paths: PathSet,
-    preferred: PathId,
-    path: PathId,
+    spread: Spread,
 }
 
 /// A path that is better than the active one.
@@ -150,6 +144,7 @@ impl InTime {
             probes: 0,
             signals: CongestionSignals::default(),
             bulk_choice: None,
+            spread: Spread::START,
         }
     }
 
@@ -310,68 +305,12 @@ impl InTime {
         Plan::copies(PathSet::only(path))
     }
 
-    /// Lets a packet of bulk leave at the rate of the path on which it arrives first.
-    fn queue(&mut self, now: Time, meta: &PacketMeta, preferred: PathId, paths: PathSet) -> Plan {
-        let known = self.bulk_choice.as_ref();
-        if let Some(known) = known.filter(|known| known.applies_to(preferred, paths)) {
-            let path = known.path;
-            return Plan {
-                may_wait: true,
-                ..Plan::copies(PathSet::only(path))
-            };
-        }
-        let cheap = self.tariffs.up_to(self.tariffs.cost(preferred), paths);
-        let max_rank = self.max_rank(cheap);
-        let (mut path, mut earliest, mut least) = (preferred, Duration::MAX, Duration::MAX);
-        for other in cheap {
-            let view = self.view(other);
-            if view.rank() > max_rank {
-                continue;
-            }
-            let wait = view.load.wait(now);
-            let is_other = u64::from(other != preferred);
-            let arrival = view.arrival_after(wait) + HYSTERESIS * is_other;
-            least = least.min(wait);
-            if arrival < earliest {
-                (path, earliest) = (other, arrival);
-            }
-        }
-        let signal = self.signals.decide(now, least, meta.ecn.is_capable());
-        if signal == Some(Signal::Drop) {
-            return Plan {
-                is_congested: true,
-                ..Plan::default()
-            };
-        }
-        self.load(path, now, meta.size, true);
-        if !cheap
-            .into_iter()
-            .any(|path| self.view(path).load.is_limited())
-        {
-            self.bulk_choice = Some(BulkChoice {
-                paths,
-                preferred,
-                path,
-            });
-        }
-        Plan {
-            may_wait: true,
-            is_congested: signal.is_some(),
-            ..Plan::copies(PathSet::only(path))
-        }
-    }
-
-    /// The [rank](View::rank) up to which those of `paths` deliver, and not much later than the
-    /// fastest.
-    fn max_rank(&self, paths: PathSet) -> (bool, Duration) {
-        let ranks = paths.into_iter().map(|path| self.view(path).rank());
-        let (is_silent, least) = ranks.min().unwrap_or_default();
-        (is_silent, least + MAX_DIFFERENCE)
-    }
-
     fn load(&mut self, path: PathId, now: Time, size: u32, waits: bool) {
         if let Some(view) = self.paths.get_mut(path.index()) {
             view.load.add(now, size, waits);
+        }
+        if path == self.active {
+            self.spread.add(size);
         }
     }
 
@@ -380,6 +319,7 @@ impl InTime {
         self.epoch = self.epoch.next();
         self.last_move = Some(now);
         self.better = None;
+        self.spread = Spread::START;
         act(Action::Switched { from, to });
     }
 
@@ -396,13 +336,6 @@ impl InTime {
             }
         }
         self.next_probes = Some(now + PROBE_INTERVAL);
-    }
-}
-
-impl BulkChoice {
-    /// Whether it is the choice among `paths` if data is on `preferred`.
-    fn applies_to(&self, preferred: PathId, paths: PathSet) -> bool {
-        self.preferred == preferred && self.paths == paths
     }
 }
 

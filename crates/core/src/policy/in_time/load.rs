@@ -2,7 +2,7 @@
 
 use crate::repair::PathLimit;
 use crate::time::{Duration, Time};
-use crate::units::Bytes;
+use crate::units::{Bytes, Rate};
 
 /// A queue that should empty is full above this.
 const DRAINED: Duration = Duration::from_millis(1);
@@ -30,6 +30,11 @@ impl Load {
     /// Whether a limit is known.
     pub(super) const fn is_limited(&self) -> bool {
         self.limit.is_some()
+    }
+
+    /// The rate that the path carries, if a limit is known.
+    pub(super) fn capacity(&self) -> Option<Rate> {
+        self.limit.map(|limit| limit.capacity)
     }
 
     /// Whether packets should be sent elsewhere: the queue is longer than `most`, or should empty.
@@ -77,7 +82,6 @@ impl Load {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::units::Rate;
 
     const MS: Duration = Duration::from_millis(1);
 

@@ -17,7 +17,7 @@ pub(super) const UNKNOWN: Duration = Duration::from_millis(500);
 pub(super) struct View {
     pub(super) estimate: Option<PathEstimate>,
     /// The cost of its losses.
-    loss_cost: Duration,
+    pub(super) loss_cost: Duration,
     /// The expected delay with the cost of losses, [`UNKNOWN`] before the first estimate. It is
     /// kept, since each packet compares the paths.
     expected: Duration,
