@@ -33,7 +33,7 @@ SBOM ?= out/polypath.cdx.json
 # The last revision before the mends of what `make attack` shows.
 BEFORE_MENDS = ee456c2
 
-.PHONY: demo help test check reproduce bench race media-race bulk-race diversity-race tunnel-race failover stream-load attack soak faults models fuzz fuzz-build miri deb deploy-check recipes reproducible sbom instructions golden protocol structure setup build fmt clippy doc wasm licences dependencies advisories clean
+.PHONY: demo help test check reproduce bench race media-race bulk-race diversity-race tunnel-race failover stream-load stream-race stream-rates attack soak faults models fuzz fuzz-build miri deb deploy-check recipes stream-recipes reproducible sbom instructions golden protocol structure setup build fmt clippy doc wasm licences dependencies advisories clean
 
 demo: setup ## carry a media file over two bad paths by four schemes, and report the gain
 	cargo build --profile demo --bin polypath
@@ -90,6 +90,14 @@ stream-load: setup build ## 200 receivers of one server on one core, beside ngin
 	@scripts/setup.sh nginx:nginx-light
 	@$(RELEASE) build --release --quiet -p polypath-lab --example stream_load
 	@"$(BUILT)/release/examples/stream_load" "$(POLYPATH)" $(if $(FORMAT),--format $(FORMAT))
+
+stream-race: setup ## a minute of live MPEG-TS by ffmpeg beside 15 transfers: five connections against one TCP (2 min)
+	@$(RELEASE) build --release --quiet -p polypath-lab --example stream_race
+	@"$(BUILT)/release/examples/stream_race" live --seed $(or $(SEED),1) $(if $(FORMAT),--format $(FORMAT))
+
+stream-rates: setup ## the measured rate of streams over wanted rates and round-trip times (10 min)
+	@$(RELEASE) build --release --quiet -p polypath-lab --example stream_race
+	@"$(BUILT)/release/examples/stream_race" rates --seed $(or $(SEED),1) $(if $(FORMAT),--format $(FORMAT))
 
 attack: setup build ## attack two nodes with floods, replays and slow clients, beside the program of BASE and wireguard-go (10 min)
 	@scripts/setup.sh wireguard-go:wireguard-go
@@ -152,6 +160,11 @@ recipes: setup ## try each recipe of docs/media-recipes.md with ffmpeg, GStreame
 	@scripts/setup.sh $(RECIPE_PACKAGES)
 	cargo build --profile demo --bin polypath
 	@scripts/guide.sh recipes "$(BUILT)/demo/polypath" docs/media-recipes.md 900 recipe:
+
+stream-recipes: setup ## try each recipe of docs/stream-recipes.md with ffmpeg, GStreamer, VLC and OBS from Debian (4 min)
+	@scripts/setup.sh $(RECIPE_PACKAGES)
+	cargo build --profile demo --bin polypath
+	@scripts/guide.sh stream-recipes "$(BUILT)/demo/polypath" docs/stream-recipes.md 600 recipe:
 
 deb: setup build ## build a Debian package of the program in DEB
 	@scripts/setup.sh python3:python3 objcopy:binutils

@@ -17,8 +17,8 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 # The lines of all ```sh blocks.
 awk '/^```sh$/ { inside = 1; next } /^```$/ { inside = 0 } inside' "$guide" >"$work/commands"
-if ! grep -q 'polypath status' "$work/commands"; then
-  echo "$name: $guide has no commands between \`\`\`sh and \`\`\`, or none that runs \`polypath status\`"
+if ! grep -q 'polypath ' "$work/commands"; then
+  echo "$name: $guide has no commands between \`\`\`sh and \`\`\`, or none that runs \`polypath\`"
   exit 1
 fi
 

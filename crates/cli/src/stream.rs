@@ -19,7 +19,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use crate::failure::Failure;
 use crate::log;
 
-pub(crate) use control::{Connections, check_rate, controller};
+pub(crate) use control::{ConnectionArgs, check_rate, controller};
 
 /// The subcommands of `polypath stream`.
 #[derive(Debug, clap::Subcommand)]

@@ -15,7 +15,7 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use crate::failure::Failure;
 use crate::log;
-use crate::stream::{Connections, check_rate, controller, runtime, until_signal};
+use crate::stream::{ConnectionArgs, check_rate, controller, runtime, until_signal};
 use control::{Control, Wrapping};
 
 /// The port at which wrapped servers answer wrapped clients.
@@ -28,9 +28,8 @@ pub(crate) struct Args {
     /// The rate at which this end wants to receive, such as "5 Mbit/s".
     #[arg(long)]
     rate: Rate,
-    /// The number of connections, or `auto`: it then follows the congestion.
-    #[arg(long, value_name = "N|auto", default_value = "5")]
-    connections: Connections,
+    #[command(flatten)]
+    connections: ConnectionArgs,
     /// The port at which a wrapped server answers, the same at both ends.
     #[arg(long, default_value_t = PORT, value_parser = clap::value_parser!(u16).range(1..))]
     port: u16,

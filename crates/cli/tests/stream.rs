@@ -2,10 +2,12 @@
 
 mod common;
 
+use std::collections::VecDeque;
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 
 use common::{polypath, printed};
 use nix::sys::signal::{Signal, kill};
@@ -34,7 +36,11 @@ struct RunningServer {
 
 impl RunningServer {
     fn start(arguments: &[&str], input: Stdio) -> Self {
-        let mut child = polypath()
+        Self::start_as(polypath(), arguments, input)
+    }
+
+    fn start_as(mut program: Command, arguments: &[&str], input: Stdio) -> Self {
+        let mut child = program
             .args(["stream", "serve", "--listen", "127.0.0.1:0"])
             .args(arguments)
             .stdin(input)
@@ -286,4 +292,78 @@ fn bad_input_is_refused_with_its_remedy() {
     let message = failed(1, &[&get[..], &away].concat());
     assert!(message.contains("no connection for 1 s"), "{message}");
     assert_eq!(public.len(), 44);
+}
+
+/// 10 000 clients connect and say nothing, and a shell has set a limit of 80 descriptors: a receiver is
+/// served all the same.
+#[test]
+fn half_open_clients_and_a_low_limit_of_descriptors_keep_nobody_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, bytes) = media(folder.path(), 100_000);
+    let mut shell = Command::new("sh");
+    shell.args(["-c", "ulimit -S -n 80; exec \"$0\" \"$@\""]);
+    shell.arg(polypath().get_program());
+    let arguments = [
+        "--source",
+        path.to_str().unwrap(),
+        "--insecure",
+        "--format",
+        "json",
+    ];
+    let server = RunningServer::start_as(shell, &arguments, Stdio::null());
+    let mut idle = VecDeque::new();
+    for _ in 0..10_000 {
+        idle.push_back(TcpStream::connect(&server.address).unwrap());
+        // This process has a limit, too.
+        if idle.len() > 600 {
+            idle.pop_front();
+        }
+    }
+    let get = ["get", &server.address, "--rate", "20Mbit/s", "--insecure"];
+    let output = stream(&get);
+    assert!(output.status.success(), "{output:?}");
+    assert_eq!(output.stdout, bytes);
+    drop(idle);
+    let counters = server.finish();
+    assert_eq!(counters["receivers"]["completed"], 1);
+}
+
+#[test]
+fn a_full_disk_is_an_error_with_its_cause() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, _) = media(folder.path(), 200_000);
+    let arguments = [
+        "--source",
+        path.to_str().unwrap(),
+        "--insecure",
+        "--format",
+        "json",
+    ];
+    let server = RunningServer::start(&arguments, Stdio::null());
+    let get = [
+        "get",
+        &server.address,
+        "--rate",
+        "20Mbit/s",
+        "--insecure",
+        "--to",
+        "/dev/full",
+    ];
+    let message = failed(1, &get);
+    assert!(message.contains("No space left on device"), "{message}");
+}
+
+#[test]
+fn a_share_limits_automatic_connections_alone() {
+    let get = [
+        "get",
+        "127.0.0.1:9",
+        "--rate",
+        "1Mbit/s",
+        "--insecure",
+        "--max-share",
+        "2",
+    ];
+    let message = failed(2, &get);
+    assert!(message.contains("--connections auto"), "{message}");
 }

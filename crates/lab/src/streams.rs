@@ -5,6 +5,8 @@
 //! networks would be late together.
 
 mod group_run;
+mod live;
+mod plain;
 mod programs;
 
 use polypath_report::media::LabConditions;

@@ -1,6 +1,8 @@
 //! Streams over several connections beside transfers, as the lab measures them.
 
-use polypath_core::connections::{ControllerConfig, PlayOutConfig};
+use std::path::PathBuf;
+
+use polypath_core::connections::{ControllerConfig, PlayOutConfig, WindowControl};
 use polypath_core::time::Duration;
 use polypath_core::units::Rate;
 use polypath_scenario::Scenario;
@@ -11,7 +13,9 @@ use polypath_scenario::Scenario;
 pub struct StreamsRun {
     /// The file of the path.
     pub scenario: Scenario,
-    /// The name and the controller of each stream.
+    /// The media of all streams.
+    pub media: StreamMedia,
+    /// The name and the transport of each stream.
     pub streams: Vec<StreamCarrier>,
     /// The wanted rate of a stream.
     pub rate: Rate,
@@ -34,8 +38,31 @@ pub struct StreamsRun {
 pub struct StreamCarrier {
     /// Its name in messages.
     pub name: String,
-    /// The controller of its connections and windows.
-    pub controller: ControllerConfig,
+    /// Its transport.
+    pub transport: StreamTransport,
+}
+
+/// The transport of a stream.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum StreamTransport {
+    /// By the deployed server and receiver, with this controller of connections and windows.
+    Connections(ControllerConfig),
+    /// By one connection of the kernel's TCP.
+    Tcp,
+}
+
+/// The media of a stream.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StreamMedia {
+    /// Bytes of no meaning, as many as the stream takes.
+    Endless,
+    /// A clip that ffmpeg sends in real time, as MPEG-TS of this rate.
+    Live {
+        /// The file.
+        clip: PathBuf,
+        /// The rate of the multiplex.
+        rate: Rate,
+    },
 }
 
 /// The time in which a transfer sends, from the start of the run.
@@ -60,4 +87,8 @@ pub struct StreamOutcome {
     pub transfers: Vec<f64>,
     /// The number of times the player stopped; 0 without one.
     pub stops: u32,
+    /// The mechanism that limits the connections at the end; `None` of the kernel's TCP alone.
+    pub window_control: Option<WindowControl>,
+    /// The bytes that arrived of a live stream.
+    pub received: Vec<u8>,
 }

@@ -62,6 +62,8 @@ pub struct ServerConfig {
     pub connections: usize,
     /// The rate to which each connection is limited, headers included, if it is.
     pub connection_limit: Option<Rate>,
+    /// The congestion control of the connections, by the kernel's name; that of the system if absent.
+    pub congestion_control: Option<String>,
 }
 
 /// The error of a server that cannot start.
@@ -72,6 +74,17 @@ pub enum ServerError {
         "{0} is no loopback address: a server without encryption listens on 127.0.0.0/8 or ::1 only"
     )]
     Insecure(SocketAddr),
+    /// The kernel refuses the congestion control.
+    #[error(
+        "the congestion control {name} is not available: {source}; `modprobe tcp_{name}` loads it, and \
+         net.ipv4.tcp_allowed_congestion_control has those that users without rights may choose"
+    )]
+    CongestionControl {
+        /// Its name.
+        name: String,
+        /// The error of the system.
+        source: io::Error,
+    },
     /// The address cannot be listened at.
     #[error("listening at {address}: {source}")]
     Listen {
@@ -149,7 +162,7 @@ impl Server {
         if !is_protected && !address.ip().is_loopback() {
             return Err(ServerError::Insecure(address));
         }
-        let listener = listen(address).map_err(|source| ServerError::Listen { address, source })?;
+        let listener = listen(address, config.congestion_control.as_deref())?;
         let shared = Shared {
             config,
             source,
@@ -326,18 +339,36 @@ impl Shared {
     }
 }
 
-fn listen(address: SocketAddr) -> io::Result<TcpListener> {
+fn listen(
+    address: SocketAddr,
+    congestion_control: Option<&str>,
+) -> Result<TcpListener, ServerError> {
+    let failed = |source| ServerError::Listen { address, source };
     let socket = Socket::new(
         Domain::for_address(address),
         Type::STREAM,
         Some(Protocol::TCP),
-    )?;
+    )
+    .map_err(failed)?;
+    if let Some(name) = congestion_control {
+        // Accepted connections have that of the listener.
+        socket
+            .set_tcp_congestion(name.as_bytes())
+            .map_err(|source| ServerError::CongestionControl {
+                name: name.to_owned(),
+                source,
+            })?;
+    }
+    listen_on(&socket, address).map_err(failed)?;
+    TcpListener::from_std(socket.into()).map_err(failed)
+}
+
+fn listen_on(socket: &Socket, address: SocketAddr) -> io::Result<()> {
     // A server that is started again listens at once.
     socket.set_reuse_address(true)?;
     socket.bind(&address.into())?;
     socket.listen(BACKLOG)?;
-    socket.set_nonblocking(true)?;
-    TcpListener::from_std(socket.into())
+    socket.set_nonblocking(true)
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

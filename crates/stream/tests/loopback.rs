@@ -192,6 +192,7 @@ async fn without_encryption_only_loopback_is_possible() {
         receivers: 1,
         connections: 1,
         connection_limit: None,
+        congestion_control: None,
     };
     assert!(matches!(
         Server::bind(config, source),
@@ -360,6 +361,31 @@ async fn half_open_clients_keep_nobody_out() {
     let (result, received) = timeout(LIMIT, receive_all(config)).await.unwrap();
     result.unwrap();
     assert_eq!(received, bytes);
+}
+
+/// One of 200 receivers takes nothing: the others have their files all the same, and it gets its own
+/// once it does.
+#[tokio::test]
+async fn a_slow_receiver_delays_no_other() {
+    let (_folder, source, bytes) = file_source(60_000);
+    let server = serve_insecure(ANY, source);
+    let config = receiver(server.address, Rate(800_000), 1);
+    let (mut far, near) = tokio::io::duplex(1024);
+    let slow = tokio::spawn(receive(config.clone(), Sink::bytes(near), |_| {}));
+    let others: Vec<_> = (0..199)
+        .map(|_| tokio::spawn(receive_all(config.clone())))
+        .collect();
+    for other in others {
+        let (result, received) = timeout(LIMIT, other).await.unwrap().unwrap();
+        result.unwrap();
+        assert!(received == bytes, "{} of {} B", received.len(), bytes.len());
+    }
+    assert!(!slow.is_finished());
+    let mut received = Vec::new();
+    let reading = tokio::io::AsyncReadExt::read_to_end(&mut far, &mut received);
+    timeout(LIMIT, reading).await.unwrap().unwrap();
+    slow.await.unwrap().unwrap();
+    assert!(received == bytes, "{} of {} B", received.len(), bytes.len());
 }
 
 /// The output accepts nothing for a while: the connections wait, and nothing is lost.

@@ -36,6 +36,17 @@ impl FromStr for Connections {
     }
 }
 
+/// The options that set the connections and windows of a stream.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub(crate) struct ConnectionArgs {
+    /// The number of connections, or `auto`: it then follows the congestion.
+    #[arg(long, value_name = "N|auto", default_value = "5")]
+    connections: Connections,
+    /// With `--connections auto`: take at most the share of N connections of TCP on a full link.
+    #[arg(long, value_name = "N", value_parser = whole(1..=MAX_CONNECTIONS))]
+    max_share: Option<u32>,
+}
+
 /// Refuses a rate that no stream has.
 pub(crate) fn check_rate(rate: Rate) -> Result<(), Failure> {
     if (MIN_RATE..=MAX_RATE).contains(&rate) {
@@ -49,7 +60,7 @@ pub(crate) fn check_rate(rate: Rate) -> Result<(), Failure> {
 /// The controller of a stream at this rate, with fixed windows of `window` packets if given.
 pub(crate) fn controller(
     rate: Rate,
-    connections: Connections,
+    args: ConnectionArgs,
     window: Option<u32>,
 ) -> Result<ControllerConfig, Failure> {
     let control = ControlConfig {
@@ -57,7 +68,12 @@ pub(crate) fn controller(
         guard: ControlConfig::default().guard.min(Rate(rate.0 / 20)),
         ..ControlConfig::default()
     };
-    match (connections, window) {
+    if let (Connections::Fixed(connections), Some(share)) = (args.connections, args.max_share) {
+        return Err(Failure::input(format!(
+            "--max-share {share} limits --connections auto; {connections} connections take the share of {connections}"
+        )));
+    }
+    match (args.connections, window) {
         (Connections::Fixed(connections), None) => Ok(ControllerConfig::AdjustWindow {
             connections,
             control,
@@ -68,7 +84,10 @@ pub(crate) fn controller(
         }),
         (Connections::Auto, None) => Ok(ControllerConfig::VariedConnections {
             connections: 1,
-            variation: VariationConfig::default(),
+            variation: VariationConfig {
+                max_connections: args.max_share.unwrap_or(MAX_CONNECTIONS),
+                ..VariationConfig::default()
+            },
             control,
         }),
         (Connections::Auto, Some(_)) => Err(Failure::input(

@@ -7,6 +7,7 @@ use std::str::FromStr;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::Context;
+use polypath_core::connections::PlayOutConfig;
 use polypath_core::time::Duration;
 use polypath_core::units::Rate;
 use polypath_stream::{
@@ -14,11 +15,14 @@ use polypath_stream::{
 };
 
 use super::report::{reception_json, reception_line, reception_summary};
-use super::{Connections, check_rate, controller, identity, runtime, until_signal};
+use super::{ConnectionArgs, check_rate, controller, identity, runtime, until_signal};
 use crate::failure::{Failure, print_message};
 use crate::log;
 use crate::number::whole;
 use crate::scenario::Format;
+
+/// The most that is wanted above the rate to refill the player's buffer, in per cent.
+const REFILL: u32 = 50;
 
 /// The interval of lines if standard error is not a terminal.
 const INTERVAL: Duration = Duration::from_secs(10);
@@ -32,12 +36,15 @@ pub(crate) struct Args {
     /// The rate of the media, such as "800 kbit/s" or 5Mbit/s.
     #[arg(long)]
     rate: Rate,
-    /// The number of connections, or `auto`: it then follows the congestion.
-    #[arg(long, value_name = "N|auto", default_value = "5")]
-    connections: Connections,
+    #[command(flatten)]
+    connections: ConnectionArgs,
     /// Fixed windows of this many packets of 1316 B, which follow no throughput.
     #[arg(long, value_name = "PACKETS", value_parser = whole(1..=100_000_u32))]
     window: Option<u32>,
+    /// The media that the player should have in store: while it has less, up to 1.5 times the rate is
+    /// wanted, so that what a congestion took comes back.
+    #[arg(long, value_name = "TIME")]
+    buffer: Option<Duration>,
     /// The output: a new file, `-` for standard output, or udp://ADDRESS:PORT of a player.
     #[arg(long, value_name = "FILE|-|udp://", default_value = "-")]
     to: Output,
@@ -142,6 +149,15 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     }
 }
 
+/// A player that keeps `buffer` in store.
+fn player(buffer: Duration) -> PlayOutConfig {
+    PlayOutConfig {
+        prebuffer: buffer,
+        rebuffer: Duration::ZERO,
+        refill: REFILL,
+    }
+}
+
 fn config(args: &Args) -> Result<ReceiveConfig, Failure> {
     check_rate(args.rate)?;
     let controller = controller(args.rate, args.connections, args.window)?;
@@ -157,7 +173,7 @@ fn config(args: &Args) -> Result<ReceiveConfig, Failure> {
         security,
         rate: args.rate,
         controller,
-        play_out: None,
+        play_out: args.buffer.map(player),
         patience: args.patience,
     })
 }

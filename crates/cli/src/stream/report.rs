@@ -1,6 +1,5 @@
 //! The reports of servers and receivers as text and as JSON.
 
-use polypath_core::connections::WindowControl;
 use polypath_core::time::Duration;
 use polypath_stream::{ReceptionReport, ServerCounts};
 use serde_json::{Value, json};
@@ -20,7 +19,7 @@ pub(super) fn reception_line(report: &ReceptionReport) -> String {
         report.rate,
         report.connections,
         report.window_sum,
-        control_name(report.control),
+        report.control.name(),
     )
 }
 
@@ -39,9 +38,10 @@ pub(super) fn reception_json(report: &ReceptionReport) -> Value {
             "failed": report.failed,
         },
         "window_packets": report.window_sum,
-        "window_control": control_name(report.control),
+        "window_control": report.control.name(),
         "rtt_s": report.rtt.map(Duration::as_secs_f64),
         "longest_gap_s": report.longest_gap.as_secs_f64(),
+        "player_stops": report.stops,
     })
 }
 
@@ -57,15 +57,6 @@ pub(super) fn reception_summary(report: &ReceptionReport) -> String {
         report.duplicates,
         report.longest_gap.as_secs_f64() * 1e3,
     )
-}
-
-/// The name of what sets the windows.
-fn control_name(control: WindowControl) -> &'static str {
-    match control {
-        WindowControl::PacedCredits => "paced credits",
-        WindowControl::Credits => "credits",
-        WindowControl::Kernel => "the kernel",
-    }
 }
 
 /// The counters of a server.

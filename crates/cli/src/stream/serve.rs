@@ -6,6 +6,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use anyhow::Context;
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use polypath_core::units::{Bytes, Rate};
 use polypath_stream::{
     Admission, FileSource, LiveSource, Server, ServerConfig, ServerCounters, ServerError,
@@ -61,6 +62,9 @@ pub(crate) struct Args {
     /// Limit each connection to this rate, headers included, such as "480 kbit/s".
     #[arg(long, value_name = "RATE")]
     connection_limit: Option<Rate>,
+    /// The congestion control of the connections, such as bbr; that of the system by default.
+    #[arg(long, value_name = "NAME")]
+    congestion_control: Option<String>,
     /// The live media that is kept for slow receivers, such as "32 MB". A receiver further behind is
     /// refused.
     #[arg(long, value_name = "SIZE", default_value = "32 MB")]
@@ -136,7 +140,9 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         receivers: args.receivers,
         connections: args.connections,
         connection_limit: args.connection_limit,
+        congestion_control: args.congestion_control.clone(),
     };
+    raise_descriptor_limit();
     let runtime = runtime()?;
     let (result, counters) = runtime.block_on(async {
         let server = Server::bind(config, source).map_err(failure_of)?;
@@ -161,6 +167,17 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         Format::Json => format!("{:#}\n", server_json(&counts)),
     })?;
     result
+}
+
+/// Raises the limit of open files to the most that this user may have: each connection is one, and
+/// shells set a low limit.
+fn raise_descriptor_limit() {
+    // Without it, connections beyond the limit wait, and the log says so.
+    let raised = getrlimit(Resource::RLIMIT_NOFILE)
+        .and_then(|(_, most)| setrlimit(Resource::RLIMIT_NOFILE, most, most));
+    if let Err(error) = raised {
+        tracing::warn!(%error, "the limit of open files was not raised");
+    }
 }
 
 fn security(args: &Args) -> Result<ServerSecurity, Failure> {
@@ -242,6 +259,8 @@ fn unusable(address: SocketAddr, error: std::io::Error) -> Failure {
 fn failure_of(error: ServerError) -> Failure {
     match error {
         ServerError::Insecure(_) => Failure::input(error),
-        ServerError::Listen { .. } => Failure::Machine(error.into()),
+        ServerError::CongestionControl { .. } | ServerError::Listen { .. } => {
+            Failure::Machine(error.into())
+        }
     }
 }

@@ -225,6 +225,7 @@ impl Shared {
             receivers: RECEIVERS,
             connections: CONNECTIONS,
             connection_limit: None,
+            congestion_control: None,
         };
         match Server::bind(config, Source::Services(self.services.clone())) {
             Ok(server) => {

@@ -32,7 +32,7 @@ impl AdjustConnections {
         }
     }
 
-    /// The new number of connections, given the `present` one; at least 1.
+    /// The new number of connections, given the `present` one; at least 1, and at most the limit.
     ///
     /// The three cases of Algorithm 2 are tested in the printed order. A ratio that has fallen but
     /// still means severe congestion closes two connections.
@@ -45,6 +45,7 @@ impl AdjustConnections {
         let VariationConfig {
             damping,
             congestion_factor,
+            max_connections,
         } = self.config;
         let mut connections = present;
         if ratio < self.previous - damping && throughput > target {
@@ -59,6 +60,6 @@ impl AdjustConnections {
             self.previous = ratio;
             connections = connections.saturating_sub(1);
         }
-        connections.max(1)
+        connections.min(max_connections).max(1)
     }
 }

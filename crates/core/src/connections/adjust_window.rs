@@ -5,6 +5,7 @@ use super::parameters::{ControlConfig, Target};
 use super::windows::{MAX_WINDOW_SUM, Windows};
 use crate::math::floor;
 use crate::time::{Duration, Time};
+use crate::units::Rate;
 
 /// The window of a connection before the round-trip time is known, in segments: the initial window
 /// of RFC 2581.
@@ -58,6 +59,10 @@ impl ConnectionController for AdjustWindow {
     fn initialize(&mut self, _: Time, rtt: Duration) {
         let sum = floor(self.target.uncongested_window(rtt) + 0.5);
         self.windows = Windows::new(self.windows.connections(), whole(sum));
+    }
+
+    fn set_rate(&mut self, rate: Rate) {
+        self.target.rate = rate;
     }
 
     /// Lines 3 to 20.

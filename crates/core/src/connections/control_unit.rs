@@ -10,7 +10,7 @@ use super::throughput_meter::ThroughputMeter;
 use super::windows::Windows;
 use crate::machine::{Deadline, Machine};
 use crate::time::{Duration, Time};
-use crate::units::Bytes;
+use crate::units::{Bytes, Rate};
 
 /// Drives a [`ConnectionController`]: its deadlines are the ends of the sampling intervals delta.
 ///
@@ -61,6 +61,11 @@ impl ControlUnit {
     #[must_use]
     pub fn wanted(&self) -> Windows {
         self.controller.wanted()
+    }
+
+    /// Sets the desired throughput, from the next sample on.
+    pub fn set_rate(&mut self, rate: Rate) {
+        self.controller.set_rate(rate);
     }
 
     fn start(&mut self, now: Time, rtt: Duration) -> ControlDecision {

@@ -19,6 +19,9 @@ pub trait ConnectionController: CloneBoxed + Debug + Send {
     /// line 2).
     fn initialize(&mut self, now: Time, rtt: Duration);
 
+    /// Sets the desired throughput, from the next sample on.
+    fn set_rate(&mut self, rate: Rate);
+
     /// Updates the wanted state at the end of a sampling interval.
     fn handle_sample(&mut self, now: Time, sample: &Sample);
 }

@@ -29,6 +29,8 @@ const CATCH_UP: Duration = Duration::from_millis(5);
 pub struct Credits {
     /// The interval of packets at the smallest windows.
     interval: Duration,
+    target: Target,
+    guard: Rate,
     connections: BTreeMap<u32, Connection>,
     /// The connection that had the last credit.
     last: u32,
@@ -53,6 +55,18 @@ pub enum WindowControl {
     Kernel,
 }
 
+impl WindowControl {
+    /// Its name in reports.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::PacedCredits => "paced credits",
+            Self::Credits => "credits",
+            Self::Kernel => "the kernel",
+        }
+    }
+}
+
 /// A credit to be sent to the sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Credit {
@@ -75,15 +89,24 @@ impl Credits {
     /// the receiver buffers, and so the sender keeps.
     #[must_use]
     pub fn new(target: Target, guard: Rate, buffer: u32) -> Self {
-        let rate = Rate(target.rate.0.saturating_add(guard.0 / 2).max(1));
         Self {
-            interval: rate.transmission_time(target.segment),
+            interval: interval(target, guard),
+            target,
+            guard,
             connections: BTreeMap::new(),
             last: 0,
             reported: 0,
             unreported: u64::from(buffer / 4).max(1),
             next: Time::ZERO,
             now: Time::ZERO,
+        }
+    }
+
+    /// Sets the rate of the target.
+    pub fn set_rate(&mut self, rate: Rate) {
+        if self.target.rate != rate {
+            self.target.rate = rate;
+            self.interval = interval(self.target, self.guard);
         }
     }
 
@@ -211,4 +234,10 @@ impl Connection {
         let step = u64::from(self.window / 4).max(1);
         self.entitlement() >= self.credit + step
     }
+}
+
+/// The interval of packets at the rate of the target and half of lambda.
+fn interval(target: Target, guard: Rate) -> Duration {
+    let rate = Rate(target.rate.0.saturating_add(guard.0 / 2).max(1));
+    rate.transmission_time(target.segment)
 }

@@ -3,6 +3,7 @@
 use super::controller::{ConnectionController, Sample};
 use super::windows::Windows;
 use crate::time::{Duration, Time};
+use crate::units::Rate;
 
 /// A fixed number of connections, each with the same window.
 #[derive(Clone, Copy, Debug)]
@@ -25,6 +26,8 @@ impl ConnectionController for FixedWindows {
     }
 
     fn initialize(&mut self, _: Time, _: Duration) {}
+
+    fn set_rate(&mut self, _: Rate) {}
 
     fn handle_sample(&mut self, _: Time, _: &Sample) {}
 }

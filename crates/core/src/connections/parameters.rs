@@ -1,6 +1,6 @@
 //! The target and the parameters of the controllers.
 
-use super::windows::MAX_WINDOW_SUM;
+use super::windows::{MAX_CONNECTIONS, MAX_WINDOW_SUM};
 use crate::time::Duration;
 use crate::units::{Bytes, Rate};
 
@@ -45,6 +45,10 @@ pub struct VariationConfig {
     /// closed.
     #[cfg_attr(feature = "serde", schemars(range(min = 1.0, max = 1000.0)))]
     pub congestion_factor: f64,
+    /// The most connections. The paper has no limit, and nothing else bounds the share of a full link:
+    /// n connections beside m of others take n / (n + m) of it.
+    #[cfg_attr(feature = "serde", schemars(range(min = 1, max = 1024)))]
+    pub max_connections: u32,
 }
 
 /// The target of a controller.
@@ -73,6 +77,7 @@ impl Default for VariationConfig {
         Self {
             damping: 1.0,
             congestion_factor: 5.0,
+            max_connections: MAX_CONNECTIONS,
         }
     }
 }

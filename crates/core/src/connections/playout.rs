@@ -16,6 +16,21 @@ pub struct PlayOutConfig {
     pub prebuffer: Duration,
     /// The pause after the buffer has run empty.
     pub rebuffer: Duration,
+    /// The most by which more than the rate of the media is wanted while less than `prebuffer` is
+    /// buffered, in per cent: what a congestion took from the buffer comes back. The paper has no
+    /// such thing (0).
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "is_zero"))]
+    #[cfg_attr(feature = "serde", schemars(range(min = 0, max = 900)))]
+    pub refill: u32,
+}
+
+#[cfg(feature = "serde")]
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes a reference"
+)]
+const fn is_zero(refill: &u32) -> bool {
+    *refill == 0
 }
 
 /// Plays media of a constant rate from a buffer that fills in order.
@@ -25,6 +40,8 @@ pub struct PlayOut {
     rebuffer: Duration,
     /// The bytes needed to start playback.
     prebuffer: u64,
+    /// The most that is wanted above the rate, in per cent.
+    refill: u32,
     /// The bytes received in order.
     arrived: u64,
     /// The bytes played up to the last stall.
@@ -75,6 +92,7 @@ impl PlayOut {
             rate,
             rebuffer: config.rebuffer,
             prebuffer: whole_bytes(rate, config.prebuffer),
+            refill: config.refill,
             arrived: 0,
             played: 0,
             state: State::Filling,
@@ -87,6 +105,28 @@ impl PlayOut {
     #[must_use]
     pub const fn stops(&self) -> u32 {
         self.stops
+    }
+
+    /// The rate at which media should arrive: that of the media, and more the less is buffered.
+    #[must_use]
+    pub fn wanted_rate(&self, now: Time) -> Rate {
+        let played = match self.state {
+            State::Playing(since) => self.played + self.rate.bytes_in(now.since(since)).0,
+            State::Filling | State::Stalled(_) | State::Ended => self.played,
+        };
+        let missing = self
+            .prebuffer
+            .saturating_sub(self.arrived.saturating_sub(played));
+        if self.is_complete || missing == 0 {
+            return self.rate;
+        }
+        let above = u128::from(self.rate.0) * u128::from(self.refill) * u128::from(missing)
+            / (100 * u128::from(self.prebuffer));
+        Rate(
+            self.rate
+                .0
+                .saturating_add(u64::try_from(above).unwrap_or(u64::MAX)),
+        )
     }
 
     /// The time at which the buffer runs empty, if nothing more arrives.

@@ -11,7 +11,7 @@ use super::windows::Windows;
 use crate::hold::next_hold;
 use crate::machine::{Deadline, EarliestDeadline, Machine};
 use crate::time::{Duration, Time};
-use crate::units::Bytes;
+use crate::units::{Bytes, Rate};
 
 /// The time until a connection that ended is replaced: at first, and at most while none of those
 /// that are opened carries a packet.
@@ -40,6 +40,8 @@ pub struct ReceiverConfig {
 #[derive(Clone, Debug)]
 pub struct StreamReceiver<P> {
     unit: ControlUnit,
+    /// The rate of the media.
+    rate: Rate,
     resequencer: Resequencer<SizedPacket<P>>,
     player: Option<PlayOut>,
     /// The wanted connections, in the order in which they were opened.
@@ -136,6 +138,7 @@ impl<P> StreamReceiver<P> {
         let rate = config.target.rate;
         Self {
             unit: ControlUnit::new(config.controller, config.target),
+            rate,
             resequencer: Resequencer::new(config.buffer),
             player: config.play_out.map(|play| PlayOut::new(play, rate)),
             open: Vec::new(),
@@ -194,6 +197,14 @@ impl<P> StreamReceiver<P> {
     #[must_use]
     pub fn stops(&self) -> u32 {
         self.player.as_ref().map_or(0, PlayOut::stops)
+    }
+
+    /// The rate at which the stream should arrive: that of the media, or what the player wants
+    /// ([`PlayOut::wanted_rate`]).
+    #[must_use]
+    pub fn wanted_rate(&self, now: Time) -> Rate {
+        let player = self.player.as_ref();
+        player.map_or(self.rate, |player| player.wanted_rate(now))
     }
 
     fn is_controlled(&self, now: Time) -> bool {
@@ -336,6 +347,7 @@ impl<P> Machine for StreamReceiver<P> {
         if !self.is_controlled(now) {
             return;
         }
+        self.unit.set_rate(self.wanted_rate(now));
         let mut decision = None;
         self.unit
             .handle_timeout(now, &mut |output| decision = Some(output));

@@ -7,6 +7,7 @@ use super::controller::{ConnectionController, Sample};
 use super::parameters::{ControlConfig, Target, VariationConfig};
 use super::windows::Windows;
 use crate::time::{Duration, Time};
+use crate::units::Rate;
 
 /// Runs Algorithm 2, then Algorithm 1 with the resulting number of connections.
 #[derive(Clone, Copy, Debug)]
@@ -38,6 +39,10 @@ impl ConnectionController for VariedConnections {
 
     fn initialize(&mut self, now: Time, rtt: Duration) {
         self.windows.initialize(now, rtt);
+    }
+
+    fn set_rate(&mut self, rate: Rate) {
+        self.windows.set_rate(rate);
     }
 
     fn handle_sample(&mut self, now: Time, sample: &Sample) {

@@ -13,9 +13,9 @@ use polypath_report::streams::{StreamCarrier, StreamOutcome, StreamsRun};
 use polypath_sim::Side;
 use tokio::sync::watch;
 
-use super::programs::{Programs, Reports};
+use super::programs::Programs;
 use crate::LabError;
-use crate::addressing::{SIDES, STREAM_PORT, path_address};
+use crate::addressing::{STREAM_PORT, path_address};
 use crate::connections::{Connections, Sending, Totals};
 use crate::emulation::Emulation;
 use crate::endpoints::Endpoints;
@@ -39,13 +39,6 @@ pub(super) struct GroupRun<'a> {
     transfers: Vec<Option<Connections>>,
     emulation: Emulation,
     endpoints: Vec<Endpoints>,
-}
-
-/// The results of the threads of a stream.
-struct Carried {
-    reports: Reports,
-    /// The bytes of each transfer at the end of each second.
-    totals: Vec<Totals>,
 }
 
 impl<'a> GroupRun<'a> {
@@ -118,8 +111,7 @@ impl<'a> GroupRun<'a> {
             .stop_counting()
             .map_err(LabError::Emulation)?;
         let outcomes = self.streams.iter().zip(carried).map(|(stream, carried)| {
-            let carried = carried.map_err(|source| LabError::of_carrier(&stream.name, source))?;
-            Ok(outcome(&carried))
+            carried.map_err(|source| LabError::of_carrier(&stream.name, source))
         });
         let outcomes = outcomes.collect::<Result<Vec<_>, LabError>>()?;
         drop(self.transfers);
@@ -155,7 +147,7 @@ struct Carrier<'a> {
 }
 
 impl Carrier<'_> {
-    fn carry(&self, is_over: &watch::Receiver<bool>) -> io::Result<Carried> {
+    fn carry(&self, is_over: &watch::Receiver<bool>) -> io::Result<StreamOutcome> {
         let (programs, endpoints) = (self.programs, self.endpoints);
         let span = std::time::Duration::from_nanos(self.run.duration.0);
         // The last report is due at the end.
@@ -167,12 +159,12 @@ impl Carrier<'_> {
             let stopped = is_over.clone();
             let receiving = scope.spawn(move || sink_host.run(|| programs.receive(span, stopped)));
             let totals = self.transfer(is_over);
-            let reports = join(receiving);
+            let outcome = join(receiving);
             let _ = served.send(true);
             join(serving)?;
-            Ok(Carried {
-                reports: reports?,
-                totals: totals?,
+            Ok(StreamOutcome {
+                transfers: rates(&totals?),
+                ..outcome?
             })
         })
     }
@@ -203,29 +195,17 @@ impl Carrier<'_> {
     }
 }
 
-fn outcome(carried: &Carried) -> StreamOutcome {
-    let reports = &carried.reports;
+/// The rate of all transfers in each second, from the bytes at the ends of the seconds.
+fn rates(totals: &[Totals]) -> Vec<f64> {
     let all = |of: &[f64]| of.iter().sum::<f64>();
-    let transfers = carried.totals.windows(2);
-    StreamOutcome {
-        throughput: reports.iter().map(|of| of.rate.as_f64()).collect(),
-        windows: reports.iter().map(|of| f64::from(of.window_sum)).collect(),
-        connections: reports.iter().map(|of| f64::from(of.connections)).collect(),
-        transfers: transfers
-            .map(|pair| (all(&pair[1]) - all(&pair[0])) * 8.0)
-            .collect(),
-        stops: reports.last().map_or(0, |last| last.stops),
-    }
+    let seconds = totals.windows(2);
+    seconds
+        .map(|pair| (all(&pair[1]) - all(&pair[0])) * 8.0)
+        .collect()
 }
 
 /// The connections of the transfers, established before the start.
 fn connect(run: &StreamsRun, endpoints: &Endpoints) -> io::Result<Option<Connections>> {
-    for side in SIDES {
-        let control = run.congestion_control.as_str();
-        endpoints
-            .at(side)
-            .set("ipv4/tcp_congestion_control", control)?;
-    }
     let number = u32::try_from(run.transfers.len()).unwrap_or(u32::MAX);
     if number == 0 {
         return Ok(None);

@@ -3,7 +3,7 @@ use crate::can_test;
 use polypath_core::connections::{ControlConfig, ControllerConfig, PlayOutConfig};
 use polypath_core::time::Duration;
 use polypath_core::units::Rate;
-use polypath_report::streams::TransferTime;
+use polypath_report::streams::{StreamMedia, StreamTransport, TransferTime};
 use polypath_scenario::Scenario;
 
 /// An access link of 2 Mbit/s.
@@ -26,20 +26,22 @@ fn several_connections_have_more_beside_transfers_than_one() {
     }
     let stream = |name: &str, connections| StreamCarrier {
         name: name.to_owned(),
-        controller: ControllerConfig::AdjustWindow {
+        transport: StreamTransport::Connections(ControllerConfig::AdjustWindow {
             connections,
             control: ControlConfig::default(),
-        },
+        }),
     };
     let seconds = Duration::from_secs;
     let run = StreamsRun {
         scenario: Scenario::parse(SCENARIO, "access.toml", &[]).unwrap(),
+        media: StreamMedia::Endless,
         streams: vec![stream("one", 1), stream("six", 6)],
         rate: Rate(800_000),
         connection_limit: None,
         play_out: Some(PlayOutConfig {
             prebuffer: seconds(2),
             rebuffer: seconds(1),
+            refill: 0,
         }),
         transfers: vec![
             TransferTime {

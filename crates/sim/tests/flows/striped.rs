@@ -172,6 +172,28 @@ fn an_outage_stops_the_player_and_nothing_for_good() {
     assert!(totals(&outcome).goodput > 15_000_000, "{outcome:?}");
 }
 
+/// Each of three outages takes more than half of the buffer: a later one stops a player whose buffer did
+/// not fill again in between.
+#[test]
+fn a_buffer_that_refills_survives_later_outages() {
+    let stops = |refill: u32, starts: [u32; 3]| {
+        let play =
+            format!(r#", play_out = {{ prebuffer = "6 s", rebuffer = "1 s", refill = {refill} }}"#);
+        let traffic = stream(r#"kind = "adjust-window", connections = 3"#, &play);
+        let outages =
+            starts.map(|from| format!(r#"{{ from = "{from} s", until = "{} s" }}"#, from + 4));
+        let outages = format!("link.narrow.outage=[{}]", outages.join(", "));
+        let sets = [outages.as_str(), "run.duration=120 s"];
+        let (_, outcome) = Recorder::of(&network_set(&traffic, "", &sets));
+        let streams = &outcome.flows[0].streams;
+        streams.iter().map(|span| span.stops).sum::<u32>()
+    };
+    for starts in [[20, 40, 60], [20, 50, 80]] {
+        assert!(stops(0, starts) > 0, "{starts:?}");
+        assert_eq!(stops(50, starts), 0, "{starts:?}");
+    }
+}
+
 #[test]
 fn a_stream_that_stops_sends_nothing_new() {
     let traffic = stream(r#"kind = "varied-connections", connections = 4"#, "");

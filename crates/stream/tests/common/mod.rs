@@ -64,9 +64,10 @@ pub(crate) fn serve_insecure(listen: SocketAddr, source: Source) -> TestServer {
         ServerConfig {
             listen,
             security: ServerSecurity::Insecure,
-            receivers: 10,
+            receivers: 300,
             connections: 16,
             connection_limit: None,
+            congestion_control: None,
         },
         source,
     )
@@ -83,9 +84,10 @@ pub(crate) fn serve_tls(
         ServerConfig {
             listen: ANY,
             security: ServerSecurity::Tls(tls),
-            receivers: 10,
+            receivers: 300,
             connections: 16,
             connection_limit: None,
+            congestion_control: None,
         },
         source,
     )

@@ -84,11 +84,13 @@ fn controllers() -> impl Strategy<Value = ControllerConfig> {
         spike,
         ..ControlConfig::default()
     });
-    let variation =
-        (0.0_f64..3.0, 1.0_f64..12.0).prop_map(|(damping, congestion_factor)| VariationConfig {
+    let variation = (0.0_f64..3.0, 1.0_f64..12.0, 1_u32..40).prop_map(
+        |(damping, congestion_factor, max_connections)| VariationConfig {
             damping,
             congestion_factor,
-        });
+            max_connections,
+        },
+    );
     prop_oneof![
         (1_u32..40, 1_u32..900).prop_map(|(connections, window)| ControllerConfig::FixedWindows {
             connections,
@@ -113,7 +115,7 @@ fn samples() -> impl Strategy<Value = Vec<(u64, u64)>> {
 
 proptest! {
     /// Windows never differ by more than one segment, and each has one (claim
-    /// `multitcp.windows_balanced`).
+    /// `multitcp.windows_balanced`), and there are no more connections than the limit.
     #[test]
     fn windows_are_balanced_for_any_samples(config in controllers(), samples in samples()) {
         let mut controller = config.build(TARGET);
@@ -121,6 +123,9 @@ proptest! {
         for (rate, rtt) in samples {
             controller.handle_sample(Time::ZERO, &Sample { throughput: Rate(rate), rtt: Duration(rtt) });
             let wanted = controller.wanted();
+            if let ControllerConfig::VariedConnections { variation, .. } = config {
+                prop_assert!(wanted.connections() <= variation.max_connections);
+            }
             let windows: Vec<u32> = wanted.iter().collect();
             prop_assert_eq!(windows.len(), wanted.connections() as usize);
             prop_assert_eq!(windows.iter().sum::<u32>(), wanted.sum());

@@ -8,6 +8,7 @@ fn player() -> PlayOut {
     let config = PlayOutConfig {
         prebuffer: SECOND * 2,
         rebuffer: SECOND * 5,
+        refill: 0,
     };
     PlayOut::new(config, TARGET.rate)
 }
@@ -36,6 +37,34 @@ fn events(player: &mut PlayOut, pieces: &[u64], end: u64) -> Vec<(u64, PlayOutEv
             observed.push((now.0 / SECOND.0, event));
         });
     }
+}
+
+#[test]
+fn a_short_buffer_wants_more_than_the_rate() {
+    let config = PlayOutConfig {
+        prebuffer: SECOND * 2,
+        rebuffer: SECOND,
+        refill: 50,
+    };
+    let mut player = PlayOut::new(config, TARGET.rate);
+    let at = |ms: u64| Time::ZERO + Duration::from_millis(ms);
+    let percent = |player: &PlayOut, ms| player.wanted_rate(at(ms)).0 * 100 / TARGET.rate.0;
+    let arrived = |seconds| PlayOutInput::Arrived(Bytes(PIECE.0 * seconds));
+    assert_eq!(percent(&player, 0), 150, "nothing is buffered");
+    step(&mut player, at(0), Wake::Input(arrived(1)), &mut |_| {});
+    assert_eq!(percent(&player, 500), 125);
+    step(&mut player, at(1000), Wake::Input(arrived(2)), &mut |_| {});
+    // It plays the 3 s from 1 s on.
+    assert_eq!(percent(&player, 2000), 100);
+    assert_eq!(percent(&player, 3000), 125);
+    assert_eq!(percent(&player, 9000), 150);
+    step(
+        &mut player,
+        at(3000),
+        Wake::Input(PlayOutInput::End),
+        &mut |_| {},
+    );
+    assert_eq!(percent(&player, 3500), 100, "nothing more will arrive");
 }
 
 #[test]

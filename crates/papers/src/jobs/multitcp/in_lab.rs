@@ -4,7 +4,9 @@
 use polypath_claims::{JobError, LabJob, LabOutcome, LabRun};
 use polypath_core::time::Duration;
 use polypath_core::units::Rate;
-use polypath_report::streams::{StreamCarrier, StreamOutcome, StreamsRun, TransferTime};
+use polypath_report::streams::{
+    StreamCarrier, StreamMedia, StreamOutcome, StreamTransport, StreamsRun, TransferTime,
+};
 use polypath_scenario::Scenario;
 use serde::Serialize;
 
@@ -30,11 +32,12 @@ impl StreamingInLab {
             };
             Ok(StreamCarrier {
                 name: format!("stream {number}"),
-                controller,
+                transport: StreamTransport::Connections(controller),
             })
         });
         Ok(StreamsRun {
             scenario: scenario(first)?,
+            media: StreamMedia::Endless,
             streams: streams.collect::<Result<_, _>>()?,
             rate: kbits(first.stream.kbits),
             connection_limit: first.stream.limit.map(kbits),

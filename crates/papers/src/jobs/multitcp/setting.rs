@@ -162,6 +162,7 @@ impl Setting {
         Some(PlayOutConfig {
             prebuffer: seconds(prebuffer),
             rebuffer: seconds(rebuffer),
+            refill: 0,
         })
     }
 

@@ -9,6 +9,7 @@ impl<F: FnMut(&ReceptionReport)> Reception<F> {
     /// Gives the credits that are due, with the number of packets received.
     pub(super) fn give_credits(&mut self) {
         let (now, received) = (self.clock.now(), self.machine.received());
+        self.credits.set_rate(self.machine.wanted_rate(now));
         let connections = &mut self.connections;
         self.credits.give(now, received, &mut |given| {
             if let Some(known) = connections.get_mut(&given.connection) {
