@@ -125,8 +125,8 @@ fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
         parameters: [
             [
                 "downloads",
-                "scenarios/aggregate.toml: 5 of 200 MB one after another, and 20 with --full; the \
-                 samples are the downloads, since another seed repeats the same run",
+                "scenarios/aggregate.toml: 5 one after another, and 20 with --full, each of what both \
+                 paths carry in 16 s; the samples are the downloads, since another seed repeats the same run",
             ],
             [
                 "queues of the downloads",

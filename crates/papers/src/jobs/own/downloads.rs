@@ -13,6 +13,9 @@ use serde::{Deserialize, Serialize};
 
 use super::files::aggregate;
 
+/// A download is what both paths together carry in this time, as in `make bulk-race`.
+const SECONDS: u32 = 16;
+
 /// Downloads one after another, over the first path alone and by `in-time` over both, in lock-step.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Downloads {
@@ -54,7 +57,9 @@ impl Downloads {
             ]
         };
         let [one, two] = self.paths;
+        let megabytes = (one.rate + two.rate) * SECONDS / 8;
         let mut sets = [of_path("one", one), of_path("two", two)].concat();
+        sets.push(format!("transfer.size={megabytes} MB"));
         sets.push(format!("transfer.count={}", self.count));
         aggregate(&sets)
     }
@@ -66,7 +71,8 @@ impl Job for Downloads {
     const KIND: &'static str = "own.downloads";
 
     fn cost(&self) -> f64 {
-        0.36 * f64::from(self.count)
+        let [one, two] = self.paths;
+        0.0018 * f64::from((one.rate + two.rate) * self.count)
     }
 
     fn run(&self, parts: &AtomicU64) -> Result<DownloadsResult, JobError> {
@@ -124,6 +130,7 @@ mod tests {
         assert_eq!(scenario.schemes[0], Scheme::Tcp);
         assert!(of_in_time(&scenario.schemes[1]) && scenario.schemes.len() == 2);
         assert_eq!(scenario.transfer.count, 3);
+        assert_eq!(scenario.transfer.size, Bytes(100_000_000));
         let link = &scenario.paths[1].links[0];
         assert_eq!(link.delay, Duration::from_millis(60));
         assert_ne!(link.rate, scenario.paths[0].links[0].rate);
