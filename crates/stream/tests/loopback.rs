@@ -342,6 +342,7 @@ async fn the_patience_ends_while_attempts_are_made() {
 /// Connections without a hello do not keep others out.
 #[tokio::test]
 async fn half_open_clients_keep_nobody_out() {
+    raise_descriptor_limit();
     let (_folder, source, bytes) = file_source(50_000);
     let key = identity();
     let server = serve_tls(&key, &Admission::Anyone, source);
@@ -367,6 +368,7 @@ async fn half_open_clients_keep_nobody_out() {
 /// once it does.
 #[tokio::test]
 async fn a_slow_receiver_delays_no_other() {
+    raise_descriptor_limit();
     let (_folder, source, bytes) = file_source(60_000);
     let server = serve_insecure(ANY, source);
     let config = receiver(server.address, Rate(800_000), 1);

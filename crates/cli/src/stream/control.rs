@@ -63,11 +63,7 @@ pub(crate) fn controller(
     args: ConnectionArgs,
     window: Option<u32>,
 ) -> Result<ControllerConfig, Failure> {
-    let control = ControlConfig {
-        // The default of 3000 B/s would be more than a tenth of a low rate.
-        guard: ControlConfig::default().guard.min(Rate(rate.0 / 20)),
-        ..ControlConfig::default()
-    };
+    let control = ControlConfig::for_rate(rate);
     if let (Connections::Fixed(connections), Some(share)) = (args.connections, args.max_share) {
         return Err(Failure::input(format!(
             "--max-share {share} limits --connections auto; {connections} connections take the share of {connections}"

@@ -24,6 +24,12 @@ use crate::scenario::Format;
 /// The most that is wanted above the rate to refill the player's buffer, in per cent.
 const REFILL: u32 = 50;
 
+/// The pause of a player whose buffer is empty.
+const PAUSE: Duration = Duration::from_secs(1);
+/// The media that a player may have in store.
+const BUFFER: std::ops::RangeInclusive<Duration> =
+    Duration::from_millis(100)..=Duration::from_secs(3600);
+
 /// The interval of lines if standard error is not a terminal.
 const INTERVAL: Duration = Duration::from_secs(10);
 
@@ -42,8 +48,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "PACKETS", value_parser = whole(1..=100_000_u32))]
     window: Option<u32>,
     /// The media that the player should have in store: while it has less, up to 1.5 times the rate is
-    /// wanted, so that what a congestion took comes back.
-    #[arg(long, value_name = "TIME")]
+    /// wanted, so that what a congestion took comes back. `--rate` then is the mean rate of the media.
+    #[arg(long, value_name = "TIME", conflicts_with = "window")]
     buffer: Option<Duration>,
     /// The output: a new file, `-` for standard output, or udp://ADDRESS:PORT of a player.
     #[arg(long, value_name = "FILE|-|udp://", default_value = "-")]
@@ -153,13 +159,18 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
 fn player(buffer: Duration) -> PlayOutConfig {
     PlayOutConfig {
         prebuffer: buffer,
-        rebuffer: Duration::ZERO,
+        rebuffer: PAUSE,
         refill: REFILL,
     }
 }
 
 fn config(args: &Args) -> Result<ReceiveConfig, Failure> {
     check_rate(args.rate)?;
+    if let Some(buffer) = args.buffer.filter(|buffer| !BUFFER.contains(buffer)) {
+        return Err(Failure::input(format!(
+            "--buffer {buffer}: use 100 ms to 1 h"
+        )));
+    }
     let controller = controller(args.rate, args.connections, args.window)?;
     let security = match (&args.key, args.peer) {
         (Some(key), Some(peer)) => {

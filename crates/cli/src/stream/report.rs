@@ -41,7 +41,6 @@ pub(super) fn reception_json(report: &ReceptionReport) -> Value {
         "window_control": report.control.name(),
         "rtt_s": report.rtt.map(Duration::as_secs_f64),
         "longest_gap_s": report.longest_gap.as_secs_f64(),
-        "player_stops": report.stops,
     })
 }
 

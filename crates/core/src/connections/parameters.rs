@@ -83,6 +83,17 @@ impl Default for VariationConfig {
 }
 
 impl ControlConfig {
+    /// The defaults for a stream at `rate`. The paper's guard of 3000 B/s would be more than a tenth of
+    /// a low rate: here it is at most a twentieth.
+    #[must_use]
+    pub fn for_rate(rate: Rate) -> Self {
+        let default = Self::default();
+        Self {
+            guard: default.guard.min(Rate(rate.0 / 20)),
+            ..default
+        }
+    }
+
     /// The sampling interval for a round-trip time of `rtt`; at least 1 ms.
     #[must_use]
     pub fn interval_at(&self, rtt: Duration) -> Duration {

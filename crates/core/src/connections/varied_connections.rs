@@ -17,7 +17,7 @@ pub struct VariedConnections {
 }
 
 impl VariedConnections {
-    /// Creates a controller that starts with `connections` connections.
+    /// Creates a controller that starts with `connections` connections, or the most that there may be.
     #[must_use]
     pub fn new(
         connections: u32,
@@ -25,6 +25,7 @@ impl VariedConnections {
         variation: VariationConfig,
         control: &ControlConfig,
     ) -> Self {
+        let connections = connections.min(variation.max_connections);
         Self {
             number: AdjustConnections::new(variation),
             windows: AdjustWindow::new(connections, target, control),

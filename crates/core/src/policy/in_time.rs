@@ -20,9 +20,9 @@
 //! ([`crate::repair::PathRateController`]). A packet of media then goes where it arrives first, at
 //! once. Segments of TCP with data, and what a class treats as bulk, may wait in the endpoint: each
 //! goes to the path on which it will arrive first, after those that wait there, so that the
-//! segments of all paths arrive about in order. Those of a flow that uses up the fastest path and
-//! keeps its queue short are spread over slower ones, too ([`spread`]). Where every path has a long queue, marks and drops
-//! signal congestion to TCP.
+//! segments of all paths arrive about in order. Where they use up the fastest path and keep its
+//! queue short, they are spread over slower ones, too ([`spread`]). Where every path has a long
+//! queue, marks and drops signal congestion to TCP.
 //!
 //! **Costs.** A path suffices if it delivers within the deadline, without congestion, and loses
 //! less than half of what the budget can repair, or less than

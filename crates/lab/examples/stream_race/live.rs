@@ -121,7 +121,7 @@ impl Live {
             name: format!("{connections} connections"),
             transport: StreamTransport::Connections(ControllerConfig::AdjustWindow {
                 connections,
-                control: ControlConfig::default(),
+                control: ControlConfig::for_rate(WANTED),
             }),
         };
         let transfer = TransferTime {
@@ -129,7 +129,7 @@ impl Live {
             until: Duration::from_secs(self.seconds),
         };
         Ok(StreamsRun {
-            scenario: link(LINK, DELAY_MS, QUEUE)?,
+            scenario: link(LINK, DELAY_MS * 1000, QUEUE)?,
             media: StreamMedia::Live {
                 clip: clip.to_owned(),
                 rate: MUX_RATE,
@@ -276,7 +276,11 @@ fn packed(clip: &Path) -> io::Result<Vec<u8>> {
         .args(muxer())
         .arg("pipe:1")
         .output()?;
-    Ok(output.stdout)
+    if output.status.success() {
+        Ok(output.stdout)
+    } else {
+        Err(io::Error::other(output.status.to_string()))
+    }
 }
 
 /// The number of lines that the decoder writes about a file.

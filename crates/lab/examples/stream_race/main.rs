@@ -46,8 +46,7 @@ struct Args {
 
 #[derive(Debug, Subcommand)]
 enum What {
-    /// A clip by ffmpeg beside transfers, over five connections, over one that is controlled, and over
-    /// one TCP.
+    /// A clip by ffmpeg beside transfers, over five connections and over one TCP.
     Live(live::Live),
     /// The measured rate over wanted rates and round-trip times, without other traffic.
     Rates(rates::Rates),
@@ -120,17 +119,17 @@ fn run_in_time(
     Ok(outcome)
 }
 
-/// A link of this rate and one-way delay, with a queue of `queue` packets.
+/// A link of this rate and one-way delay in microseconds, with a queue of `queue` packets.
 fn link(
     rate: polypath_core::units::Rate,
-    delay_ms: u64,
+    delay_us: u64,
     queue: u64,
 ) -> Result<polypath_scenario::Scenario, RaceError> {
     let text = format!(
         "schema = 1\nname = \"stream\"\nschemes = [\"tcp\"]\n\
          transfer = {{ size = \"1 MB\", count = 1 }}\n\
          [[path]]\nname = \"access\"\n\
-         link = [{{ rate = \"{rate}\", delay = \"{delay_ms} ms\", queue = \"{queue} packets\" }}]\n",
+         link = [{{ rate = \"{rate}\", delay = \"{delay_us} us\", queue = \"{queue} packets\" }}]\n",
     );
     scenario::parse(&text, "stream.toml", [""; 0]).map_err(RaceError::Scenario)
 }

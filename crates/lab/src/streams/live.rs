@@ -32,6 +32,18 @@ pub(super) struct LiveClip {
 /// A process that ends with this value.
 pub(super) struct Ffmpeg(Child);
 
+impl Ffmpeg {
+    /// Waits for its end after that of its output; fails if it did.
+    pub(super) fn finish(mut self) -> io::Result<()> {
+        let status = self.0.wait()?;
+        if status.success() {
+            Ok(())
+        } else {
+            Err(io::Error::other(format!("ffmpeg: {status}")))
+        }
+    }
+}
+
 impl Drop for Ffmpeg {
     fn drop(&mut self) {
         let _ = self.0.kill();

@@ -1,7 +1,10 @@
 //! A stream over one connection of the kernel's TCP.
 
 use std::future::Future;
-use std::io;
+use std::io::{
+    self,
+    ErrorKind::{BrokenPipe, ConnectionReset},
+};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
@@ -27,8 +30,13 @@ pub(super) async fn send<R: AsyncRead + Unpin>(
     socket.set_nonblocking(true)?;
     let listener = TcpListener::from_std(socket.into())?;
     let (mut connection, _) = listener.accept().await?;
-    tokio::io::copy(&mut output.await?, &mut connection).await?;
-    connection.shutdown().await
+    let mut output = output.await?;
+    match tokio::io::copy(&mut output, &mut connection).await {
+        // The receiver has ended: more is left than fits into the run.
+        Err(error) if matches!(error.kind(), ConnectionReset | BrokenPipe) => Ok(()),
+        Err(error) => Err(error),
+        Ok(_) => connection.shutdown().await,
+    }
 }
 
 /// Receives to the end from the sender at `address`.

@@ -22,7 +22,7 @@ use tempfile::NamedTempFile;
 use tokio::runtime::Builder;
 use tokio::sync::watch;
 
-use super::live::{LiveClip, Recording};
+use super::live::{Ffmpeg, LiveClip, Recording};
 use super::plain;
 use crate::addressing::{STREAM_PORT, path_address};
 
@@ -102,11 +102,16 @@ impl Programs {
                 let source = LiveSource::new(BACKLOG).map_err(io::Error::other)?;
                 let server = bind(server, Source::Live(source.clone()))?;
                 let feed = async {
-                    let (_ffmpeg, output) = clip.start().await?;
-                    source.read_from(output).await
+                    let (ffmpeg, output) = clip.start().await?;
+                    source.read_from(output).await?;
+                    ffmpeg.finish()?;
+                    // Its receivers still need the rest.
+                    std::future::pending::<io::Result<()>>().await
                 };
-                let ((), result) = tokio::join!(server.serve(), feed);
-                result
+                tokio::select! {
+                    () = server.serve() => Ok(()),
+                    result = feed => result,
+                }
             }
             (
                 Transport::Tcp {
@@ -131,7 +136,8 @@ impl Programs {
                     ffmpeg = Some(process);
                     Ok(output)
                 };
-                plain::send(*from, congestion_control, output).await
+                plain::send(*from, congestion_control, output).await?;
+                ffmpeg.map_or(Ok(()), Ffmpeg::finish)
             }
         }
     }

@@ -4,6 +4,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use polypath_core::connections::{ControlConfig, ControllerConfig};
 use polypath_core::time::Duration;
 use polypath_core::units::Rate;
@@ -19,6 +20,13 @@ use tokio::task::{AbortHandle, JoinHandle};
 
 /// Any free port.
 pub(crate) const ANY: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
+
+/// Raises the limit of open files of the tests, which run at the same time in one process, as far as
+/// this user may.
+pub(crate) fn raise_descriptor_limit() {
+    let (_, most) = getrlimit(Resource::RLIMIT_NOFILE).unwrap();
+    setrlimit(Resource::RLIMIT_NOFILE, most, most).unwrap();
+}
 
 /// A running server, which ends with its owner.
 pub(crate) struct TestServer {

@@ -120,9 +120,10 @@ proptest! {
     fn windows_are_balanced_for_any_samples(config in controllers(), samples in samples()) {
         let mut controller = config.build(TARGET);
         controller.initialize(Time::ZERO, RTT);
-        for (rate, rtt) in samples {
-            controller.handle_sample(Time::ZERO, &Sample { throughput: Rate(rate), rtt: Duration(rtt) });
+        let start = (TARGET.rate.0, RTT.0);
+        for (rate, rtt) in samples.into_iter().chain([start]) {
             let wanted = controller.wanted();
+            controller.handle_sample(Time::ZERO, &Sample { throughput: Rate(rate), rtt: Duration(rtt) });
             if let ControllerConfig::VariedConnections { variation, .. } = config {
                 prop_assert!(wanted.connections() <= variation.max_connections);
             }

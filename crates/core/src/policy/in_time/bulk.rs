@@ -1,7 +1,7 @@
 //! The path of a packet that may wait for its turn.
 
 use super::signals::Signal;
-use super::spread::Fastest;
+use super::spread::Preferred;
 use super::{HYSTERESIS, InTime};
 use crate::frame::PathId;
 use crate::packet::PacketMeta;
@@ -111,12 +111,12 @@ impl InTime {
             return false;
         };
         let wait = load.wait(now);
-        let fastest = Fastest {
+        let preferred = Preferred {
             capacity,
             wait,
             difference,
         };
-        self.spread.applies(now, &fastest)
+        self.spread.applies(now, &preferred)
     }
 
     /// The [rank](View::rank) up to which those of `paths` deliver, and not much later than the

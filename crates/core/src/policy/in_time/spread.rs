@@ -4,9 +4,10 @@
 //! the fastest for as long as the delays differ. The windows of Reno and CUBIC grow until they do. A
 //! congestion control that keeps queues short, as BBR does, never lets them, and takes the rate of
 //! the fastest path for that of all. Where packets use up the fastest path for [`PATIENCE`] and its
-//! queue empties in each second, the delays no longer count: the receiver restores the order
+//! queue keeps emptying, the delays no longer count: the receiver restores the order
 //! ([`crate::order`]), and the flow finds the rate of all. That ends where a queue remains for a
-//! second, since then the delays count in its favour, or the fastest path has room.
+//! second, since then the delays count in its favour, or the fastest path has room. All bulk on the
+//! paths is judged together.
 
 use crate::hold::next_hold;
 use crate::time::{Duration, Time};
@@ -15,9 +16,9 @@ use crate::units::{Bytes, Rate};
 /// The time after which the use of the path is judged: longer than the cycle in which BBR empties
 /// its queue.
 const WINDOW: Duration = Duration::from_secs(1);
-/// The time in which the queue has to empty in each window: that of a window-based control does so in
-/// one or two. Every fourth contains a time at a lower rate ([`crate::repair::PathRateController`]),
-/// which leaves a queue.
+/// The windows in which the queue empties have to exceed those in which it does not by this time: it
+/// empties in one or two windows of a window-based control. Every fourth window contains a time at a
+/// lower rate ([`crate::repair::PathRateController`]), which leaves a queue.
 const PATIENCE: Duration = Duration::from_secs(3);
 /// It doubles, up to this, if the delays counted again after fewer windows than [`TRIAL`]: a flow
 /// whose window does not grow, or that only seemed to use up the path, is slower over paths of
@@ -39,22 +40,22 @@ pub(super) struct Spread {
     start: Time,
     sent: Bytes,
     least: Duration,
-    /// The time in which the queue has to empty in each window.
+    /// The time by which windows with an empty queue have to exceed others.
     patience: Duration,
     state: State,
 }
 
 #[derive(Clone, Copy, Debug)]
 enum State {
-    /// Delays count; so many windows with an empty queue have passed.
+    /// Delays count. `empty` is the number of windows with an empty queue, less that of the others.
     Waiting { empty: u64 },
-    /// Delays have not counted for so many windows.
+    /// Delays have not counted for this number of windows.
     Applied { windows: u64 },
 }
 
-/// The fastest path, as a packet finds it.
+/// The preferred path, which is the fastest as a rule, as a packet finds it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Fastest {
+pub(super) struct Preferred {
     /// The rate that it carries.
     pub(super) capacity: Rate,
     /// The time for which a packet would wait there.
@@ -73,36 +74,40 @@ impl Spread {
         state: State::Waiting { empty: 0 },
     };
 
-    /// Counts a packet of `size` bytes on the fastest path.
+    /// Counts a packet of `size` bytes on the preferred path.
     pub(super) fn add(&mut self, size: u32) {
         self.sent.0 += u64::from(size);
     }
 
     /// Whether delays do not count for a packet that is sent now.
-    pub(super) fn applies(&mut self, now: Time, fastest: &Fastest) -> bool {
-        self.least = self.least.min(fastest.wait);
+    pub(super) fn applies(&mut self, now: Time, preferred: &Preferred) -> bool {
+        self.least = self.least.min(preferred.wait);
         let elapsed = now.since(self.start);
         if elapsed >= WINDOW {
-            self.judge(fastest, elapsed);
+            self.judge(preferred, elapsed);
             (self.start, self.sent, self.least) = (now, Bytes(0), Duration::MAX);
         }
         matches!(self.state, State::Applied { .. })
     }
 
     /// Judges a window of `elapsed`.
-    fn judge(&mut self, fastest: &Fastest, elapsed: Duration) {
+    fn judge(&mut self, preferred: &Preferred, elapsed: Duration) {
         let carries = |hundredths: u64| {
             100 * self.sent.0
-                >= fastest
+                >= preferred
                     .capacity
                     .bytes_in(elapsed)
                     .0
                     .saturating_mul(hundredths)
         };
+        let has_paused = elapsed >= WINDOW * 2;
         self.state = match self.state {
-            State::Waiting { .. } if self.least >= EMPTY || !carries(HAS_ROOM) => {
-                State::Waiting { empty: 0 }
-            }
+            // The transfer before ended: that says nothing of the paths.
+            _ if has_paused => State::Waiting { empty: 0 },
+            State::Waiting { .. } if !carries(HAS_ROOM) => State::Waiting { empty: 0 },
+            State::Waiting { empty } if self.least >= EMPTY => State::Waiting {
+                empty: empty.saturating_sub(1),
+            },
             State::Waiting { empty }
                 if carries(USED_UP) && WINDOW * (empty + 1) >= self.patience =>
             {
@@ -112,7 +117,7 @@ impl Spread {
                 empty: empty + u64::from(carries(USED_UP)),
             },
             State::Applied { windows }
-                if self.least >= fastest.difference.scale(1, 2) || !carries(HAS_ROOM) =>
+                if self.least >= preferred.difference.scale(1, 2) || !carries(HAS_ROOM) =>
             {
                 self.patience =
                     next_hold(self.patience, windows >= TRIAL, [PATIENCE, MAX_PATIENCE]);
@@ -137,7 +142,7 @@ mod tests {
         let mut applies = false;
         for number in 0..seconds * 100 {
             *now += MS * 10;
-            let fastest = Fastest {
+            let preferred = Preferred {
                 capacity: Rate(800_000),
                 wait: if number % 100 == 50 {
                     MS * least
@@ -146,7 +151,7 @@ mod tests {
                 },
                 difference: MS * 40,
             };
-            applies = spread.applies(*now, &fastest);
+            applies = spread.applies(*now, &preferred);
             spread.add(size);
         }
         applies
@@ -175,6 +180,19 @@ mod tests {
             !send(&mut spread, &mut now, 500, 0, 1),
             "it lasted for long"
         );
+        assert!(send(&mut spread, &mut now, 900, 0, 4));
+        // After the end of a transfer it takes as long as at first.
+        for _ in 0..3 {
+            now += WINDOW * 10;
+            assert!(!send(&mut spread, &mut now, 900, 0, 2));
+            assert!(send(&mut spread, &mut now, 900, 0, 3));
+        }
+        // A queue that remains in every fourth window delays it.
+        now += WINDOW * 10;
+        for _ in 0..2 {
+            assert!(!send(&mut spread, &mut now, 900, 0, 2));
+            assert!(!send(&mut spread, &mut now, 900, 9, 2));
+        }
         assert!(send(&mut spread, &mut now, 900, 0, 4));
     }
 }

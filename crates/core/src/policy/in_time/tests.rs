@@ -61,6 +61,46 @@ fn measured(path: u8, delay_ms: u64, is_silent: bool, is_limited: bool) -> Feedb
     }
 }
 
+/// Bursts that use up the faster path, whose queue empties between them, go on the slower one, too, after
+/// some seconds; no longer once a queue remains.
+#[test]
+fn bulk_that_keeps_its_queue_short_uses_a_slower_path_after_a_while() {
+    let mut policy = policy();
+    let mut now = Time::ZERO;
+    let usable = PathSet::first(2);
+    // Each path carries four segments in 4 ms. Returns the number of those on the second.
+    let mut send = |seconds: u64, burst: u32, unsent: u64| {
+        let mut on_second = 0;
+        for _ in 0..seconds * 250 {
+            for (path, delay_ms) in [(0, 20), (1, 60)] {
+                let mut feedback = measured(path, delay_ms, false, true);
+                if let Feedback::Measured {
+                    limit: Some(limit), ..
+                } = &mut feedback
+                {
+                    limit.unsent = Bytes(unsent);
+                }
+                policy.handle_feedback(now, feedback, &mut |_| {});
+            }
+            for _ in 0..burst {
+                let plan = policy.route(now, &segment(), &Paths::trusted(usable), &mut |_| {});
+                on_second += u32::from(plan.copies.contains(PathId(1)));
+            }
+            now += Duration::from_millis(4);
+        }
+        on_second
+    };
+    assert_eq!(send(3, 4, 0), 0);
+    let spread = send(2, 6, 0);
+    assert!(
+        (1400..=1500).contains(&spread),
+        "{spread} of 3000: half of them"
+    );
+    // 25 ms: more than half of the difference of the delays, and less than all of it.
+    send(2, 4, 25_000);
+    assert_eq!(send(2, 4, 25_000), 0);
+}
+
 proptest! {
     /// A choice that is kept is the choice that would be made.
     #[test]

@@ -47,6 +47,12 @@ pub(crate) struct DownloadsResult {
 }
 
 impl Downloads {
+    /// The size of a download.
+    fn megabytes(&self) -> u32 {
+        let [one, two] = self.paths;
+        (one.rate + two.rate) * SECONDS / 8
+    }
+
     fn scenario(&self) -> Result<Scenario, JobError> {
         let of_path = |name: &'static str, path: DownloadPath| {
             let DownloadPath { rate, delay, queue } = path;
@@ -57,9 +63,8 @@ impl Downloads {
             ]
         };
         let [one, two] = self.paths;
-        let megabytes = (one.rate + two.rate) * SECONDS / 8;
         let mut sets = [of_path("one", one), of_path("two", two)].concat();
-        sets.push(format!("transfer.size={megabytes} MB"));
+        sets.push(format!("transfer.size={} MB", self.megabytes()));
         sets.push(format!("transfer.count={}", self.count));
         aggregate(&sets)
     }
@@ -71,8 +76,7 @@ impl Job for Downloads {
     const KIND: &'static str = "own.downloads";
 
     fn cost(&self) -> f64 {
-        let [one, two] = self.paths;
-        0.0018 * f64::from((one.rate + two.rate) * self.count)
+        0.0018 * f64::from(self.megabytes() * self.count)
     }
 
     fn run(&self, parts: &AtomicU64) -> Result<DownloadsResult, JobError> {
