@@ -294,6 +294,12 @@ fn bad_input_is_refused_with_its_remedy() {
     assert_eq!(public.len(), 44);
 }
 
+/// The arguments of a server of a file without encryption.
+fn insecure(path: &Path) -> [&str; 5] {
+    let path = path.to_str().unwrap();
+    ["--source", path, "--insecure", "--format", "json"]
+}
+
 /// 10 000 clients connect and say nothing, and a shell has set a limit of 80 descriptors: a receiver is
 /// served all the same.
 #[test]
@@ -303,14 +309,7 @@ fn half_open_clients_and_a_low_limit_of_descriptors_keep_nobody_out() {
     let mut shell = Command::new("sh");
     shell.args(["-c", "ulimit -S -n 80; exec \"$0\" \"$@\""]);
     shell.arg(polypath().get_program());
-    let arguments = [
-        "--source",
-        path.to_str().unwrap(),
-        "--insecure",
-        "--format",
-        "json",
-    ];
-    let server = RunningServer::start_as(shell, &arguments, Stdio::null());
+    let server = RunningServer::start_as(shell, &insecure(&path), Stdio::null());
     let mut idle = VecDeque::new();
     for _ in 0..10_000 {
         idle.push_back(TcpStream::connect(&server.address).unwrap());
@@ -332,14 +331,7 @@ fn half_open_clients_and_a_low_limit_of_descriptors_keep_nobody_out() {
 fn a_full_disk_is_an_error_with_its_cause() {
     let folder = tempfile::tempdir().unwrap();
     let (path, _) = media(folder.path(), 200_000);
-    let arguments = [
-        "--source",
-        path.to_str().unwrap(),
-        "--insecure",
-        "--format",
-        "json",
-    ];
-    let server = RunningServer::start(&arguments, Stdio::null());
+    let server = RunningServer::start(&insecure(&path), Stdio::null());
     let get = [
         "get",
         &server.address,
