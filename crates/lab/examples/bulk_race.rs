@@ -7,6 +7,8 @@
 mod errors;
 #[path = "common/output.rs"]
 mod output;
+#[path = "common/retry.rs"]
+mod retry;
 #[path = "common/scenario.rs"]
 mod scenario;
 
@@ -27,6 +29,7 @@ use serde::Serialize;
 
 use errors::error_chain;
 use output::{Format, print};
+use retry::run_in_time;
 
 /// The congestion controls of TCP over two nodes; the bound of a pair is that of the first.
 const CONTROLS: [&str; 3] = ["cubic", "reno", "bbr"];
@@ -80,9 +83,6 @@ const PAIRS: [Pair; 3] = [
     },
 ];
 
-/// The number of times that a run whose links were late is tried, in all: another program may have
-/// delayed them.
-const ATTEMPTS: u32 = 3;
 /// The bytes of a simulated segment that are headers: IPv4, TCP, and its timestamps (RFC 7323).
 const SEGMENT_HEADERS: u64 = 20 + 20 + 12;
 
@@ -236,7 +236,10 @@ fn race(
                 "{}: {name}: run {number} of {}",
                 pair.name, args.runs
             ));
-            runs.push(run_in_time(lab, &scenario, *carrier, seed)?);
+            let run = || lab.run(&scenario, *carrier, seed);
+            runs.push(run_in_time("bulk-race", run, |run| {
+                run.conditions.is_late()
+            })?);
         }
         results.push(CarrierResult {
             predicted_bit_per_s: predicted(pair, *carrier, args)?,
@@ -251,23 +254,6 @@ fn race(
         bounds: bounds(pair, &results),
         carriers: results,
     })
-}
-
-/// A run whose links were not late, if there is one among [`ATTEMPTS`].
-fn run_in_time(
-    lab: &BulkLab,
-    scenario: &Scenario,
-    carrier: BulkCarrier,
-    seed: u64,
-) -> Result<BulkRun, RaceError> {
-    let mut run = lab.run(scenario, carrier, seed)?;
-    for _ in 1..ATTEMPTS {
-        if run.conditions.is_late() {
-            log("the links were late: the run is repeated");
-            run = lab.run(scenario, carrier, seed)?;
-        }
-    }
-    Ok(run)
 }
 
 fn scenario(pair: &Pair, more: &[String]) -> Result<Scenario, RaceError> {

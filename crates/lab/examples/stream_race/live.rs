@@ -17,7 +17,8 @@ use polypath_report::table::plain;
 use serde::Serialize;
 
 use super::output::log;
-use super::{Measured, RaceError, link, run_in_time};
+use super::retry::run_in_time;
+use super::{Measured, RaceError, link};
 
 /// The link: 25 ms one way, and a queue of about 60 ms.
 const LINK: Rate = Rate(20_000_000);
@@ -84,7 +85,11 @@ impl Live {
             ),
         );
         let mut lab = StreamLab::open(&self.congestion_control)?;
-        let (outcomes, conditions) = run_in_time(&mut lab, &run)?;
+        let (outcomes, conditions) = run_in_time(
+            "stream-race",
+            || lab.run(&run),
+            |(_, conditions)| conditions.is_late(),
+        )?;
         let mut results = Vec::new();
         for (carrier, outcome) in run.streams.iter().zip(&outcomes) {
             let path = folder.path().join("received.ts");

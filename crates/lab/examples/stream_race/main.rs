@@ -9,6 +9,8 @@ mod live;
 #[path = "../common/output.rs"]
 mod output;
 mod rates;
+#[path = "../common/retry.rs"]
+mod retry;
 #[path = "../common/scenario.rs"]
 mod scenario;
 
@@ -16,14 +18,9 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use polypath_lab::{LabError, enter_user_namespace};
-use polypath_report::media::LabConditions;
-use polypath_report::streams::{StreamOutcome, StreamsRun};
 
 use errors::error_chain;
 use output::{Format, log, print};
-
-/// The number of times that a run whose links were late is tried, in all.
-const ATTEMPTS: u32 = 3;
 
 /// Measures streams over several connections in the lab.
 #[derive(Debug, Parser)]
@@ -101,22 +98,6 @@ fn run(args: &Args) -> Result<bool, RaceError> {
     };
     print(&text).map_err(RaceError::Write)?;
     Ok(measured.is_good)
-}
-
-/// A run whose links were not late, if there is one among [`ATTEMPTS`].
-fn run_in_time(
-    lab: &mut polypath_lab::streams::StreamLab,
-    run: &StreamsRun,
-) -> Result<(Vec<StreamOutcome>, LabConditions), RaceError> {
-    let mut outcome = lab.run(run)?;
-    for _ in 1..ATTEMPTS {
-        if !outcome.1.is_late() {
-            break;
-        }
-        log("stream-race", "the links were late: the run is repeated");
-        outcome = lab.run(run)?;
-    }
-    Ok(outcome)
 }
 
 /// A link of this rate and one-way delay in microseconds, with a queue of `queue` packets.

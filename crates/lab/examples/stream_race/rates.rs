@@ -13,7 +13,8 @@ use polypath_report::table::plain;
 use serde::Serialize;
 
 use super::output::log;
-use super::{Measured, RaceError, link, run_in_time};
+use super::retry::run_in_time;
+use super::{Measured, RaceError, link};
 
 /// The link, and its queue in packets.
 const LINK: Rate = Rate(100_000_000);
@@ -107,7 +108,11 @@ impl Rates {
             duration: Duration::from_secs(self.seconds),
             seed,
         };
-        let (outcomes, conditions) = run_in_time(lab, &run)?;
+        let (outcomes, conditions) = run_in_time(
+            "stream-rates",
+            || lab.run(&run),
+            |(_, conditions)| conditions.is_late(),
+        )?;
         let results = self.connections.iter().zip(&outcomes);
         Ok(results
             .map(|(connections, outcome)| RateResult {
