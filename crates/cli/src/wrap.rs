@@ -11,7 +11,7 @@ use std::process::{ExitStatus, Stdio};
 use anyhow::Context;
 use polypath_core::units::Rate;
 use tokio::process::{Child, Command};
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::failure::Failure;
 use crate::log;
@@ -84,11 +84,12 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let runtime = runtime()?;
     let status = runtime.block_on(async {
         let control = Control::listen(&socket, wrapping).context("listening for the program")?;
+        let signals = Signals::listen().context("waiting for signals")?;
         let child = command
             .spawn()
             .map_err(|error| Failure::input(format!("{}: {error}", name.to_string_lossy())))?;
         let ended = tokio::select! {
-            status = wait(child) => status,
+            status = wait(child, signals) => status,
             () = control.serve() => Err(std::io::ErrorKind::BrokenPipe.into()),
         };
         let waited = |error| Failure::run(format!("waiting for the program: {error}"));
@@ -107,15 +108,29 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     std::process::exit(exit_code(status));
 }
 
+/// The signals that this process does not end by. They are caught from before the program starts:
+/// one that comes as soon as it runs would otherwise end this process and leave the program.
+struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+impl Signals {
+    fn listen() -> std::io::Result<Self> {
+        Ok(Self {
+            terminate: signal(SignalKind::terminate())?,
+            interrupt: signal(SignalKind::interrupt())?,
+        })
+    }
+}
+
 /// Waits for the program, and passes SIGTERM on; the terminal sends SIGINT to both.
-async fn wait(mut child: Child) -> std::io::Result<ExitStatus> {
-    let mut terminate = signal(SignalKind::terminate())?;
-    let mut interrupt = signal(SignalKind::interrupt())?;
+async fn wait(mut child: Child, mut signals: Signals) -> std::io::Result<ExitStatus> {
     loop {
         tokio::select! {
             status = child.wait() => return status,
-            _ = terminate.recv() => terminate_child(&child),
-            _ = interrupt.recv() => {}
+            _ = signals.terminate.recv() => terminate_child(&child),
+            _ = signals.interrupt.recv() => {}
         }
     }
 }

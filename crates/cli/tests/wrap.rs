@@ -361,7 +361,7 @@ fn sigterm_reaches_the_program() {
         &[
             "sh",
             "-c",
-            "trap 'echo ended; exit 3' TERM; echo begun; sleep 30 & wait",
+            "trap 'echo ended; exit 3' TERM; echo begun; sleep 30 >/dev/null & wait",
         ],
     )
     .stdout(Stdio::piped())
