@@ -1,6 +1,6 @@
-use crate::udp::traffic_class::CopiedFields;
 use std::fs;
 use std::net::{TcpListener, UdpSocket};
+use std::sync::atomic::{AtomicU16, Ordering};
 
 use tempfile::TempDir;
 
@@ -9,6 +9,7 @@ use crate::config::Control;
 use crate::control::change::Remote;
 use crate::control::commands::{self, Command, CommandQueue};
 use crate::keys;
+use crate::udp::traffic_class::CopiedFields;
 
 /// A reloader of a file in force, with a queue in place of the packet thread.
 struct Testbed {
@@ -313,14 +314,28 @@ fn an_address_in_use_refuses_the_file() {
     UdpSocket::bind("127.0.0.1:7799").unwrap();
 }
 
+/// A TCP port that is free on all addresses, and that stays so: the kernel gives it to no other
+/// socket, since it is below the ports that it assigns.
+fn unassigned_port() -> u16 {
+    static NEXT: AtomicU16 = AtomicU16::new(0);
+    let range = std::fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").unwrap();
+    let first_assigned: u16 = range.split_whitespace().next().unwrap().parse().unwrap();
+    let count = first_assigned / 2;
+    let start = std::process::id().wrapping_mul(64) % u32::from(count);
+    let start = u16::try_from(start).unwrap();
+    let candidates = (0..count).map(|_| {
+        let offset = NEXT.fetch_add(1, Ordering::Relaxed).wrapping_add(start);
+        count + offset % count
+    });
+    let mut free = candidates.filter(|port| TcpListener::bind(("0.0.0.0", *port)).is_ok());
+    free.next().unwrap()
+}
+
 #[test]
 fn listeners_are_replaced() {
     let mut testbed = Testbed::new();
-    let port = {
-        let free = TcpListener::bind("127.0.0.1:0").unwrap();
-        free.local_addr().unwrap()
-    };
-    let metrics = format!("[metrics]\nlisten = \"{port}\"\n[policy]");
+    let port = unassigned_port();
+    let metrics = format!("[metrics]\nlisten = \"127.0.0.1:{port}\"\n[policy]");
     let edits = [
         ("control = \"off\"\n", ""),
         ("[policy]", &*metrics),
@@ -354,10 +369,7 @@ fn the_metrics_endpoint_moves_to_another_address_of_its_port_or_stays() {
     use std::net::TcpStream;
     let _descriptors = crate::test_lock::without_new_processes();
     let mut testbed = Testbed::new();
-    let port = {
-        let free = TcpListener::bind("127.0.0.1:0").unwrap();
-        free.local_addr().unwrap().port()
-    };
+    let port = unassigned_port();
     let mut listen = |address: &str| {
         let metrics = format!("[metrics]\nlisten = \"{address}:{port}\"\n[policy]");
         testbed.reload(&[("[policy]", &*metrics)]).outcome
