@@ -150,6 +150,14 @@ fn endpoints(criterion: &mut Criterion) {
         group.bench_function(name, |bencher| bencher.iter(|| pair.transfer(meta)));
     }
     let in_time = PolicyConfig::InTime(RepairConfig::default());
+    let media = PacketMeta {
+        protocol: 17,
+        ..meta
+    };
+    let mut pair = Pair::new(in_time, Classes::default(), Tariffs::default());
+    group.bench_function("in-time, UDP", |bencher| {
+        bencher.iter(|| pair.transfer(media));
+    });
     let mut pair = Pair::new(in_time, eight_classes(), Tariffs::default());
     group.bench_function("in-time, eight classes", |bencher| {
         bencher.iter(|| pair.transfer(meta));

@@ -1,7 +1,6 @@
 //! The path of a packet that may wait for its turn.
 
 use super::signals::Signal;
-use super::spread::Preferred;
 use super::{HYSTERESIS, InTime};
 use crate::frame::PathId;
 use crate::packet::PacketMeta;
@@ -99,24 +98,33 @@ impl InTime {
         paths: PathSet,
         max_rank: (bool, Duration),
     ) -> bool {
+        let load = self.view(preferred).load;
+        let Some(capacity) = load.capacity() else {
+            return false;
+        };
+        self.spread.add_wait(load.wait(now));
+        if let Some(elapsed) = self.spread.elapsed(now) {
+            let difference = self.difference(preferred, paths, max_rank);
+            self.spread.judge(now, elapsed, capacity, difference);
+        }
+        self.spread.is_applied()
+    }
+
+    /// The time by which the next slower one of `paths` is later than `preferred`; `None` if all
+    /// are as fast.
+    fn difference(
+        &self,
+        preferred: PathId,
+        paths: PathSet,
+        max_rank: (bool, Duration),
+    ) -> Option<Duration> {
         let (_, fastest) = self.view(preferred).rank();
-        let slower = paths.into_iter().map(|path| self.view(path).rank());
-        let difference = slower
+        let ranks = paths.into_iter().map(|path| self.view(path).rank());
+        ranks
             .filter(|rank| *rank <= max_rank)
             .map(|(_, delay)| Duration(delay.0.saturating_sub(fastest.0)))
             .filter(|difference| *difference > HYSTERESIS)
-            .min();
-        let load = self.view(preferred).load;
-        let (Some(difference), Some(capacity)) = (difference, load.capacity()) else {
-            return false;
-        };
-        let wait = load.wait(now);
-        let preferred = Preferred {
-            capacity,
-            wait,
-            difference,
-        };
-        self.spread.applies(now, &preferred)
+            .min()
     }
 
     /// The [rank](View::rank) up to which those of `paths` deliver, and not much later than the

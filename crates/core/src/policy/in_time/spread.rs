@@ -53,17 +53,6 @@ enum State {
     Applied { windows: u64 },
 }
 
-/// The preferred path, which is the fastest as a rule, as a packet finds it.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Preferred {
-    /// The rate that it carries.
-    pub(super) capacity: Rate,
-    /// The time for which a packet would wait there.
-    pub(super) wait: Duration,
-    /// The time by which the next slower path is later.
-    pub(super) difference: Duration,
-}
-
 impl Spread {
     /// Nothing has been sent.
     pub(super) const START: Self = Self {
@@ -79,31 +68,43 @@ impl Spread {
         self.sent.0 += u64::from(size);
     }
 
-    /// Whether delays do not count for a packet that is sent now.
-    pub(super) fn applies(&mut self, now: Time, preferred: &Preferred) -> bool {
-        self.least = self.least.min(preferred.wait);
-        let elapsed = now.since(self.start);
-        if elapsed >= WINDOW {
-            self.judge(preferred, elapsed);
-            (self.start, self.sent, self.least) = (now, Bytes(0), Duration::MAX);
-        }
+    /// Counts the time for which a packet would wait on the preferred path.
+    pub(super) fn add_wait(&mut self, wait: Duration) {
+        self.least = self.least.min(wait);
+    }
+
+    /// Whether delays do not count.
+    pub(super) fn is_applied(&self) -> bool {
         matches!(self.state, State::Applied { .. })
     }
 
-    /// Judges a window of `elapsed`.
-    fn judge(&mut self, preferred: &Preferred, elapsed: Duration) {
-        let carries = |hundredths: u64| {
-            100 * self.sent.0
-                >= preferred
-                    .capacity
-                    .bytes_in(elapsed)
-                    .0
-                    .saturating_mul(hundredths)
-        };
-        let has_paused = elapsed >= WINDOW * 2;
-        self.state = match self.state {
+    /// The length of the window, if it ends by `now`.
+    pub(super) fn elapsed(&self, now: Time) -> Option<Duration> {
+        Some(now.since(self.start)).filter(|elapsed| *elapsed >= WINDOW)
+    }
+
+    /// Judges the window of `elapsed`, and begins another. The preferred path, which is the fastest
+    /// as a rule, carries `capacity`; the next slower path is later by `difference`, if there is one.
+    pub(super) fn judge(
+        &mut self,
+        now: Time,
+        elapsed: Duration,
+        capacity: Rate,
+        difference: Option<Duration>,
+    ) {
+        self.state = match difference {
             // The transfer before ended: that says nothing of the paths.
-            _ if has_paused => State::Waiting { empty: 0 },
+            _ if elapsed >= WINDOW * 2 => State::Waiting { empty: 0 },
+            None => State::Waiting { empty: 0 },
+            Some(difference) => self.next(capacity.bytes_in(elapsed), difference),
+        };
+        (self.start, self.sent, self.least) = (now, Bytes(0), Duration::MAX);
+    }
+
+    /// The state after a window in which the preferred path carries up to `most`.
+    fn next(&mut self, most: Bytes, difference: Duration) -> State {
+        let carries = |hundredths| 100 * self.sent.0 >= most.0.saturating_mul(hundredths);
+        match self.state {
             State::Waiting { .. } if !carries(HAS_ROOM) => State::Waiting { empty: 0 },
             State::Waiting { empty } if self.least >= EMPTY => State::Waiting {
                 empty: empty.saturating_sub(1),
@@ -117,7 +118,7 @@ impl Spread {
                 empty: empty + u64::from(carries(USED_UP)),
             },
             State::Applied { windows }
-                if self.least >= preferred.difference.scale(1, 2) || !carries(HAS_ROOM) =>
+                if self.least >= difference.scale(1, 2) || !carries(HAS_ROOM) =>
             {
                 self.patience =
                     next_hold(self.patience, windows >= TRIAL, [PATIENCE, MAX_PATIENCE]);
@@ -126,7 +127,7 @@ impl Spread {
             State::Applied { windows } => State::Applied {
                 windows: TRIAL.min(windows + 1),
             },
-        };
+        }
     }
 }
 
@@ -142,16 +143,15 @@ mod tests {
         let mut applies = false;
         for number in 0..seconds * 100 {
             *now += MS * 10;
-            let preferred = Preferred {
-                capacity: Rate(800_000),
-                wait: if number % 100 == 50 {
-                    MS * least
-                } else {
-                    MS * 90
-                },
-                difference: MS * 40,
-            };
-            applies = spread.applies(*now, &preferred);
+            spread.add_wait(if number % 100 == 50 {
+                MS * least
+            } else {
+                MS * 90
+            });
+            if let Some(elapsed) = spread.elapsed(*now) {
+                spread.judge(*now, elapsed, Rate(800_000), Some(MS * 40));
+            }
+            applies = spread.is_applied();
             spread.add(size);
         }
         applies
