@@ -51,7 +51,7 @@ impl ControlUnit {
         Self {
             controller: controller.build(target),
             config,
-            meter: ThroughputMeter::new(config.smoothing, Time::ZERO),
+            meter: ThroughputMeter::new(&config, Time::ZERO),
             rtt: None,
             next: None,
         }
@@ -70,7 +70,7 @@ impl ControlUnit {
 
     fn start(&mut self, now: Time, rtt: Duration) -> ControlDecision {
         self.controller.initialize(now, rtt);
-        self.meter = ThroughputMeter::new(self.config.smoothing, now);
+        self.meter = ThroughputMeter::new(&self.config, now);
         self.next = Some(now + self.config.interval_at(rtt));
         ControlDecision {
             sample: None,

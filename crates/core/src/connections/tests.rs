@@ -32,6 +32,7 @@ const TABLE_1: ControlConfig = ControlConfig {
     interval: Some(Duration::from_millis(300)),
     round_trips: 6,
     smoothing: 0.9,
+    memory: None,
     guard: Rate(56_000),
     spike: 6.0,
 };

@@ -1,7 +1,10 @@
 //! The smoothed total throughput of all connections.
 
-use crate::time::Time;
+use crate::math::exp;
+use crate::time::{Duration, Time};
 use crate::units::{Bytes, Rate};
+
+use super::parameters::ControlConfig;
 
 /// An exponentially weighted mean of the throughput per interval; alpha is the weight of the
 /// previous mean (Tables I to III).
@@ -10,17 +13,19 @@ use crate::units::{Bytes, Rate};
 #[derive(Clone, Copy, Debug)]
 pub struct ThroughputMeter {
     smoothing: f64,
+    memory: Option<Duration>,
     since: Time,
     bytes: u64,
     mean: Option<f64>,
 }
 
 impl ThroughputMeter {
-    /// Starts measuring at `now`, with `smoothing` as alpha, from 0 to 1.
+    /// Starts measuring at `now`, with the smoothing of `config`.
     #[must_use]
-    pub fn new(smoothing: f64, now: Time) -> Self {
+    pub fn new(config: &ControlConfig, now: Time) -> Self {
         Self {
-            smoothing: smoothing.clamp(0.0, 1.0),
+            smoothing: config.smoothing.clamp(0.0, 1.0),
+            memory: config.memory,
             since: now,
             bytes: 0,
             mean: None,
@@ -35,10 +40,12 @@ impl ThroughputMeter {
     /// Ends the interval and returns the mean; the first interval sets it. `None` if the interval
     /// is empty.
     pub fn sample(&mut self, now: Time) -> Option<Rate> {
-        let latest = Rate::average(Bytes(self.bytes), now.since(self.since))?.as_f64();
+        let interval = now.since(self.since);
+        let latest = Rate::average(Bytes(self.bytes), interval)?.as_f64();
         (self.bytes, self.since) = (0, now);
         let before = self.mean.unwrap_or(latest);
-        let mean = self.smoothing * before + (1.0 - self.smoothing) * latest;
+        let weight = self.weight(interval);
+        let mean = weight * before + (1.0 - weight) * latest;
         self.mean = Some(mean);
         #[expect(
             clippy::cast_possible_truncation,
@@ -46,5 +53,14 @@ impl ThroughputMeter {
             reason = "`as` saturates; a mean of rates is one"
         )]
         Some(Rate(crate::math::floor(mean + 0.5) as u64))
+    }
+
+    /// The weight of the mean before an interval.
+    fn weight(&self, interval: Duration) -> f64 {
+        let Some(memory) = self.memory else {
+            return self.smoothing;
+        };
+        let most = exp(-interval.as_secs_f64() / memory.as_secs_f64());
+        self.smoothing.min(most)
     }
 }

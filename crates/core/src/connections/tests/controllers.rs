@@ -182,14 +182,18 @@ fn the_step_is_rounded_up() {
 
 #[test]
 fn alpha_is_the_weight_of_the_previous_mean() {
-    let mut meter = ThroughputMeter::new(0.9, Time::ZERO);
+    let mut meter = ThroughputMeter::new(&ControlConfig::default(), Time::ZERO);
     let second = |n| Time::ZERO + Duration::from_secs(n);
     assert_eq!(meter.sample(Time::ZERO), None, "over no time");
     meter.add(Bytes(1000));
     assert_eq!(meter.sample(second(1)), Some(Rate(8000)));
     meter.add(Bytes(2000));
     assert_eq!(meter.sample(second(2)), Some(Rate(8800)));
-    let mut plain = ThroughputMeter::new(0.0, Time::ZERO);
+    let without_past = ControlConfig {
+        smoothing: 0.0,
+        ..ControlConfig::default()
+    };
+    let mut plain = ThroughputMeter::new(&without_past, Time::ZERO);
     plain.add(Bytes(1000));
     plain.sample(second(1));
     assert_eq!(plain.sample(second(2)), Some(Rate(0)));
@@ -252,4 +256,43 @@ fn a_control_unit_starts_at_the_first_round_trip_time_and_samples_each_interval(
         "300 kb/s over 160 ms are 6 segments"
     );
     assert_eq!(unit.deadline().unwrap().at, deadline.at + RTT * 12);
+}
+
+/// The largest difference from 80 Mbit/s, as a share of it, from `after` on for 20 s: the network
+/// delivers what the windows allow, and half of that in the first two seconds.
+fn swing(control: ControlConfig, rtt: Duration, after: Duration) -> f64 {
+    let target = Target {
+        rate: Rate::from_mbits(80),
+        ..TARGET
+    };
+    let mut unit = ControlUnit::new(adjust(5, control), target);
+    let first = Wake::Input(ControlInput::Rtt(rtt));
+    step(&mut unit, Time::ZERO, first, &mut |_| {});
+    let (mut now, mut largest) = (Time::ZERO, 0.0_f64);
+    while now < Time::ZERO + after + Duration::from_secs(20) {
+        let at = unit.deadline().unwrap().at;
+        let is_slow = now < Time::ZERO + Duration::from_secs(2);
+        let window = 1000 * u64::from(unit.wanted().sum()) / if is_slow { 2 } else { 1 };
+        let bytes = Bytes(window * at.since(now).0 / rtt.0);
+        if now >= Time::ZERO + after {
+            let rate = Rate::average(bytes, at.since(now)).unwrap();
+            largest = largest.max((rate.as_f64() / target.rate.as_f64() - 1.0).abs());
+        }
+        let delivered = Wake::Input(ControlInput::Delivered(bytes));
+        step(&mut unit, now, delivered, &mut |_| {});
+        step(&mut unit, at, Wake::Timeout, &mut |_| {});
+        now = at;
+    }
+    largest
+}
+
+#[test]
+fn a_stream_settles_in_the_same_time_at_any_round_trip_time() {
+    let control = ControlConfig::for_rate(Rate::from_mbits(80));
+    for rtt in [10, 50, 100, 200, 300] {
+        let swing = swing(control, MS * rtt, Duration::from_secs(2 + 6));
+        assert!(swing < 0.1, "{rtt} ms: {swing}");
+    }
+    let of_paper = swing(ControlConfig::default(), MS * 300, Duration::from_secs(20));
+    assert!(of_paper > 0.3, "the paper's mean covers 18 s: {of_paper}");
 }

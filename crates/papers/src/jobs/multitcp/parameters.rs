@@ -23,6 +23,7 @@ pub(crate) fn table_2() -> ControlConfig {
         interval: None,
         round_trips: 6,
         smoothing: 0.9,
+        memory: None,
         guard: guard(3000),
         spike: 10.0,
     }

@@ -71,6 +71,11 @@ const WRONG: &[(&str, &str, &str)] = &[
     ),
     (
         "\"varied-connections\"",
+        "\"adjust-window\", control = { memory = \"0 s\" }",
+        "longer",
+    ),
+    (
+        "\"varied-connections\"",
         "\"adjust-window\", control = { smothing = 0.5 }",
         "smoothing",
     ),

@@ -72,11 +72,13 @@ impl TrafficKind for Striped {
 }
 
 fn check_control(key: &str, control: &ControlConfig, problems: &mut Problems) {
-    let key = format!("{key}.interval");
-    if let Some(interval) = control.interval {
-        positive(&key, interval, problems);
-        at_least(&key, interval, MIN_INTERVAL, problems);
-        at_most_a_day(&key, interval, problems);
+    for (name, time) in [("interval", control.interval), ("memory", control.memory)] {
+        let key = format!("{key}.{name}");
+        if let Some(time) = time {
+            positive(&key, time, problems);
+            at_least(&key, time, MIN_INTERVAL, problems);
+            at_most_a_day(&key, time, problems);
+        }
     }
 }
 
