@@ -75,7 +75,7 @@ fn inputs_of(connection: u32, message: &[u8]) -> Vec<SenderInput<u64>> {
             },
         ],
         Ok(ReceiverMessage::Closing) => vec![SenderInput::Closing(connection)],
-        Ok(ReceiverMessage::Open { .. }) | Err(_) => vec![SenderInput::Finished(connection)],
+        Ok(ReceiverMessage::Open { .. } | ReceiverMessage::Leaving) | Err(_) => vec![SenderInput::Finished(connection)],
     }
 }
 

@@ -66,11 +66,21 @@ pub(crate) fn runtime() -> Result<Runtime, Failure> {
 
 /// Runs to the end of `work`, or to SIGINT or SIGTERM: `None`.
 pub(crate) async fn until_signal<T>(work: impl Future<Output = T>) -> io::Result<Option<T>> {
-    let mut interrupt = signal(SignalKind::interrupt())?;
-    let mut terminate = signal(SignalKind::terminate())?;
+    let interrupted = interruption()?;
     Ok(tokio::select! {
         result = work => Some(result),
-        _ = interrupt.recv() => None,
-        _ = terminate.recv() => None,
+        () = interrupted => None,
+    })
+}
+
+/// Waits for SIGINT or SIGTERM; those from now on count.
+fn interruption() -> io::Result<impl Future<Output = ()> + Send> {
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut terminate = signal(SignalKind::terminate())?;
+    Ok(async move {
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+        }
     })
 }

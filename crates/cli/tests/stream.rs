@@ -268,6 +268,10 @@ fn bad_input_is_refused_with_its_remedy() {
     let message = failed(3, &unusable);
     assert!(message.contains("listening at 192.0.2.1:7400"), "{message}");
 
+    for host in ["server.example", "::1:7400", "server.example:web"] {
+        let message = failed(2, &["get", host, "--rate", "1 Mbit/s", "--insecure"]);
+        assert!(message.contains("a host and a port, such as"), "{message}");
+    }
     let get = ["get", "127.0.0.1:9", "--rate"];
     let message = failed(2, &[&get[..], &["800", "--insecure"]].concat());
     assert!(message.contains("bit/s"), "{message}");
@@ -332,9 +336,11 @@ fn a_full_disk_is_an_error_with_its_cause() {
     let folder = tempfile::tempdir().unwrap();
     let (path, _) = media(folder.path(), 200_000);
     let server = RunningServer::start(&insecure(&path), Stdio::null());
+    let (_, port) = server.address.rsplit_once(':').unwrap();
     let get = [
         "get",
-        &server.address,
+        // Which has two addresses as a rule.
+        &format!("localhost:{port}"),
         "--rate",
         "20Mbit/s",
         "--insecure",

@@ -23,6 +23,7 @@ pub use channel::ChannelError;
 pub use live_source::LiveSource;
 pub use receive::{
     ConnectionError, ReceiveConfig, ReceiveError, ReceiverSecurity, ReceptionReport, receive,
+    receive_until, target,
 };
 pub use security::{
     Admission, IdentityError, OtherKey, ParseStreamKeyError, StreamIdentity, StreamKey,

@@ -126,6 +126,9 @@ pub enum ReceiveError {
         /// The error of the system.
         source: io::Error,
     },
+    /// The caller ended it.
+    #[error("interrupted before the end of the stream")]
+    Stopped,
     /// The random source of the system failed.
     #[error("drawing the name of the stream: {0}")]
     Entropy(#[from] getrandom::Error),
@@ -194,13 +197,18 @@ impl ConnectionError {
     }
 }
 
+/// The target of the controller of a stream at `rate`: its packets are the segments.
+#[must_use]
+pub const fn target(rate: Rate) -> Target {
+    Target {
+        rate,
+        segment: Bytes(PAYLOAD as u64),
+    }
+}
+
 impl ReceiveConfig {
-    /// The target of the controller: packets in place of segments.
     pub(crate) fn target(&self) -> Target {
-        Target {
-            rate: self.rate,
-            segment: Bytes(PAYLOAD as u64),
-        }
+        target(self.rate)
     }
 
     /// The number of packets that wait for earlier ones: those of two seconds.
@@ -212,15 +220,19 @@ impl ReceiveConfig {
     }
 }
 
-/// Receives a stream into `sink`, and reports to `observe` once a second and at the end.
+/// Receives a stream into `sink` until `stop` ends, and reports to `observe` once a second and at
+/// the end.
 ///
-/// Can be cancelled at any time: the connections then end.
+/// Can be cancelled at any time: the connections then end, but the server keeps the stream for a
+/// minute, as it does for a receiver that returns. After `stop` it does not.
 ///
 /// # Errors
-/// Fails if the server stays unreachable or refuses, and if the output cannot be written.
-pub async fn receive(
+/// Fails if the server stays unreachable or refuses, if the output cannot be written, and with
+/// [`ReceiveError::Stopped`] if `stop` ends first.
+pub async fn receive_until(
     config: ReceiveConfig,
     sink: Sink,
+    stop: impl Future<Output = ()> + Send,
     observe: impl FnMut(&ReceptionReport) + Send,
 ) -> Result<ReceptionReport, ReceiveError> {
     let is_loopback = config.server.ip().is_loopback();
@@ -228,7 +240,19 @@ pub async fn receive(
         return Err(ReceiveError::Insecure(config.server));
     }
     let stream = new_stream()?;
-    receive_named(config, stream, sink, observe).await
+    receive_named(config, stream, sink, stop, observe).await
+}
+
+/// Receives a whole stream into `sink`, as [`receive_until`] does.
+///
+/// # Errors
+/// As [`receive_until`], but for the stop.
+pub async fn receive(
+    config: ReceiveConfig,
+    sink: Sink,
+    observe: impl FnMut(&ReceptionReport) + Send,
+) -> Result<ReceptionReport, ReceiveError> {
+    receive_until(config, sink, std::future::pending(), observe).await
 }
 
 /// Draws the name of a stream.
@@ -243,9 +267,11 @@ pub(crate) async fn receive_named(
     config: ReceiveConfig,
     stream: StreamId,
     sink: Sink,
+    stop: impl Future<Output = ()> + Send,
     observe: impl FnMut(&ReceptionReport) + Send,
 ) -> Result<ReceptionReport, ReceiveError> {
-    Reception::new(config, stream, sink, observe).run().await
+    let reception = Reception::new(config, stream, sink, observe);
+    reception.run(stop).await
 }
 
 fn seconds(span: Duration) -> String {

@@ -36,6 +36,8 @@ pub(crate) enum StreamEvent {
     Progress { connection: u32, progress: Progress },
     /// The receiver wants no further packets on a connection.
     Closing(u32),
+    /// The receiver wants no more of the stream.
+    Leaving,
     /// The socket of a connection accepted a packet.
     Written(u32),
     /// A connection ended.
@@ -74,18 +76,15 @@ pub(crate) enum StreamEnd {
     /// The receiver has everything.
     #[error("complete")]
     Complete,
-    /// The receiver left.
+    /// The receiver ended it.
+    #[error("its receiver left")]
+    Left,
+    /// The receiver went without a word.
     #[error("its receiver did not return within {} s", ORPHANED.as_secs())]
     Orphaned,
     /// The source has no more packets for it.
     #[error(transparent)]
     Source(#[from] SourceError),
-}
-
-impl StreamEnd {
-    pub(crate) fn is_complete(&self) -> bool {
-        matches!(self, Self::Complete)
-    }
 }
 
 impl ServedStream {
@@ -118,6 +117,7 @@ impl ServedStream {
             let orphaned = self.orphaned.unwrap_or_else(Instant::now);
             tokio::select! {
                 event = events.recv() => match event {
+                    Some(StreamEvent::Leaving) => return StreamEnd::Left,
                     Some(event) => self.handle_event(event),
                     None => return StreamEnd::Orphaned,
                 },
@@ -183,6 +183,8 @@ impl ServedStream {
                     closing.messages = None;
                 }
             }
+            // It ends the stream.
+            StreamEvent::Leaving => {}
             StreamEvent::Written(connection) => {
                 if let Some(written) = self.connections.get_mut(&connection) {
                     written.queued = written.queued.saturating_sub(1);

@@ -109,6 +109,8 @@ pub struct ServerCounts {
     pub receivers: usize,
     /// The receivers of streams that ended complete.
     pub completed: u64,
+    /// The receivers that ended their streams before these were complete.
+    pub left: u64,
     /// The receivers that did not return, or that were too slow.
     pub lost: u64,
     /// The connections that were accepted.
@@ -143,6 +145,7 @@ struct StreamHandle {
 #[derive(Debug, Default)]
 struct Counters {
     completed: AtomicU64,
+    left: AtomicU64,
     lost: AtomicU64,
     accepted: AtomicU64,
     rejected: AtomicU64,
@@ -245,6 +248,7 @@ impl ServerCounters {
         ServerCounts {
             receivers: lock(streams).len(),
             completed: read(&counters.completed),
+            left: read(&counters.left),
             lost: read(&counters.lost),
             accepted: read(&counters.accepted),
             rejected: read(&counters.rejected),
@@ -265,7 +269,7 @@ impl Shared {
         if let Some(known) = streams.get(&hello.stream) {
             let carried = known.connections.load(Ordering::Relaxed);
             let has_room = carried < self.config.connections as u64;
-            return has_room.then(|| known.clone()).ok_or(Refusal::Full);
+            return has_room.then(|| known.clone()).ok_or(Refusal::Connections);
         }
         if streams.len() >= self.config.receivers {
             return Err(Refusal::Full);
@@ -329,10 +333,10 @@ impl Shared {
             streams.remove(stream);
             streams.len()
         };
-        let counter = if end.is_complete() {
-            &self.counters.completed
-        } else {
-            &self.counters.lost
+        let counter = match end {
+            StreamEnd::Complete => &self.counters.completed,
+            StreamEnd::Left => &self.counters.left,
+            StreamEnd::Orphaned | StreamEnd::Source(_) => &self.counters.lost,
         };
         counter.fetch_add(1, Ordering::Relaxed);
         tracing::info!(receivers, "a stream ended: {end}");

@@ -79,7 +79,14 @@ impl WrappedConnection {
         let (from_program, to_program) = tokio::io::split(program);
         let upload = AbortOnDropHandle::new(tokio::spawn(upload(from_program, writer)));
         // Its end is the end of the program's input.
-        let received = receive_named(config, stream, Sink::bytes(to_program), |_| {}).await;
+        let received = receive_named(
+            config,
+            stream,
+            Sink::bytes(to_program),
+            std::future::pending(),
+            |_| {},
+        )
+        .await;
         match (&received, &handle) {
             // The program may still send.
             (Ok(_), _) => drop(upload.await),

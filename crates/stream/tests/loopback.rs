@@ -11,6 +11,7 @@ use polypath_core::units::Rate;
 use polypath_stream::{
     Admission, ConnectionError, FileSource, LiveSource, ReceiveConfig, ReceiveError,
     ReceiverSecurity, Server, ServerConfig, ServerError, ServerSecurity, Sink, Source, receive,
+    receive_until,
 };
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpListener;
@@ -404,4 +405,37 @@ async fn a_blocked_output_stops_the_stream_without_loss() {
     timeout(LIMIT, reading).await.unwrap().unwrap();
     receiving.await.unwrap().unwrap();
     assert!(received == bytes, "{} of {} B", received.len(), bytes.len());
+}
+
+/// A receiver that is stopped, or whose output fails, ends its stream at the server.
+#[tokio::test]
+async fn a_receiver_that_leaves_makes_room_at_once() {
+    let (_folder, source, _) = file_source(1_500_000);
+    let server = serve_insecure(ANY, source);
+    let config = receiver(server.address, Rate(800_000), 3);
+    let (closed, output) = tokio::io::duplex(1024);
+    let receiving = tokio::spawn(receive(config.clone(), Sink::bytes(output), |_| {}));
+    let (mut far, blocked) = tokio::io::duplex(1024);
+    let stop = sleep(Duration::from_millis(500));
+    let stopped = receive_until(config, Sink::bytes(blocked), stop, |_| {});
+    let stopped = timeout(LIMIT, stopped).await.unwrap();
+    assert!(
+        matches!(stopped, Err(ReceiveError::Stopped)),
+        "{stopped:?}, though its output is blocked"
+    );
+    let mut received = Vec::new();
+    tokio::io::AsyncReadExt::read_to_end(&mut far, &mut received)
+        .await
+        .unwrap();
+    assert!(!received.is_empty());
+    let counts = server.counters.read();
+    assert_eq!((counts.receivers, counts.left), (1, 1));
+    drop(closed);
+    let failed = timeout(LIMIT, receiving).await.unwrap().unwrap();
+    assert!(
+        matches!(failed, Err(ReceiveError::Output { .. })),
+        "{failed:?}"
+    );
+    let counts = server.counters.read();
+    assert_eq!((counts.receivers, counts.left, counts.lost), (0, 2, 0));
 }

@@ -6,6 +6,7 @@ use polypath_core::connections::{
     ControlConfig, ControllerConfig, MAX_CONNECTIONS, VariationConfig,
 };
 use polypath_core::units::Rate;
+use polypath_stream::target;
 
 use crate::failure::Failure;
 use crate::number::whole;
@@ -63,7 +64,7 @@ pub(crate) fn controller(
     args: ConnectionArgs,
     window: Option<u32>,
 ) -> Result<ControllerConfig, Failure> {
-    let control = ControlConfig::for_rate(rate);
+    let control = ControlConfig::for_target(target(rate));
     if let (Connections::Fixed(connections), Some(share)) = (args.connections, args.max_share) {
         return Err(Failure::input(format!(
             "--max-share {share} limits --connections auto; {connections} connections take the share of {connections}"

@@ -11,11 +11,13 @@ use polypath_core::connections::PlayOutConfig;
 use polypath_core::time::Duration;
 use polypath_core::units::Rate;
 use polypath_stream::{
-    ReceiveConfig, ReceiveError, ReceiverSecurity, ReceptionReport, Sink, StreamKey, receive,
+    ReceiveConfig, ReceiveError, ReceiverSecurity, ReceptionReport, Sink, StreamKey, receive_until,
 };
+use tokio::net::{TcpStream, lookup_host};
+use tokio::time::timeout;
 
 use super::report::{reception_json, reception_line, reception_summary};
-use super::{ConnectionArgs, check_rate, controller, identity, runtime, until_signal};
+use super::{ConnectionArgs, check_rate, controller, identity, interruption, runtime};
 use crate::failure::{Failure, print_message};
 use crate::log;
 use crate::number::whole;
@@ -30,6 +32,9 @@ const PAUSE: Duration = Duration::from_secs(1);
 const BUFFER: std::ops::RangeInclusive<Duration> =
     Duration::from_millis(100)..=Duration::from_secs(3600);
 
+/// The time in which one of several addresses of a server has to accept a connection.
+const ATTEMPT: std::time::Duration = std::time::Duration::from_secs(2);
+
 /// The interval of lines if standard error is not a terminal.
 const INTERVAL: Duration = Duration::from_secs(10);
 
@@ -37,8 +42,9 @@ const INTERVAL: Duration = Duration::from_secs(10);
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = RULES)]
 pub(crate) struct Args {
-    /// The address and port of the server.
-    server: SocketAddr,
+    /// The address or the name of the server, and its port.
+    #[arg(value_name = "HOST:PORT")]
+    server: HostPort,
     /// The rate of the media, such as "800 kbit/s" or 5Mbit/s.
     #[arg(long)]
     rate: Rate,
@@ -88,6 +94,47 @@ reached: the report has the one that was.
 Exit codes: 0 the stream is complete; 1 it is not, or a signal ended it; 2 bad input; 3 an address \
 cannot be used.";
 
+/// A host, by its address or its name, and a port.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct HostPort(String);
+
+impl FromStr for HostPort {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let is_host = |host: &str| !host.is_empty() && (!host.contains(':') || host.ends_with(']'));
+        match text.rsplit_once(':') {
+            Some((host, port)) if is_host(host) && port.parse::<u16>().is_ok() => {
+                Ok(Self(text.to_owned()))
+            }
+            _ => Err(
+                "give a host and a port, such as server.example:7400, 192.0.2.1:7400 or [2001:db8::1]:7400",
+            ),
+        }
+    }
+}
+
+impl HostPort {
+    /// The first of its addresses that accepts a connection, or just the first.
+    async fn resolve(&self) -> Result<SocketAddr, Failure> {
+        let Self(name) = self;
+        let found = lookup_host(name).await;
+        let found = found.map_err(|error| Failure::input(format!("{name}: {error}")))?;
+        let addresses: Vec<SocketAddr> = found.collect();
+        if let [_, _, ..] = addresses[..] {
+            // Such as ::1 and 127.0.0.1 of localhost, of which a server has one.
+            for &address in &addresses {
+                let attempt = timeout(ATTEMPT, TcpStream::connect(address));
+                if attempt.await.is_ok_and(|connected| connected.is_ok()) {
+                    return Ok(address);
+                }
+            }
+        }
+        let first = addresses.first().copied();
+        first.ok_or_else(|| Failure::input(format!("{name}: the host has no address")))
+    }
+}
+
 /// The output on the command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Output {
@@ -118,7 +165,7 @@ impl FromStr for Output {
 
 /// Receives the whole stream, or until a signal.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
-    let config = config(args)?;
+    check(args)?;
     if args.to == Output::Stdout && io::stdout().is_terminal() {
         return Err(Failure::input(
             "the stream would go to the terminal: name an output by --to, or pipe it to a player",
@@ -142,17 +189,15 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     };
     let runtime = runtime()?;
     let ended = runtime.block_on(async {
+        let interrupted = interruption().context("waiting for signals")?;
+        let config = config(args).await?;
         let sink = sink(&args.to).await?;
-        let ended = until_signal(receive(config, sink, observe)).await;
-        Ok::<_, Failure>(ended.context("waiting for signals")?)
+        Ok::<_, Failure>(receive_until(config, sink, interrupted, observe).await)
     })?;
     runtime.shutdown_background();
     let report = last.lock().unwrap_or_else(PoisonError::into_inner).clone();
     print_report(args.format, &report);
-    match ended {
-        Some(result) => result.map(|_| ()).map_err(failure_of),
-        None => Err(Failure::run("interrupted before the end of the stream")),
-    }
+    ended.map(|_| ()).map_err(failure_of)
 }
 
 /// A player that keeps `buffer` in store.
@@ -164,13 +209,17 @@ fn player(buffer: Duration) -> PlayOutConfig {
     }
 }
 
-fn config(args: &Args) -> Result<ReceiveConfig, Failure> {
+fn check(args: &Args) -> Result<(), Failure> {
     check_rate(args.rate)?;
     if let Some(buffer) = args.buffer.filter(|buffer| !BUFFER.contains(buffer)) {
         return Err(Failure::input(format!(
             "--buffer {buffer}: use 100 ms to 1 h"
         )));
     }
+    Ok(())
+}
+
+async fn config(args: &Args) -> Result<ReceiveConfig, Failure> {
     let controller = controller(args.rate, args.connections, args.window)?;
     let security = match (&args.key, args.peer) {
         (Some(key), Some(peer)) => {
@@ -180,7 +229,7 @@ fn config(args: &Args) -> Result<ReceiveConfig, Failure> {
         _ => ReceiverSecurity::Insecure,
     };
     Ok(ReceiveConfig {
-        server: args.server,
+        server: args.server.resolve().await?,
         security,
         rate: args.rate,
         controller,
@@ -247,6 +296,7 @@ fn failure_of(error: ReceiveError) -> Failure {
         ReceiveError::Unreachable { .. }
         | ReceiveError::Wrong { .. }
         | ReceiveError::Refused { .. }
+        | ReceiveError::Stopped
         | ReceiveError::Output { .. } => Failure::Run(error.into()),
     }
 }

@@ -65,6 +65,7 @@ pub(super) fn server_json(counts: &ServerCounts) -> Value {
         "receivers": {
             "present": counts.receivers,
             "completed": counts.completed,
+            "left": counts.left,
             "lost": counts.lost,
         },
         "connections": {
@@ -79,10 +80,11 @@ pub(super) fn server_json(counts: &ServerCounts) -> Value {
 /// One line of a server.
 pub(super) fn server_line(counts: &ServerCounts) -> String {
     format!(
-        "{} receivers over {} connections, {} completed, {} lost; {} connections rejected; {:.3} MB sent",
+        "{} receivers over {} connections, {} completed, {} left, {} lost; {} connections rejected; {:.3} MB sent",
         counts.receivers,
         counts.connections,
         counts.completed,
+        counts.left,
         counts.lost,
         counts.rejected,
         counts.bytes as f64 / 1e6,

@@ -92,15 +92,20 @@ impl Default for VariationConfig {
 }
 
 impl ControlConfig {
-    /// The defaults for a stream at `rate`. The paper's guard of 3000 B/s would be more than a tenth of
-    /// a low rate: here it is at most a twentieth. The mean covers a second at most, so that the
-    /// throughput is within a twentieth of the target after 6 s at any round-trip time.
+    /// The defaults for a stream, whose packets are the segments of `target`. The paper's guard of 3000 B/s would be more than a tenth of
+    /// a low rate: here it is at most a twentieth. The mean covers the time of 32 packets, but at
+    /// least a second, so that at 340 kbit/s and more the throughput is within a twentieth of the
+    /// target after 6 s at any round-trip time. Over fewer packets, one more or less in an interval
+    /// would move the windows.
     #[must_use]
-    pub fn for_rate(rate: Rate) -> Self {
+    pub fn for_target(target: Target) -> Self {
+        const SECOND: Duration = Duration::from_secs(1);
         let default = Self::default();
+        let Target { rate, segment } = target;
+        let packets = rate.transmission_time(Bytes(32 * segment.0));
         Self {
             guard: default.guard.min(Rate(rate.0 / 20)),
-            memory: Some(Duration::from_secs(1)),
+            memory: Some(packets.max(SECOND)),
             ..default
         }
     }

@@ -47,6 +47,8 @@ pub enum ReceiverMessage {
     Progress(Progress),
     /// The receiver wants no further packets on the connection.
     Closing,
+    /// The receiver wants no more of the stream, which ends with all its connections.
+    Leaving,
     /// The receiver wants a connection to a service, whose bytes are the stream.
     Open {
         /// The stream.
@@ -110,8 +112,8 @@ pub enum Refusal {
     /// The sender has other messages.
     #[error("the server has another version of the protocol")]
     Version,
-    /// The server has as many receivers or connections as it takes.
-    #[error("the server has no room for another receiver or connection")]
+    /// The server has as many receivers as it takes.
+    #[error("the server has as many receivers as it takes (its --receivers)")]
     Full,
     /// The source has changed, or its packets of before are gone.
     #[error("the server has another source than before, or no longer has its next bytes")]
@@ -125,6 +127,9 @@ pub enum Refusal {
     /// No service listens at the port.
     #[error("no service listens at this port there")]
     NoService,
+    /// The receiver has as many connections as the server takes of one.
+    #[error("the server takes no further connection of this receiver (its --connections)")]
+    Connections,
 }
 
 /// The error of bytes that are no message.
@@ -153,19 +158,21 @@ const HELLO: u8 = 1;
 const PROGRESS: u8 = 2;
 const CLOSING: u8 = 3;
 const OPEN: u8 = 4;
+const LEAVING: u8 = 5;
 const WELCOME: u8 = 16;
 const REFUSAL: u8 = 17;
 const PACKET: u8 = 18;
 const END: u8 = 19;
 
 /// The reasons by their numbers, from 1.
-const REASONS: [Refusal; 6] = [
+const REASONS: [Refusal; 7] = [
     Refusal::Version,
     Refusal::Full,
     Refusal::Source,
     Refusal::TooSlow,
     Refusal::Failed,
     Refusal::NoService,
+    Refusal::Connections,
 ];
 
 /// The length of the whole message that begins with `bytes`; `None` if its header is incomplete.
@@ -192,6 +199,7 @@ impl ReceiverMessage {
                 to.extend(progress.received.to_be_bytes());
             }),
             Self::Closing => write_message(to, CLOSING, |_| {}),
+            Self::Leaving => write_message(to, LEAVING, |_| {}),
             Self::Open { stream, port } => write_message(to, OPEN, |to| {
                 to.push(VERSION);
                 to.extend(stream);
@@ -219,6 +227,7 @@ impl ReceiverMessage {
                 received: u64::from_be_bytes(fields.take()?),
             }),
             CLOSING => Self::Closing,
+            LEAVING => Self::Leaving,
             OPEN => {
                 fields.check_version()?;
                 Self::Open {

@@ -14,6 +14,7 @@ use polypath_report::streams::{
     StreamCarrier, StreamMedia, StreamOutcome, StreamTransport, StreamsRun, TransferTime,
 };
 use polypath_report::table::plain;
+use polypath_stream::target;
 use serde::Serialize;
 
 use super::output::log;
@@ -126,7 +127,7 @@ impl Live {
             name: format!("{connections} connections"),
             transport: StreamTransport::Connections(ControllerConfig::AdjustWindow {
                 connections,
-                control: ControlConfig::for_rate(WANTED),
+                control: ControlConfig::for_target(target(WANTED)),
             }),
         };
         let transfer = TransferTime {

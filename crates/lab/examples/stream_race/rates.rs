@@ -10,6 +10,7 @@ use polypath_report::streams::{
     StreamCarrier, StreamMedia, StreamOutcome, StreamTransport, StreamsRun,
 };
 use polypath_report::table::plain;
+use polypath_stream::target;
 use serde::Serialize;
 
 use super::output::log;
@@ -93,7 +94,7 @@ impl Rates {
             name: format!("{connections} connections"),
             transport: StreamTransport::Connections(ControllerConfig::AdjustWindow {
                 connections,
-                control: ControlConfig::for_rate(Rate(kbits * 1000)),
+                control: ControlConfig::for_target(target(Rate(kbits * 1000))),
             }),
         });
         let run = StreamsRun {

@@ -30,6 +30,8 @@ const RENEW: Duration = Duration::from_millis(50);
 const REPORT: Duration = Duration::from_secs(1);
 /// The time that the server has to end its connections at the end of the stream.
 const FINISH: Duration = Duration::from_secs(5);
+/// The time that it has if the receiver ends the stream before.
+const LEAVE: Duration = Duration::from_secs(1);
 
 /// The reception of a stream.
 pub(super) struct Reception<F: FnMut(&ReceptionReport)> {
@@ -112,8 +114,27 @@ impl<F: FnMut(&ReceptionReport)> Reception<F> {
         }
     }
 
-    /// Receives the whole stream.
-    pub(super) async fn run(mut self) -> Result<ReceptionReport, ReceiveError> {
+    /// Receives the whole stream, or until `stop` ends.
+    pub(super) async fn run(
+        mut self,
+        stop: impl Future<Output = ()>,
+    ) -> Result<ReceptionReport, ReceiveError> {
+        let received = tokio::select! {
+            received = self.receive() => received,
+            () = stop => Err(ReceiveError::Stopped),
+        };
+        if let Err(error) = received {
+            self.tell(LEAVE, |_| ReceiverMessage::Leaving).await;
+            return Err(error);
+        }
+        // All bytes are here: that the server knows is a courtesy.
+        let received = self.machine.received();
+        self.tell(FINISH, |connection| connection.progress(received))
+            .await;
+        Ok(self.final_report())
+    }
+
+    async fn receive(&mut self) -> Result<(), ReceiveError> {
         self.wake(Wake::Input(ReceiverInput::Start));
         let mut renewal = tokio::time::interval(std_duration(RENEW));
         let mut report = tokio::time::interval(std_duration(REPORT));
@@ -140,9 +161,7 @@ impl<F: FnMut(&ReceptionReport)> Reception<F> {
         }
         let written = self.totals.bytes;
         let closed = self.sink.close().await;
-        closed.map_err(|source| ReceiveError::Output { written, source })?;
-        self.finish().await;
-        Ok(self.final_report())
+        closed.map_err(|source| ReceiveError::Output { written, source })
     }
 
     fn is_complete(&self) -> bool {
@@ -240,7 +259,7 @@ impl<F: FnMut(&ReceptionReport)> Reception<F> {
     }
 
     fn on_refused(&mut self, connection: u32, refusal: Refusal) -> Result<(), ReceiveError> {
-        if refusal == Refusal::Full && self.connections.len() > 1 {
+        if refusal == Refusal::Connections && self.connections.len() > 1 {
             // Another connection than this one carries the stream.
             tracing::warn!(connection, "{refusal}");
             return Ok(());
@@ -388,11 +407,12 @@ impl<F: FnMut(&ReceptionReport)> Reception<F> {
         })
     }
 
-    /// Reports the receipt of everything, and waits for the server to end its connections.
-    async fn finish(&mut self) {
-        let received = self.machine.received();
+    /// Sends the last message on all connections, and waits for the server to end them.
+    async fn tell(&mut self, patience: Duration, message: impl Fn(&Connection) -> ReceiverMessage) {
+        self.connections.retain(|_, open| open.socket.is_some());
         for connection in self.connections.values() {
-            connection.report(received);
+            // It fails if the connection has ended, which its task reports.
+            let _ = connection.messages.send(message(connection));
         }
         let finished = async {
             while !self.connections.is_empty()
@@ -403,8 +423,7 @@ impl<F: FnMut(&ReceptionReport)> Reception<F> {
                 }
             }
         };
-        // All bytes are here: that the server knows is a courtesy.
-        let _ = tokio::time::timeout(std_duration(FINISH), finished).await;
+        let _ = tokio::time::timeout(std_duration(patience), finished).await;
     }
 
     fn report(&mut self) {
@@ -446,10 +465,15 @@ impl<F: FnMut(&ReceptionReport)> Drop for Reception<F> {
 impl Connection {
     /// Reports the credit and the number of packets received.
     fn report(&self, received: u64) {
-        let credit = self.credit;
-        let progress = Progress { credit, received };
         // It fails if the connection has ended, which its task reports.
-        let _ = self.messages.send(ReceiverMessage::Progress(progress));
+        let _ = self.messages.send(self.progress(received));
+    }
+
+    fn progress(&self, received: u64) -> ReceiverMessage {
+        ReceiverMessage::Progress(Progress {
+            credit: self.credit,
+            received,
+        })
     }
 }
 

@@ -193,6 +193,7 @@ async fn read(
                 progress,
             },
             Some(Ok(ReceiverMessage::Closing)) => StreamEvent::Closing(connection),
+            Some(Ok(ReceiverMessage::Leaving)) => StreamEvent::Leaving,
             Some(Ok(ReceiverMessage::Hello(_) | ReceiverMessage::Open { .. }) | Err(_)) => {
                 return false;
             }

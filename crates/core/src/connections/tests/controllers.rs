@@ -288,7 +288,11 @@ fn swing(control: ControlConfig, rtt: Duration, after: Duration) -> f64 {
 
 #[test]
 fn a_stream_settles_in_the_same_time_at_any_round_trip_time() {
-    let control = ControlConfig::for_rate(Rate::from_mbits(80));
+    let target = Target {
+        rate: Rate::from_mbits(80),
+        ..TARGET
+    };
+    let control = ControlConfig::for_target(target);
     for rtt in [10, 50, 100, 200, 300] {
         let swing = swing(control, MS * rtt, Duration::from_secs(2 + 6));
         assert!(swing < 0.1, "{rtt} ms: {swing}");

@@ -23,7 +23,11 @@ fn receiver_message() -> impl Strategy<Value = ReceiverMessage> {
         .prop_map(|(credit, received)| ReceiverMessage::Progress(Progress { credit, received }));
     let open =
         any::<(StreamId, u16)>().prop_map(|(stream, port)| ReceiverMessage::Open { stream, port });
-    prop_oneof![hello, progress, open, Just(ReceiverMessage::Closing)]
+    let empty = prop_oneof![
+        Just(ReceiverMessage::Closing),
+        Just(ReceiverMessage::Leaving)
+    ];
+    prop_oneof![hello, progress, open, empty]
 }
 
 fn sender_message() -> impl Strategy<Value = SenderMessage<Vec<u8>>> {
@@ -86,7 +90,7 @@ fn other_versions_kinds_lengths_and_reasons_are_errors() {
         Err(MessageError::Kind(2))
     );
     assert_eq!(
-        SenderMessage::decode(&[17, 0, 1, 7]),
-        Err(MessageError::Reason(7))
+        SenderMessage::decode(&[17, 0, 1, 8]),
+        Err(MessageError::Reason(8))
     );
 }
