@@ -3,7 +3,7 @@
 //! The receiver reports what arrived ([`Report`], made by a [`Reporter`]); the sender keeps each
 //! packet until its deadline and sends it again once it is missing ([`Repair`]). Where a repair
 //! would be late, a copy goes on a second path at once. Repairs and copies together never exceed a
-//! share of the bytes sent ([`Budget`]).
+//! share of the bytes sent and of 1 MiB ([`Budget`]).
 //!
 //! **Missing.** A path delivers its frames in order, but for the reordering that the receiver
 //! measures. A packet that a report does not contain is missing on a path if
@@ -39,9 +39,11 @@ pub use budget::{Budget, HEAD_START};
 pub(crate) use config::check_deadline;
 pub use config::{RepairConfig, RepairError, Share};
 pub use estimates::{Estimates, PathEstimate};
-pub use rate::{Delivery, PathLimit, PathRateController};
+pub use rate::{Delivery, PathLimit, PathRateController, TARGET_QUEUE};
 pub use report::{MAX_BITMAP, PATH_LEN, PathArrival, REPORT_LEN, Report, SendTime};
 pub use reporter::{MAX_TICKS, Reporter};
 pub(crate) use reporter::{NumberedReport, ReportPaths};
-pub use sender::{Kept, MARGIN, MAX_UNREPAIRED, RISING_QUEUE, Repair, RepairOutput, SLACK};
+pub use sender::{
+    MARGIN, MAX_UNREPAIRED, OutgoingPacket, RISING_QUEUE, Repair, RepairOutput, SLACK,
+};
 pub use statistics::RepairStatistics;

@@ -13,7 +13,7 @@ use crate::liveness::{Liveness, LivenessOutput, PathHealth};
 use crate::packet::PacketMeta;
 use crate::pmtu::{Discovery, PathMtu, TooLong};
 use crate::policy::{Feedback, PathPolicy, PathSet, Paths, Plan, PolicyConfig};
-use crate::repair::{Kept, Repair};
+use crate::repair::{OutgoingPacket, Repair};
 use crate::tariff::Tariffs;
 use crate::time::Time;
 use class_counters::ClassCounters;
@@ -130,7 +130,7 @@ impl<P: Payload> Sender<P> {
         let sequence = self.sequence;
         self.sequence += 1;
         if self.repair.is_some() && self.peer_reports {
-            let packet = Kept {
+            let packet = OutgoingPacket {
                 sequence,
                 epoch: self.policy.epoch(),
                 meta,
@@ -143,7 +143,7 @@ impl<P: Payload> Sender<P> {
 
     /// Sends a packet of which no report is expected, as its plan states.
     #[inline]
-    fn send_plain(
+    pub(super) fn send_plain(
         &mut self,
         now: Time,
         sequence: u64,
@@ -352,9 +352,7 @@ impl<P: Payload> Sender<P> {
         self.classes.adjust(&to.classes);
         self.adjust_repair(to.policy);
         self.pacing.set_ceilings(&to.tariffs);
-        if self.repair.is_some() && !self.peer_reports {
-            self.apply_ceilings(now, out);
-        }
+        self.go_on_without_reports(now, out);
         match (&mut self.liveness, &to.liveness) {
             (Some(liveness), Some(config)) => liveness.adjust(now, config),
             (liveness, config) => {

@@ -47,7 +47,7 @@ use crate::frame::{Epoch, PathId};
 use crate::hold::next_hold;
 use crate::machine::Deadline;
 use crate::packet::PacketMeta;
-use crate::repair::{MAX_UNREPAIRED, PathEstimate, RepairConfig};
+use crate::repair::{MAX_UNREPAIRED, PathEstimate, RepairConfig, TARGET_QUEUE};
 use crate::tariff::Tariffs;
 use crate::time::{Duration, Time};
 use bulk::BulkChoice;
@@ -72,11 +72,11 @@ const DWELL: Duration = Duration::from_millis(100);
 const MIN_INTERVAL: Duration = Duration::from_secs(1);
 /// The minimum time between two moves from silent or congested paths.
 const MIN_ESCAPE_INTERVAL: Duration = Duration::from_millis(100);
-/// The hold of a path that data left, at first and at most.
-const HOLD: Duration = Duration::from_secs(2);
-const MAX_HOLD: Duration = Duration::from_secs(60);
+/// The time for which a path that data left is avoided, at first and at most.
+const AVOIDANCE: Duration = Duration::from_secs(2);
+const MAX_AVOIDANCE: Duration = Duration::from_secs(60);
 /// A path with a longer queue carries more than it can.
-const MAX_QUEUE: Duration = Duration::from_millis(8);
+const MAX_QUEUE: Duration = TARGET_QUEUE;
 /// The interval of heartbeats on paths without data.
 const PROBE_INTERVAL: Duration = Duration::from_millis(200);
 /// Paths of a higher cost than the active one have a heartbeat in one of this many intervals.
@@ -267,7 +267,7 @@ impl InTime {
     fn hold_active(&mut self, now: Time) {
         if let Some(left) = self.paths.get_mut(self.active.index()) {
             let is_again = left.hold > Duration::ZERO && now < left.held_until + left.hold * 2;
-            left.hold = next_hold(left.hold, !is_again, [HOLD, MAX_HOLD]);
+            left.hold = next_hold(left.hold, !is_again, [AVOIDANCE, MAX_AVOIDANCE]);
             left.held_until = now + left.hold;
             left.tolerated = u32::MAX;
         }

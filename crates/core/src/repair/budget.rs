@@ -6,7 +6,7 @@ use crate::time::{Duration, Time};
 /// The span of the bytes from which an unused budget remains.
 const SPAN: Duration = Duration::from_secs(4);
 /// The most that is kept for repairs, as a share of the bytes that are sent.
-const MAX_KEPT: Share = Share::from_millionths(50_000);
+const MAX_RESERVE: Share = Share::from_millionths(50_000);
 /// A new budget is as if this many bytes had been sent before, so that the first seconds of a stream
 /// can be repaired, too; the budget holds at least as much.
 pub const HEAD_START: u64 = 1 << 20;
@@ -59,7 +59,7 @@ impl Budget {
         self.earned[slot(self.part)] += earned;
         self.total += earned;
         self.tokens = (self.tokens + earned).min(self.capacity());
-        let kept = (earned / 4).min(u64::from(len) * u64::from(MAX_KEPT.millionths()));
+        let kept = (earned / 4).min(u64::from(len) * u64::from(MAX_RESERVE.millionths()));
         self.copy_tokens = (self.copy_tokens + earned - kept).min(self.capacity());
     }
 

@@ -8,7 +8,7 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::queue::Found;
+use super::queue::QueueSample;
 use super::report::{PathArrival, Report};
 use crate::estimate::{Macd, Minimum, RoundTrip};
 use crate::frame::PathId;
@@ -98,6 +98,13 @@ impl Estimates {
     pub fn on_report(&mut self, now: Time, made: Time, report: &Report) {
         let back = difference(now, made);
         self.returns.add(now, back);
+        // Of a path that is not in it, nothing has arrived for long. Its delay would be one of clocks
+        // that have drifted since.
+        for path in (0..).map(PathId).take(self.paths.len()) {
+            if !report.paths.iter().any(|arrival| arrival.path == path) {
+                self.paths[path.index()] = None;
+            }
+        }
         for arrival in &report.paths {
             self.on_arrival(now, made, back, arrival);
         }
@@ -265,10 +272,10 @@ impl Estimates {
 
     /// The queue that the frame found which was sent last among those on `path` that have arrived.
     #[must_use]
-    pub(super) fn newest(&self, path: PathId) -> Option<Found> {
+    pub(super) fn newest(&self, path: PathId) -> Option<QueueSample> {
         let path = self.forward(path)?;
         let min = path.min.value().unwrap_or(path.last_delay);
-        Some(Found {
+        Some(QueueSample {
             sent: path.newest,
             queue: span(path.last_delay.saturating_sub(min)),
         })

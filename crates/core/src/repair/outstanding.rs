@@ -2,7 +2,7 @@
 
 use alloc::collections::VecDeque;
 
-use super::sender::Kept;
+use super::sender::OutgoingPacket;
 use crate::frame::{Epoch, PathId};
 use crate::packet::PacketMeta;
 use crate::policy::PathSet;
@@ -53,9 +53,9 @@ pub(super) struct KeptPacket<P> {
     pub(super) payload: P,
 }
 
-impl<P> From<Kept<P>> for KeptPacket<P> {
+impl<P> From<OutgoingPacket<P>> for KeptPacket<P> {
     #[inline]
-    fn from(packet: Kept<P>) -> Self {
+    fn from(packet: OutgoingPacket<P>) -> Self {
         Self {
             meta: packet.meta,
             epoch: packet.epoch,
@@ -66,8 +66,8 @@ impl<P> From<Kept<P>> for KeptPacket<P> {
 
 impl<P: Clone> KeptPacket<P> {
     /// A copy with its sequence number.
-    pub(super) fn numbered(&self, sequence: u64) -> Kept<P> {
-        Kept {
+    pub(super) fn numbered(&self, sequence: u64) -> OutgoingPacket<P> {
+        OutgoingPacket {
             sequence,
             epoch: self.epoch,
             meta: self.meta,

@@ -12,14 +12,14 @@ use crate::units::{Bytes, Rate};
 /// Packets that are sent within this time count as sent at once.
 const GRAIN: Duration = Duration::from_micros(500);
 /// The maximum number of times that are kept: two seconds.
-const MAX_KEPT: usize = 4096;
+const MAX_SENT_TIMES: usize = 4096;
 
 /// Predicts the queue of a path.
 #[derive(Clone, Debug, Default)]
 pub(super) struct QueuePrediction {
     /// Packets that were sent after the newest frame that arrived.
     sent: VecDeque<Sent>,
-    newest: Found,
+    newest: QueueSample,
 }
 
 /// Packets of `size` bytes, sent at `at`.
@@ -31,7 +31,7 @@ struct Sent {
 
 /// The queue that a frame found, and the time at which it was sent.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Found {
+pub(super) struct QueueSample {
     pub(super) sent: Time,
     pub(super) queue: Duration,
 }
@@ -44,13 +44,13 @@ impl QueuePrediction {
             Some(last) if now < last.at + GRAIN => last.size += size,
             _ => self.sent.push_back(Sent { at: now, size }),
         }
-        if self.sent.len() > MAX_KEPT {
+        if self.sent.len() > MAX_SENT_TIMES {
             self.sent.pop_front();
         }
     }
 
     /// Notes what the newest frame found that arrived.
-    pub(super) fn on_arrival(&mut self, newest: Found) {
+    pub(super) fn on_arrival(&mut self, newest: QueueSample) {
         self.newest = newest;
         // Its time is rounded down to a microsecond, and it is a part of what it found itself.
         let until = newest.sent + Duration::from_micros(1);
@@ -61,7 +61,7 @@ impl QueuePrediction {
 
     /// The queue at `now` of a path that carries `capacity`.
     pub(super) fn at(&self, now: Time, capacity: Rate) -> Duration {
-        let Found { sent, mut queue } = self.newest;
+        let QueueSample { sent, mut queue } = self.newest;
         let mut last = sent;
         for packets in &self.sent {
             queue = queue - packets.at.since(last);
@@ -93,7 +93,7 @@ mod tests {
         for _ in 0..5 {
             queue.on_sent(at(40), 1000);
         }
-        queue.on_arrival(Found {
+        queue.on_arrival(QueueSample {
             sent: at(20),
             queue: MS * 12,
         });
@@ -112,8 +112,8 @@ mod tests {
             queue.on_sent(at(ms), 1000);
             queue.on_sent(at(ms), 1000);
         }
-        assert_eq!(queue.sent.len(), MAX_KEPT);
-        queue.on_arrival(Found {
+        assert_eq!(queue.sent.len(), MAX_SENT_TIMES);
+        queue.on_arrival(QueueSample {
             sent: at(9999),
             queue: MS,
         });

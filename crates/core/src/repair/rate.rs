@@ -4,12 +4,12 @@
 //! each [`Delivery`] measures that. Otherwise it only shows that the capacity is not less, since
 //! the sender may have had nothing more to send.
 //!
-//! [`QueueTarget`] keeps a short queue at the bottleneck, [`TARGET`]: the path is never idle while
+//! [`QueueTarget`] keeps a short queue at the bottleneck, [`TARGET_QUEUE`]: the path is never idle while
 //! there is something to send. The rate is the capacity, corrected by the distance of the queue
 //! from the target. Packets of other senders in the same queue count like our own: against them the
 //! controller gives way (as RFC 6817 does), down to half of the capacity.
 
-use super::queue::{Found, QueuePrediction};
+use super::queue::{QueuePrediction, QueueSample};
 use crate::frame::PathId;
 use crate::time::{Duration, Time};
 use crate::units::{Bytes, Rate};
@@ -28,7 +28,7 @@ const NOISE: u64 = 32;
 /// A queue that is shorter is empty: the path carries more.
 const EMPTY: Duration = Duration::from_millis(2);
 /// The wanted queue: above the noise of measured delays, and half of what counts as congestion.
-const TARGET: Duration = Duration::from_millis(8);
+pub const TARGET_QUEUE: Duration = Duration::from_millis(8);
 /// The gain of the average capacity, as a divisor.
 const GAIN: u64 = 4;
 /// The smallest capacity: a path that carries less is not worth measuring.
@@ -90,7 +90,7 @@ pub trait PathRateController {
     fn capacity(&self) -> Option<Rate>;
 }
 
-/// Keeps a queue of [`TARGET`] at the bottleneck.
+/// Keeps a queue of [`TARGET_QUEUE`] at the bottleneck.
 #[derive(Clone, Debug, Default)]
 pub(super) struct QueueTarget {
     capacity: Option<Rate>,
@@ -143,8 +143,8 @@ impl PathRateController for QueueTarget {
             self.feedback_time * 2 + MIN_SPAN
         };
         let share = |distance: u64| distance.saturating_mul(1000) / time.0.max(1);
-        let above = share(TARGET.0.saturating_sub(queueing.0));
-        let below = share(queueing.0.saturating_sub(TARGET.0));
+        let above = share(TARGET_QUEUE.0.saturating_sub(queueing.0));
+        let below = share(queueing.0.saturating_sub(TARGET_QUEUE.0));
         let share = 1000 + above.min(MAX_ABOVE) - below.min(MAX_BELOW);
         Some(Rate(capacity.scale(share, 1000).0))
     }
@@ -174,7 +174,7 @@ pub(super) struct Arrival {
     /// Its time, by the receiver's clock.
     pub(super) at: Time,
     /// The transmission, by the sender's clock, and what it found.
-    pub(super) newest: Found,
+    pub(super) newest: QueueSample,
 }
 
 impl<C: Default + PathRateController> PathRate<C> {
@@ -423,7 +423,7 @@ mod tests {
     fn a_pause_is_no_low_rate() {
         let mut path = PathRate::<QueueTarget>::new(PathId(0));
         let at = |ms| Time::ZERO + MS * ms;
-        let found = |ms| Found {
+        let found = |ms| QueueSample {
             sent: at(ms),
             queue: MS * (8 + ms),
         };

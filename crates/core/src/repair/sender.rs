@@ -27,9 +27,8 @@ pub const MARGIN: Duration = Duration::from_millis(5);
 /// A packet that no report covers is missing this long after the time in which one usually does:
 /// with reports every 10 ms, 22 ms after a round trip.
 pub const SLACK: Duration = Duration::from_millis(12);
-/// The share of the deadline after which a packet that no report covers is missing, as long as no
-/// report has arrived.
-const UNKNOWN: u64 = 2;
+/// As long as no report has arrived, a packet is missing after the deadline divided by this.
+const UNREPORTED_DIVISOR: u64 = 2;
 /// The most losses of a path, in millionths, that are borne if there is no time to repair them.
 pub const MAX_UNREPAIRED: u32 = 5_000;
 /// A queueing delay above this that rises is the beginning of congestion.
@@ -45,7 +44,7 @@ const RETRY: Duration = Duration::from_millis(2);
 /// With more packets than this, those that may be missing are looked for once in [`RETRY`].
 const MANY_KEPT: usize = 1024;
 /// The most packets that are kept, whatever the rate.
-const MAX_KEPT: usize = 1 << 16;
+const MAX_PACKETS: usize = 1 << 16;
 
 /// Keeps the packets of a sender, and repairs losses.
 #[derive(Clone, Debug)]
@@ -84,9 +83,9 @@ struct Misses {
     burst_end: Time,
 }
 
-/// A packet to be kept.
+/// A packet that is sent, and kept to be sent again.
 #[derive(Clone, Debug)]
-pub struct Kept<P> {
+pub struct OutgoingPacket<P> {
     /// Its sequence number.
     pub sequence: u64,
     /// Its epoch.
@@ -103,7 +102,7 @@ pub enum RepairOutput<P> {
     /// Send this packet again.
     Resend {
         /// The packet.
-        packet: Kept<P>,
+        packet: OutgoingPacket<P>,
         /// The paths.
         paths: PathSet,
     },
@@ -155,16 +154,21 @@ impl<P: Payload> Repair<P> {
     /// What was sent before is not sent again: the peer may have delivered it before it restarted,
     /// and does not remember it.
     pub fn on_peer_restarted(&mut self) {
-        let sent = self.outstanding.iter_mut().map(|(_, entry)| entry);
-        for entry in sent.filter(|entry| entry.state != State::Queued) {
-            entry.end();
-        }
-        self.waiting = 0;
+        self.end_sent();
         self.newest_report = None;
         self.estimates.restart();
         self.rates.iter_mut().for_each(PathRate::restart);
         self.misses.fill(Misses::default());
         self.derive();
+    }
+
+    /// Sends nothing again of what was sent before.
+    pub fn end_sent(&mut self) {
+        let sent = self.outstanding.iter_mut().map(|(_, entry)| entry);
+        for entry in sent.filter(|entry| entry.state != State::Queued) {
+            entry.end();
+        }
+        self.waiting = 0;
     }
 
     /// The counters.
@@ -182,7 +186,7 @@ impl<P: Payload> Repair<P> {
     /// The most packets that are kept.
     #[must_use]
     pub const fn capacity() -> usize {
-        MAX_KEPT
+        MAX_PACKETS
     }
 
     /// The measured delay, losses and capacity of `path`, and the time that a repair takes.
@@ -214,7 +218,7 @@ impl<P: Payload> Repair<P> {
 
     /// Keeps a packet that is sent for the first time now, on `paths`.
     #[inline]
-    pub fn on_sent(&mut self, now: Time, packet: Kept<P>, paths: PathSet) {
+    pub fn on_sent(&mut self, now: Time, packet: OutgoingPacket<P>, paths: PathSet) {
         let (sequence, meta) = (packet.sequence, packet.meta);
         self.make_room(sequence);
         let mut entry = Entry::queued(packet.into());
@@ -223,7 +227,7 @@ impl<P: Payload> Repair<P> {
     }
 
     /// Keeps a packet that will be sent for the first time later, with [`depart`](Self::depart).
-    pub fn enqueue(&mut self, packet: Kept<P>) {
+    pub fn enqueue(&mut self, packet: OutgoingPacket<P>) {
         self.make_room(packet.sequence);
         self.outstanding
             .push(packet.sequence, Entry::queued(packet.into()));
@@ -233,7 +237,7 @@ impl<P: Payload> Repair<P> {
     fn make_room(&mut self, sequence: u64) {
         // Packets in between were sent to a peer that did not report.
         let follows = sequence == self.outstanding.end();
-        while self.outstanding.len() >= MAX_KEPT || (!follows && self.outstanding.len() > 0) {
+        while self.outstanding.len() >= MAX_PACKETS || (!follows && self.outstanding.len() > 0) {
             let oldest = self.outstanding.forget_oldest();
             self.waiting -= u32::from(oldest == Some(State::Missing));
         }
@@ -293,7 +297,7 @@ impl<P: Payload> Repair<P> {
 
     /// Packet `sequence`, if it waits for its first transmission.
     #[must_use]
-    pub fn queued(&self, sequence: u64) -> Option<Kept<P>> {
+    pub fn queued(&self, sequence: u64) -> Option<OutgoingPacket<P>> {
         let entry = self.outstanding.get(sequence)?;
         let packet = entry.packet.as_ref()?;
         (entry.state == State::Queued).then(|| packet.numbered(sequence))

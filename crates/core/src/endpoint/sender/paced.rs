@@ -15,7 +15,7 @@ use crate::frame::{Attempt, PathId, Payload};
 use crate::metering::CellRate;
 use crate::pmtu::TooLong;
 use crate::policy::{PathSet, Paths, Plan};
-use crate::repair::{Kept, PathLimit};
+use crate::repair::{OutgoingPacket, PathLimit};
 use crate::tariff::Tariffs;
 use crate::time::{Duration, Time};
 use crate::units::{Bytes, Rate};
@@ -358,7 +358,7 @@ impl<P: Payload> Sender<P> {
     pub(super) fn pace(
         &mut self,
         now: Time,
-        packet: Kept<P>,
+        packet: OutgoingPacket<P>,
         plan: &Plan,
         out: &mut impl FnMut(Output<P>),
     ) {
@@ -458,7 +458,19 @@ impl<P: Payload> Sender<P> {
                 self.pacing.depart(now, next);
                 let paths = PathSet::only(next.path);
                 repair.depart(now, next.packet.sequence, paths);
-                transmit(&self.outgoing, now, packet, Attempt::First, paths, out);
+                if self.peer_reports {
+                    transmit(&self.outgoing, now, packet, Attempt::First, paths, out);
+                } else {
+                    let (sequence, size) = (packet.sequence, packet.meta.size);
+                    self.send_plain(
+                        now,
+                        sequence,
+                        size,
+                        &Plan::copies(paths),
+                        packet.payload,
+                        out,
+                    );
+                }
             }
             // The path MTU has become smaller since.
             Err(TooLong { limit, is_final }) => {

@@ -13,7 +13,8 @@ use crate::packet::PacketMeta;
 use crate::pmtu::Discovery;
 use crate::policy::{Feedback, PathSet, Paths, PolicyConfig};
 use crate::repair::{
-    Kept, NumberedReport, PathEstimate, Repair, RepairOutput, RepairStatistics, Report, ReportPaths,
+    NumberedReport, OutgoingPacket, PathEstimate, Repair, RepairOutput, RepairStatistics, Report,
+    ReportPaths,
 };
 use crate::time::Time;
 
@@ -37,16 +38,28 @@ impl<P: Payload> Sender<P> {
         out: &mut impl FnMut(Output<P>),
     ) {
         self.peer_reports = reports;
-        if reports || self.repair.is_none() {
+        if reports {
             return;
         }
         self.send_all_waiting(now, out);
-        self.apply_ceilings(now, out);
-        out(Output::Event(Event::RepairUnavailable));
+        // It cannot read what would be sent again.
+        if let Some(repair) = &mut self.repair {
+            repair.end_sent();
+        }
+        self.go_on_without_reports(now, out);
     }
 
-    /// Passes on the ceilings to the policy: without reports, only these limit the paths.
-    pub(super) fn apply_ceilings(&mut self, now: Time, out: &mut impl FnMut(Output<P>)) {
+    /// If losses should be repaired, and the peer reports none: says so, and only the ceilings limit
+    /// the paths.
+    pub(super) fn go_on_without_reports(&mut self, now: Time, out: &mut impl FnMut(Output<P>)) {
+        if self.repair.is_some() && !self.peer_reports {
+            self.apply_ceilings(now, out);
+            out(Output::Event(Event::RepairUnavailable));
+        }
+    }
+
+    /// Passes on the ceilings to the policy.
+    fn apply_ceilings(&mut self, now: Time, out: &mut impl FnMut(Output<P>)) {
         for path in self.all {
             let feedback = Feedback::Measured {
                 path,
@@ -95,7 +108,7 @@ impl<P: Payload> Sender<P> {
     pub(super) fn send_reported(
         &mut self,
         now: Time,
-        packet: Kept<P>,
+        packet: OutgoingPacket<P>,
         paths: PathSet,
         out: &mut impl FnMut(Output<P>),
     ) {
@@ -234,7 +247,7 @@ fn perform<P: Payload>(
 pub(super) fn transmit<P: Payload>(
     outgoing: &Outgoing,
     now: Time,
-    packet: Kept<P>,
+    packet: OutgoingPacket<P>,
     attempt: Attempt,
     paths: PathSet,
     out: &mut impl FnMut(Output<P>),

@@ -1,7 +1,7 @@
 //! The values that follow from the estimates of the paths: when a packet is missing, and which need
 //! a copy.
 
-use super::{MAX_UNREPAIRED, RISING_QUEUE, Repair, SLACK, UNKNOWN};
+use super::{MAX_UNREPAIRED, RISING_QUEUE, Repair, SLACK, UNREPORTED_DIVISOR};
 use crate::frame::{PathId, Payload};
 use crate::packet::PacketMeta;
 use crate::policy::PathSet;
@@ -32,7 +32,7 @@ impl<P: Payload> Repair<P> {
 
     fn derived_of(&self, path: PathId) -> Derived {
         let feedback = self.estimates.feedback_time(path);
-        let unknown = self.config.deadline.scale(1, UNKNOWN);
+        let unknown = self.config.deadline.scale(1, UNREPORTED_DIVISOR);
         let is_congested =
             |estimate: PathEstimate| estimate.queueing > RISING_QUEUE && estimate.is_rising;
         let estimate = self.estimates.path(path);
