@@ -379,7 +379,7 @@ fn text(result: &PairResult, args: &Args) -> String {
         if carrier.late_runs > 0 {
             let _ = writeln!(
                 text,
-                "{}: the links were late in {} runs, which do not count",
+                "{}: the links were late in {} runs: the result is invalid",
                 carrier.name, carrier.late_runs
             );
         }

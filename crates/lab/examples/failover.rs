@@ -28,8 +28,8 @@ const IN_TIME_BACK: f64 = 9000.0;
 #[command(
     name = "failover",
     max_term_width = 100,
-    after_help = "Exit codes: 0 success; 1 the measurement failed or was interrupted, or nodes exceed \
-                  a bound; 2 wrong command line; 3 this machine lacks a prerequisite."
+    after_help = "Exit codes: 0 success; 1 the measurement failed, was interrupted or is invalid, or nodes \
+                  exceed a bound; 2 wrong command line; 3 this machine lacks a prerequisite."
 )]
 struct Args {
     /// The number of silences.
@@ -102,6 +102,10 @@ fn print(args: &Args, outcome: &Outcome) -> ExitCode {
     let exceeded = exceeded(args, outcome);
     for bound in &exceeded {
         log(bound);
+    }
+    if let Some(reason) = &outcome.invalid {
+        log(&format!("the result is invalid: {reason}"));
+        return ExitCode::FAILURE;
     }
     ExitCode::from(u8::from(written.is_err() || !exceeded.is_empty()))
 }

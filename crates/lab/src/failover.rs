@@ -89,6 +89,8 @@ pub struct Outcome {
     pub realtime: bool,
     /// The 99th percentile of the lateness of packets that left the links, in milliseconds.
     pub late_ms: f64,
+    /// The reason for which the measurement is invalid, if it is.
+    pub invalid: Option<String>,
     /// The results of each candidate.
     pub candidates: Vec<Measurement>,
 }
@@ -247,6 +249,7 @@ fn outcome(
         }),
         realtime: emulated.realtime,
         late_ms: emulated.lateness.packets.quantile(0.99).as_secs_f64() * 1e3,
+        invalid: emulated.conditions().invalid_reason(),
         candidates,
     }
 }

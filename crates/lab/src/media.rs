@@ -35,6 +35,7 @@ use serde::{Deserialize, Serialize};
 use crate::LabError;
 use crate::groups::run_in_groups;
 use crate::interrupt::Interrupt;
+use crate::node_pair::PRIORITY;
 use crate::preflight::preflight;
 pub use carrier::MediaCarrier;
 use group_run::GroupRun;
@@ -42,8 +43,6 @@ pub use transport::Transport;
 
 /// The time before the first packet in which the carriers start, at least.
 pub const START_UP: Duration = Duration::from_secs(5);
-/// The real-time priority of nodes, programs and the stream, below that of the networks.
-const PRIORITY: u8 = 5;
 /// All runs.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct MediaLabRuns {

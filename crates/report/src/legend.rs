@@ -116,7 +116,7 @@ pub const MEDIA_LEGEND: [(&str, &str); 17] = [
     ),
     (
         "at most",
-        "ms, the bound on lateness p99 beyond which the run does not count",
+        "ms, the bound on lateness p99 beyond which the run is invalid",
     ),
     ("longest", "ms, the longest lateness"),
     (

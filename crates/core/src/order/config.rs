@@ -28,8 +28,7 @@ pub enum Order {
 
 impl Order {
     /// The time for which a packet is held; `None` if it is not. The peer is assumed to have the
-    /// same
-    /// `classes`; `is_repaired` states whether it repairs losses.
+    /// same `classes`; `is_repaired` states whether it repairs losses.
     #[inline]
     pub(super) fn hold(
         self,

@@ -81,7 +81,7 @@ impl RunFiles {
         })
     }
 
-    /// Stores a run, unless it does not count.
+    /// Stores a valid run.
     ///
     /// # Errors
     /// If its file cannot be written.

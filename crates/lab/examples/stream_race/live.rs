@@ -106,7 +106,7 @@ impl Live {
             let _ = writeln!(text, "{bound}: {verdict}");
         }
         if conditions.is_late() {
-            text += "the links were late: the run does not count\n";
+            text += "the links were late: the run is invalid\n";
         }
         let bounds: Vec<_> = bounds
             .iter()

@@ -19,9 +19,6 @@ pub const LATE: Duration = Duration::from_millis(50);
 pub(super) const SETTLE_TIMEOUT: Duration = Duration::from_secs(60);
 /// The interval at which candidates are polled for having settled.
 pub(super) const SETTLE_POLL: Duration = Duration::from_millis(50);
-/// The real-time priority of nodes and of the threads that send and receive, below that of the
-/// links' thread.
-///
-/// The kernel processes MPTCP in softirqs, ahead of all processes; the comparison is about how each
-/// candidate detects a silence, not about the load of this machine.
-pub(super) const PRIORITY: u8 = 5;
+// The kernel processes MPTCP in softirqs, ahead of all processes; the comparison is about how each
+// candidate detects a silence, not about the load of this machine.
+pub(super) use crate::node_pair::PRIORITY;

@@ -21,7 +21,7 @@ pub struct LabConditions {
     /// The lateness of the emulated networks: the 99th percentile, of packets or of wakes,
     /// whichever is larger; the largest of the groups.
     pub lateness: Duration,
-    /// Its bound, beyond which the run does not count; the smallest of the groups.
+    /// Its bound, beyond which the run is invalid; the smallest of the groups.
     pub bound: Duration,
     /// The longest lateness of a packet or wake, which is that of the longest stall of the machine.
     pub longest: Duration,
@@ -53,7 +53,7 @@ impl LabConditions {
     /// delays few packets by a lot, which the 99th percentile does not show.
     pub const MAX_STALL: Duration = Duration::from_millis(100);
 
-    /// Whether the run counts.
+    /// Whether the run is valid.
     #[must_use]
     pub fn is_valid(&self) -> bool {
         !self.is_late() && !self.is_stalled()
@@ -71,7 +71,7 @@ impl LabConditions {
         self.longest > Self::MAX_STALL
     }
 
-    /// The reason for which the run does not count, if it does not.
+    /// The reason for which the run is invalid, if it is.
     #[must_use]
     pub fn invalid_reason(&self) -> Option<String> {
         let Self {
@@ -104,7 +104,7 @@ impl LabConditions {
     }
 }
 
-/// The warnings of a record: runs that do not count, packets that were lost outside the emulated
+/// The warnings of a record: invalid runs, packets that were lost outside the emulated
 /// network, and paths that a carrier did not use.
 pub(super) fn warnings(record: MediaRecord<'_>) -> Vec<String> {
     let Some(lab) = record.lab else {
@@ -113,7 +113,7 @@ pub(super) fn warnings(record: MediaRecord<'_>) -> Vec<String> {
     let runs = record.seeds.iter().zip(lab.conditions);
     let invalid = runs.filter_map(|(seed, conditions)| {
         let why = conditions.invalid_reason()?;
-        Some(format!("The run of seed {seed} does not count: {why}."))
+        Some(format!("The run of seed {seed} is invalid: {why}."))
     });
     let carriers = record.carriers.iter().zip(lab.measurements);
     let of_carriers = carriers.flat_map(|(carrier, measurements)| {

@@ -271,7 +271,7 @@ fn with_lab<T>(read: impl FnOnce(MediaRecord<'_>, &MediaFigures) -> T) -> T {
 fn a_record_of_the_lab_warns_of_what_spoils_it() {
     let warnings = with_lab(|record, _| lab::warnings(record));
     let expected = [
-        "The run of seed 3 does not count: the emulated links were late by 1.5 ms at the 99th \
+        "The run of seed 3 is invalid: the emulated links were late by 1.5 ms at the 99th \
          percentile, and at most 1 ms are allowed.",
         "single-path, seed 3: the kernel dropped 4 packets before the emulated links and refused 5 \
          after them.",

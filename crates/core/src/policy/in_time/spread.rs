@@ -7,7 +7,7 @@
 //! queue keeps emptying, the delays no longer count: the receiver restores the order
 //! ([`crate::order`]), and the flow finds the rate of all. That ends where a queue remains for a
 //! second, since then the delays count in its favour, or the fastest path has room. All bulk on the
-//! paths is judged together.
+//! paths is judged together, and all packets on the fastest count.
 
 use crate::hold::next_hold;
 use crate::time::{Duration, Time};
