@@ -8,6 +8,7 @@ mod demo;
 
 mod lab {
     pub(crate) mod cleanliness;
+    pub(crate) mod metered;
     pub(crate) mod overlay;
     pub(crate) mod program;
     pub(crate) mod scenarios;
