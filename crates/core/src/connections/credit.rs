@@ -10,6 +10,9 @@ use crate::units::Rate;
 /// Windows below this number of packets are set by credits: those of a kernel have a minimum of one
 /// segment, and steps of up to 1 kB.
 const COARSE: u32 = 16;
+/// One that the kernel set remains with it down to this number: where a window moves about
+/// [`COARSE`], each change between the two would send a window more.
+const STILL_COARSE: u32 = 12;
 
 /// The most by which paced credits make up for late calls.
 const CATCH_UP: Duration = Duration::from_millis(5);
@@ -79,6 +82,8 @@ pub struct Credit {
 #[derive(Clone, Copy, Debug)]
 struct Connection {
     window: u32,
+    /// Whether the kernel limits it, and not its credit.
+    is_coarse: bool,
     /// The number of packets that arrived on it.
     arrived: u64,
     credit: u64,
@@ -114,10 +119,18 @@ impl Credits {
     pub fn set_window(&mut self, connection: u32, packets: u32) {
         let added = Connection {
             window: 1,
+            is_coarse: false,
             arrived: 0,
             credit: 0,
         };
-        self.connections.entry(connection).or_insert(added).window = packets.max(1);
+        let known = self.connections.entry(connection).or_insert(added);
+        known.window = packets.max(1);
+        let least = if known.is_coarse {
+            STILL_COARSE
+        } else {
+            COARSE
+        };
+        known.is_coarse = known.window >= least;
     }
 
     /// Notes that a packet arrived on a connection.
@@ -135,11 +148,14 @@ impl Credits {
     /// The mechanism that limits the packets in flight: that of the largest window.
     #[must_use]
     pub fn control(&self) -> WindowControl {
-        let windows = self.connections.values().map(|known| known.window);
-        match windows.max().unwrap_or(1) {
-            1 => WindowControl::PacedCredits,
-            window if window < COARSE => WindowControl::Credits,
-            _ => WindowControl::Kernel,
+        let windows = self
+            .connections
+            .values()
+            .map(|known| (known.window, known.is_coarse));
+        match windows.max().unwrap_or((1, false)) {
+            (_, true) => WindowControl::Kernel,
+            (1, false) => WindowControl::PacedCredits,
+            _ => WindowControl::Credits,
         }
     }
 
@@ -147,11 +163,11 @@ impl Credits {
     /// then is the one that limits; `None` for an unknown connection.
     #[must_use]
     pub fn kernel_window(&self, connection: u32) -> Option<u32> {
-        let window = self.connections.get(&connection)?.window;
-        Some(if window < COARSE {
-            window + COARSE
+        let known = self.connections.get(&connection)?;
+        Some(if known.is_coarse {
+            known.window
         } else {
-            window
+            known.window + COARSE
         })
     }
 
@@ -226,8 +242,7 @@ impl Connection {
     /// The credit that its window permits.
     fn entitlement(&self) -> u64 {
         let window = u64::from(self.window);
-        let limits = self.window < COARSE;
-        self.arrived + if limits { window } else { 2 * window }
+        self.arrived + if self.is_coarse { 2 * window } else { window }
     }
 
     fn is_due(&self) -> bool {

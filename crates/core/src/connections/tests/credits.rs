@@ -67,6 +67,21 @@ fn a_large_window_is_that_of_the_kernel() {
     assert_eq!(credits.kernel_window(1), None);
 }
 
+/// The kernel keeps a window that it has until that is clearly smaller.
+#[test]
+fn a_window_about_the_threshold_does_not_change_its_mechanism() {
+    let mut credits = credits(Rate(1_000_000));
+    let mut control = |window| {
+        credits.set_window(1, window);
+        credits.control()
+    };
+    assert_eq!(control(15), WindowControl::Credits);
+    assert_eq!(control(16), WindowControl::Kernel);
+    assert_eq!(control(12), WindowControl::Kernel);
+    assert_eq!(control(11), WindowControl::Credits);
+    assert_eq!(control(15), WindowControl::Credits);
+}
+
 #[test]
 fn a_credit_is_repeated_for_what_was_received() {
     let mut credits = credits(Rate(1_000_000));
