@@ -134,8 +134,9 @@ impl Numbers {
         }
     }
 
-    /// The send time of a frame that arrives at `now`; zero if it would be negative. The first one
-    /// is that nearest to `now`, so that delays are exact if both clocks have the same time.
+    /// The send time of a frame that arrives at `now`. The first one is that nearest to `now` which
+    /// is not negative, so that delays are exact if both clocks have the same time. A frame that was
+    /// sent earlier than the first may be negative nevertheless: it then counts as sent at zero.
     fn send_time(&mut self, now: Time, truncated: Time) -> Time {
         const WINDOW: i64 = 1 << BITS;
         let arrival = (now.0 / MICROSECOND).cast_signed();
@@ -144,7 +145,12 @@ impl Numbers {
             None => arrival + WINDOW / 2,
         };
         let truncated = (truncated.0 / MICROSECOND).cast_signed();
-        let sent = latest - latest.saturating_sub(truncated).rem_euclid(WINDOW);
+        let mut sent = latest - latest.saturating_sub(truncated).rem_euclid(WINDOW);
+        // The peer has run for longer than this end. At zero, all frames until its clock has wrapped
+        // would have been sent at the same time.
+        if sent < 0 && self.peer.delay.value().is_none() {
+            sent += WINDOW;
+        }
         self.peer.delay.add(now, arrival.saturating_sub(sent));
         Time(sent.max(0).unsigned_abs().saturating_mul(MICROSECOND))
     }

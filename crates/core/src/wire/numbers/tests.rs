@@ -182,6 +182,27 @@ fn a_burst_after_a_hole_moves_no_time() {
     }
 }
 
+/// A node starts while its peer has run for a while: times that differ by a constant are as good as
+/// the right ones, but their differences have to be right.
+#[test]
+fn the_times_of_a_peer_that_has_started_before_keep_their_differences() {
+    for started in (0..20_000_000).step_by(100_000) {
+        let mut pair = Pair::default();
+        let mut first = None;
+        for at in (0..30_000_000).step_by(250_000) {
+            let sent = micros(started + at);
+            let arrival = micros(at + 20_000);
+            let (.., found) = pair.cross(arrival, &frame(0, 1, sent, data())).unwrap();
+            let first = *first.get_or_insert(found);
+            assert_eq!(
+                found.since(first),
+                micros(at).since(Time::ZERO),
+                "{started} {at}"
+            );
+        }
+    }
+}
+
 /// Frames of a slower path that were sent before the first one of a run, just before a wrap.
 #[test]
 fn frames_from_before_the_first_are_not_lost() {
