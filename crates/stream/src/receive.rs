@@ -147,7 +147,7 @@ pub enum ConnectionError {
     #[error("no answer within {} s", connection::OPEN_WITHIN.as_secs())]
     Late,
     /// No attempt has ended yet.
-    #[error("no answer so far")]
+    #[error("no answer so far; is this the port of `polypath stream serve`?")]
     NoAnswer,
     /// The server does not admit the key of this receiver.
     #[error(

@@ -208,7 +208,10 @@ impl PinnedKeys {
 
 /// The other end has another key than those given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the other end has the key {0}, which is none of those given")]
+#[error(
+    "the other end has the key {0}, which is none of those given; `polypath stream key` prints that of a stream, \
+     which is another than that of `polypath key`"
+)]
 pub struct OtherKey(pub StreamKey);
 
 impl OtherKey {

@@ -86,7 +86,7 @@ pub enum ServerError {
         source: io::Error,
     },
     /// The address cannot be listened at.
-    #[error("listening at {address}: {source}")]
+    #[error("listening at {address}: {source}{}", remedy(source))]
     Listen {
         /// The address.
         address: SocketAddr,
@@ -117,6 +117,8 @@ pub struct ServerCounts {
     pub accepted: u64,
     /// The connections that ended before their hello: another protocol, a wrong key, or too late.
     pub rejected: u64,
+    /// The connections with a hello that were refused: there was no room, or the source is another.
+    pub refused: u64,
     /// The connections at present, without those whose hello is missing.
     pub connections: u64,
     /// The payload bytes sent, those of packets that were sent again included.
@@ -149,6 +151,7 @@ struct Counters {
     lost: AtomicU64,
     accepted: AtomicU64,
     rejected: AtomicU64,
+    refused: AtomicU64,
     connections: AtomicU64,
     bytes: AtomicU64,
 }
@@ -252,6 +255,7 @@ impl ServerCounters {
             lost: read(&counters.lost),
             accepted: read(&counters.accepted),
             rejected: read(&counters.rejected),
+            refused: read(&counters.refused),
             connections: read(&counters.connections),
             bytes: read(&counters.bytes),
         }
@@ -339,7 +343,22 @@ impl Shared {
             StreamEnd::Orphaned | StreamEnd::Source(_) => &self.counters.lost,
         };
         counter.fetch_add(1, Ordering::Relaxed);
-        tracing::info!(receivers, "a stream ended: {end}");
+        if let StreamEnd::Source(_) = end {
+            tracing::warn!(receivers, "a stream ended: {end}");
+        } else {
+            tracing::info!(receivers, "a stream ended: {end}");
+        }
+    }
+}
+
+/// The remedy for an address that cannot be listened at.
+fn remedy(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::AddrInUse => {
+            "; choose another port or stop the program that uses it (`ss -tlpn`)"
+        }
+        io::ErrorKind::AddrNotAvailable => "; give an address of this machine",
+        _ => "",
     }
 }
 

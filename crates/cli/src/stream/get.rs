@@ -196,7 +196,10 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     })?;
     runtime.shutdown_background();
     let report = last.lock().unwrap_or_else(PoisonError::into_inner).clone();
-    print_report(args.format, &report);
+    // Of a stream that never began there is only the reason.
+    if args.format == Format::Json || ended.is_ok() || report.packets > 0 {
+        print_report(args.format, &report);
+    }
     ended.map(|_| ()).map_err(failure_of)
 }
 
@@ -242,11 +245,13 @@ async fn sink(output: &Output) -> Result<Sink, Failure> {
     match output {
         Output::Stdout => Ok(Sink::stdout()),
         Output::File(path) => Sink::create(path).await.map_err(|error| {
-            let remedy = match error.kind() {
-                io::ErrorKind::AlreadyExists => "; choose another name or remove it first",
-                _ => "",
-            };
-            Failure::input(format!("{}: {error}{remedy}", path.display()))
+            let name = path.display();
+            Failure::input(match error.kind() {
+                io::ErrorKind::AlreadyExists => {
+                    format!("{name} exists; choose another name or remove it first")
+                }
+                _ => format!("{name}: {error}"),
+            })
         }),
         Output::Udp(address) => {
             let sink = Sink::datagrams(*address).await;
@@ -268,7 +273,7 @@ impl Default for Lines {
     fn default() -> Self {
         Self {
             is_terminal: io::stderr().is_terminal(),
-            next: Duration::ZERO,
+            next: Duration::from_secs(1),
         }
     }
 }

@@ -72,6 +72,7 @@ pub(super) fn server_json(counts: &ServerCounts) -> Value {
             "present": counts.connections,
             "accepted": counts.accepted,
             "rejected": counts.rejected,
+            "refused": counts.refused,
         },
         "payload_bytes": counts.bytes,
     })
@@ -80,12 +81,14 @@ pub(super) fn server_json(counts: &ServerCounts) -> Value {
 /// One line of a server.
 pub(super) fn server_line(counts: &ServerCounts) -> String {
     format!(
-        "{} receivers over {} connections, {} completed, {} left, {} lost; {} connections rejected; {:.3} MB sent",
+        "now {} receivers over {} connections; {} completed, {} left, {} lost; {} connections refused, {} without a \
+         valid hello; {:.3} MB sent",
         counts.receivers,
         counts.connections,
         counts.completed,
         counts.left,
         counts.lost,
+        counts.refused,
         counts.rejected,
         counts.bytes as f64 / 1e6,
     )

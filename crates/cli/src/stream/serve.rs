@@ -30,6 +30,9 @@ const REST: Duration = Duration::from_mins(1);
 /// The interval at which the end of the last receiver is noticed.
 const POLL: Duration = Duration::from_millis(100);
 
+/// The least media that is kept: as much as a receiver has in flight at low rates.
+const MIN_BACKLOG: Bytes = Bytes(100_000);
+
 /// Arguments of `polypath stream serve`.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = RULES)]
@@ -123,6 +126,12 @@ impl FromStr for SourceArg {
 
 /// Serves until a signal, or to the end of live media.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    if args.backlog < MIN_BACKLOG {
+        return Err(Failure::input(format!(
+            "--backlog {}: use {MIN_BACKLOG} or more, or every receiver is too slow",
+            args.backlog
+        )));
+    }
     let security = security(args)?;
     let backlog = usize::try_from(args.backlog.0).unwrap_or(usize::MAX);
     let live = LiveSource::new(backlog).context("drawing the name of the source")?;
@@ -253,7 +262,9 @@ async fn report(counters: &ServerCounters) {
 }
 
 fn unusable(address: SocketAddr, error: std::io::Error) -> Failure {
-    Failure::Machine(anyhow::Error::from(error).context(format!("listening at {address}")))
+    Failure::Machine(
+        anyhow::Error::from(error).context(format!("--source: listening at {address}")),
+    )
 }
 
 fn failure_of(error: ServerError) -> Failure {

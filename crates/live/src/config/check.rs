@@ -17,6 +17,8 @@ use crate::privilege;
 
 /// The remedy for a key that is not a relay's.
 const RELAY_KEY: &str = "give the key printed by `polypath key` for the relay";
+/// Without a policy that can be read, nothing is said of what it would do.
+const POLICY_KIND: &str = "policy.kind";
 /// The longest interface name in bytes (`IFNAMSIZ` without the terminating zero).
 const MAX_NAME: usize = 15;
 /// The minimum MTU for IPv4 that every host accepts (RFC 791), in bytes.
@@ -161,7 +163,7 @@ fn check_policy(config: &NodeConfig, problems: &mut Problems) {
         let key = format!("path.{index}.tariff.cost");
         let message = format!("the policy `{}` does not regard costs", policy.name());
         let remedy = "omit the cost, or use policy = { kind = \"in-time\" }";
-        problems.report(&key, message, remedy);
+        problems.report_among(&[&key, POLICY_KIND], message, remedy);
     }
     if let Err(error) = policy.check(config.paths.len()) {
         let message = format!("policy `{}`: {error}", policy.name());
@@ -187,7 +189,7 @@ fn check_classes(config: &NodeConfig, problems: &mut Problems) {
             policy.name()
         );
         let remedy = "remove the `[[class]]` tables, or use policy = { kind = \"in-time\" }";
-        problems.report("class", message, remedy);
+        problems.report_among(&["class", POLICY_KIND], message, remedy);
     }
 }
 

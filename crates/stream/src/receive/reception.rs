@@ -60,6 +60,8 @@ pub(super) struct Reception<F: FnMut(&ReceptionReport)> {
     unreachable_since: Time,
     /// Whether the failure of an attempt was logged since a connection was open.
     is_warned: bool,
+    /// Whether the server takes fewer connections than are wanted, which is logged once.
+    is_limited: bool,
     /// The error of the last connection that failed.
     last_error: Option<ConnectionError>,
     /// The number of packets of the stream, once it is known.
@@ -109,6 +111,7 @@ impl<F: FnMut(&ReceptionReport)> Reception<F> {
             last_delivery: Time::ZERO,
             unreachable_since: Time::ZERO,
             is_warned: false,
+            is_limited: false,
             last_error: None,
             total: None,
         }
@@ -211,7 +214,7 @@ impl<F: FnMut(&ReceptionReport)> Reception<F> {
                 return self.on_packet(connection, sequence, payload);
             }
             EventKind::End(packets) => self.total = Some(packets),
-            EventKind::Refused(refusal) => return self.on_refused(connection, refusal),
+            EventKind::Refused(refusal) => return self.on_refused(refusal),
             EventKind::Ended(error) => return self.on_ended(connection, error),
         }
         Ok(())
@@ -258,10 +261,12 @@ impl<F: FnMut(&ReceptionReport)> Reception<F> {
         Ok(())
     }
 
-    fn on_refused(&mut self, connection: u32, refusal: Refusal) -> Result<(), ReceiveError> {
+    fn on_refused(&mut self, refusal: Refusal) -> Result<(), ReceiveError> {
         if refusal == Refusal::Connections && self.connections.len() > 1 {
             // Another connection than this one carries the stream.
-            tracing::warn!(connection, "{refusal}");
+            if !std::mem::replace(&mut self.is_limited, true) {
+                tracing::warn!("{refusal}");
+            }
             return Ok(());
         }
         let server = self.config.server;
@@ -279,10 +284,10 @@ impl<F: FnMut(&ReceptionReport)> Reception<F> {
         if ended.is_none_or(|ended| ended.is_closing) || self.is_complete() {
             return Ok(());
         }
+        self.totals.failed += 1;
         if error.is_permanent() {
             return Err(self.wrong(error));
         }
-        self.totals.failed += 1;
         if was_open {
             tracing::warn!(connection, "a connection ended: {error}");
         } else if !std::mem::replace(&mut self.is_warned, true) {
@@ -449,6 +454,10 @@ impl<F: FnMut(&ReceptionReport)> Reception<F> {
         self.totals.connections = u32::try_from(carrying.count()).unwrap_or(u32::MAX);
         self.totals.control = self.credits.control();
         self.totals.elapsed = now.since(Time::ZERO);
+        if !self.is_complete() && self.totals.packets > 0 {
+            let gap = now.since(self.last_delivery);
+            self.totals.longest_gap = self.totals.longest_gap.max(gap);
+        }
         self.totals.stops = self.machine.stops();
         self.totals.duplicates = self.machine.packets().duplicates;
     }

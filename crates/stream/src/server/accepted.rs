@@ -128,7 +128,13 @@ async fn attach(
     let stream = match shared.stream(&hello) {
         Ok(stream) => stream,
         Err(refusal) => {
-            tracing::info!(%peer, "a connection was refused: {refusal}");
+            shared.counters.refused.fetch_add(1, Ordering::Relaxed);
+            if refusal == Refusal::Connections {
+                // The receiver tries again.
+                tracing::debug!(%peer, "a connection was refused: {refusal}");
+            } else {
+                tracing::info!(%peer, "a connection was refused: {refusal}");
+            }
             return refuse(&mut writer, refusal).await;
         }
     };

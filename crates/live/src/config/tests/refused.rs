@@ -60,3 +60,25 @@ fn invalid_tariffs_are_refused_with_their_line() {
         );
     }
 }
+
+/// A policy that cannot be read is one mistake: what depends on it is not reported, too.
+#[test]
+fn an_unreadable_policy_has_no_consequences() {
+    let policy = "[policy]\nkind = \"probe-and-switch\"\n";
+    let class = "[[class]]\nname = \"a\"\ntreatment = \"media\"\nports = [5004]\n";
+    let interface = "interface = \"p2\"";
+    let costly = GOOD.replacen(
+        interface,
+        &format!("{interface}\ntariff = {{ cost = 1 }}"),
+        1,
+    );
+    for unreadable in [
+        "[policy]\nkind = \"in-tyme\"\n",
+        "[policy]\n",
+        "[policy]\nkind = 3\n",
+    ] {
+        let message = errors(&costly.replacen(policy, &format!("{class}{unreadable}"), 1));
+        assert!(message.contains("kind"), "{message}");
+        assert_eq!(message.lines().count(), 1, "{message}");
+    }
+}
