@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use polypath_core::rng::Seed;
 use polypath_document::file::InputFile;
-use polypath_document::{FileKind, shell_word};
+use polypath_document::{FileKind, check_syntax, shell_word};
 use polypath_live::config::NodeConfig;
 use polypath_live::config::relay::RelayFile;
 use polypath_live::keys::{self, KeyError};
@@ -152,6 +152,13 @@ fn unknown(name: &str, file: &InputFile) -> String {
         return format!(
             "{name} is binary or not UTF-8 text, and is no packet capture; save text in this encoding"
         );
+    }
+    let text = String::from_utf8_lossy(bytes);
+    let is_assignment = |line: &str| line.contains('=') || line.trim_start().starts_with('[');
+    if text.lines().any(is_assignment)
+        && let Err(errors) = check_syntax(&text, name)
+    {
+        return errors.to_string();
     }
     format!(
         "{name} has no key of a scenario, network, node, relay or ledger, and is no recording, key or trace; \

@@ -138,6 +138,12 @@ fn files_that_no_command_reads_are_named_as_what_they_are() {
             "no key of a scenario, network, node",
         ),
         (
+            "syntax.toml",
+            b"[policy\nkind = \"in-time\"\n",
+            "unknown kind",
+            "syntax.toml:1:8: unclosed table, expected `]`",
+        ),
+        (
             "latin.toml",
             b"[node]\n# Z\xe4hler\n[peer]\n",
             "a node file",

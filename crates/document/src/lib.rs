@@ -76,6 +76,14 @@ pub fn has_key(text: &str, key: &str) -> bool {
     document.get_ref().contains_key(key)
 }
 
+/// Checks that a text is TOML.
+///
+/// # Errors
+/// All syntax errors.
+pub fn check_syntax(text: &str, file_name: &str) -> Result<(), Errors> {
+    tree::parse(text, &locator::Source::new(file_name, &[])).map(|_| ())
+}
+
 /// Checks that a text has at most one of several keys at its top level.
 ///
 /// # Errors
