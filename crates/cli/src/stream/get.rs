@@ -265,7 +265,7 @@ async fn sink(output: &Output) -> Result<Sink, Failure> {
 #[derive(Debug)]
 struct Lines {
     is_terminal: bool,
-    /// The time of the next line since the start.
+    /// The time of the next line since the start: a stream that fails at once has none.
     next: Duration,
 }
 
@@ -280,8 +280,10 @@ impl Default for Lines {
 
 impl Lines {
     fn show(&mut self, report: &ReceptionReport) {
-        if self.is_terminal || report.elapsed >= self.next {
-            self.next = report.elapsed + INTERVAL;
+        if report.elapsed >= self.next {
+            if !self.is_terminal {
+                self.next = report.elapsed + INTERVAL;
+            }
             print_message(&reception_line(report));
         }
     }
