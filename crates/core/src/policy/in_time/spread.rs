@@ -92,11 +92,10 @@ impl Spread {
         capacity: Rate,
         difference: Option<Duration>,
     ) {
-        self.state = match difference {
-            // The transfer before ended: that says nothing of the paths.
-            _ if elapsed >= WINDOW * 2 => State::Waiting { empty: 0 },
-            None => State::Waiting { empty: 0 },
+        // After a pause the transfer before has ended: that says nothing of the paths.
+        self.state = match difference.filter(|_| elapsed < WINDOW * 2) {
             Some(difference) => self.next(capacity.bytes_in(elapsed), difference),
+            None => State::Waiting { empty: 0 },
         };
         (self.start, self.sent, self.least) = (now, Bytes(0), Duration::MAX);
     }
