@@ -1,15 +1,16 @@
 //! The reports of a receiver.
 //!
 //! A report is due [`INTERVAL`] after the last one when a packet arrives, and [`GAP_INTERVAL`] after
-//! it when the packet leaves a gap. When no more packets arrive, reports go on: the path of a packet
-//! may have become silent, and the last packets of a burst are to be covered. After [`BUSY`] their
-//! interval is [`IDLE_INTERVAL`], and they end [`IDLE`] after the last packet.
+//! it when the packet leaves a gap. When no more packets arrive, one is due as soon as a packet is
+//! overdue, and reports go on: the path of a packet may have become silent, and the last packets of a
+//! burst are to be covered. After [`BUSY`] their interval is [`IDLE_INTERVAL`], and they end [`IDLE`]
+//! after the last packet.
 //!
 //! Reports are limited to 2 % of the bytes of the packets, or to 6000 bytes per second where that is
 //! more ([`Credit`]). Each goes on the next of the cheapest paths in turn. One that shows a gap goes
-//! on all of these if the limit permits it; one that shows that a packet is overdue by the interval of
-//! those before it, at most [`OVERDUE`], on all paths: the cheapest may have failed. While packets
-//! arrive on others alone, reports go there, too.
+//! on all of these if the limit permits it; one that shows that a packet is overdue on all paths,
+//! or on another than that of the last packet: this may have failed. While packets arrive on others
+//! alone, reports go there, too.
 
 use alloc::collections::VecDeque;
 use alloc::vec;
@@ -17,6 +18,7 @@ use alloc::vec::Vec;
 
 use super::credit::Credit;
 use super::report::{MAX_BITMAP, PATH_LEN, PathArrival, REPORT_LEN, Report, SendTime};
+use super::sender::MARGIN;
 use crate::estimate::Srtt;
 use crate::frame::PathId;
 use crate::policy::PathSet;
@@ -27,12 +29,15 @@ use crate::window::{SlidingWindow, Verdict};
 pub(super) const INTERVAL: Duration = Duration::from_millis(10);
 /// The minimum interval of reports that show gaps.
 const GAP_INTERVAL: Duration = Duration::from_millis(2);
-/// A packet is overdue after the interval of those before it and as much again, at most this.
-const OVERDUE: Duration = Duration::from_millis(5);
+/// A packet is overdue this long after the interval of those before it: when the sender takes it for
+/// missing, and as much later as packets and reports commonly are.
+const OVERDUE: Duration = Duration::from_millis(6);
+const _: () = assert!(OVERDUE.0 > MARGIN.0);
 /// The time after a packet in which another is expected.
 const BUSY: Duration = Duration::from_millis(100);
-/// The cheapest paths may have failed when nothing has arrived on them for this long, or for three
-/// intervals of packets, and something has on another.
+/// The path of the last packet may have failed when the next is overdue for this long; the cheapest
+/// paths when nothing has arrived on them for this long, or for three intervals of packets, and
+/// something has on another.
 const FAILED: Duration = Duration::from_millis(30);
 /// The interval of reports when no packet is expected.
 const IDLE_INTERVAL: Duration = Duration::from_millis(25);
@@ -63,6 +68,8 @@ pub struct Reporter {
     /// The ends of what had arrived, by time: the oldest becomes the base.
     ticks: VecDeque<Tick>,
     due: Option<Time>,
+    /// The time at which the next packet is overdue; `None` once it is.
+    overdue: Option<Time>,
     has_gap: bool,
     last: Option<Time>,
     last_packet: Time,
@@ -115,6 +122,7 @@ impl Reporter {
             base: first,
             ticks: VecDeque::new(),
             due: None,
+            overdue: None,
             has_gap: false,
             last: None,
             last_packet: now,
@@ -159,6 +167,7 @@ impl Reporter {
         let interval = if leaves_gap { GAP_INTERVAL } else { INTERVAL };
         let due = self.last.map_or(now, |last| now.max(last + interval));
         self.due = Some(self.due.map_or(due, |before| before.min(due)));
+        self.overdue = Some(now + self.packet_interval.value() + OVERDUE);
     }
 
     /// The number of notes of arrivals, at most [`MAX_TICKS`].
@@ -171,7 +180,10 @@ impl Reporter {
     #[inline]
     #[must_use]
     pub fn deadline(&self) -> Option<Time> {
-        self.due
+        match (self.due, self.overdue) {
+            (Some(due), Some(overdue)) => Some(due.min(overdue)),
+            (due, overdue) => due.or(overdue),
+        }
     }
 
     /// Returns the report that is due, on some of `paths`. `seen` has the packets that have
@@ -183,15 +195,14 @@ impl Reporter {
         paths: ReportPaths,
         overhead: u32,
     ) -> Option<NumberedReport> {
-        if self.due.is_none_or(|due| due > now) {
+        if self.deadline().is_none_or(|due| due > now) {
             return None;
         }
         self.add_credit(now);
         self.advance_base(now, seen);
         let pause = now.since(self.last_packet);
-        let interval = self.packet_interval.value();
-        let overdue = interval + interval.min(OVERDUE);
-        let is_overdue = pause < BUSY && pause > overdue;
+        let is_overdue = pause < BUSY && self.overdue.is_none_or(|overdue| overdue <= now);
+        self.overdue = self.overdue.filter(|overdue| *overdue > now);
         self.has_gap |= is_overdue;
         let usual = self.usual(now, paths);
         let wanted = if is_overdue { paths.all } else { usual };
@@ -209,6 +220,8 @@ impl Reporter {
         }
         let paths = if self.has_gap && available >= on_wanted {
             wanted
+        } else if is_overdue && pause >= FAILED {
+            self.next_path(self.not_failed(paths.all))
         } else {
             self.next_path(usual)
         };
@@ -216,10 +229,11 @@ impl Reporter {
         let number = self.number;
         self.number += 1;
         self.has_gap = false;
-        let next = if pause < BUSY {
-            INTERVAL
-        } else {
-            IDLE_INTERVAL
+        let next = match pause {
+            // The packet after the one that is overdue is so after an interval of packets.
+            _ if is_overdue => INTERVAL.max(self.packet_interval.value()),
+            _ if pause < BUSY => INTERVAL,
+            _ => IDLE_INTERVAL,
         };
         self.due = (pause < IDLE).then(|| now + next);
         Some(NumberedReport {
@@ -227,6 +241,16 @@ impl Reporter {
             report,
             paths,
         })
+    }
+
+    /// Those of `paths` on which the last packet did not arrive, or all: that path may have failed.
+    fn not_failed(&self, paths: PathSet) -> PathSet {
+        let arrived = |path: &PathId| Some(self.paths.get(path.index())?.as_ref()?.arrived);
+        let others = paths.into_iter();
+        let others: PathSet = others
+            .filter(|path| arrived(path) != Some(self.last_packet))
+            .collect();
+        if others.is_empty() { paths } else { others }
     }
 
     /// The paths of reports that show no gap: the cheapest, or those on which something arrives

@@ -88,6 +88,31 @@ fn a_costly_path_carries_the_reports_of_overdue_packets() {
     assert!(first <= at(398 + 20) && last <= at(398 + 110), "{times:?}");
 }
 
+/// After the failure of a path, the first missing packet is reported at once and on all paths,
+/// although the packet before it was late, and each further one on the other path.
+#[test]
+fn each_packet_on_a_failed_path_is_reported_on_another() {
+    for phase in 0..100 {
+        let mut receiver = Receiver::new();
+        receiver.receive(Time(phase * 100_000), 0);
+        for n in 1..100 {
+            receiver.receive(at(20 * n), n);
+        }
+        receiver.receive(at(2000) + Duration(500_000), 100);
+        receiver.run(at(2095));
+        let is_reported = |ms: u64, paths: PathSet| {
+            let missing = at(ms) + MARGIN;
+            let within = missing..=missing + MS * 3;
+            let mut reports = receiver.reports.iter();
+            reports.any(|(time, made)| within.contains(time) && made.paths.and(paths) == paths)
+        };
+        assert!(is_reported(2020, receiver.all), "{phase}");
+        for ms in [2040, 2060, 2080] {
+            assert!(is_reported(ms, PathSet::only(PathId(1))), "{phase}: {ms}");
+        }
+    }
+}
+
 #[test]
 fn reports_follow_packets_within_the_interval_and_end_after_them() {
     let mut receiver = Receiver::new();
