@@ -6,7 +6,9 @@ use crate::frame::{PathId, Payload};
 use crate::packet::PacketMeta;
 use crate::policy::PathSet;
 use crate::repair::estimates::PathEstimate;
+use crate::repair::rate::TARGET_QUEUE;
 use crate::time::{Duration, Time};
+use crate::units::Bytes;
 
 /// Values that follow from the estimates of a path and from the configuration.
 #[derive(Clone, Copy, Debug)]
@@ -85,6 +87,9 @@ impl<P: Payload> Repair<P> {
         } else {
             self.tariffs.up_to(self.tariffs.cost(path), others)
         };
+        // Where no path has room for it, a copy would delay more packets than it protects.
+        let has_room = |path: &PathId| !self.has_queue(now, *path);
+        let others = others.into_iter().filter(has_room).collect();
         let Some(other) = self.fastest(others) else {
             return PathSet::EMPTY;
         };
@@ -102,9 +107,14 @@ impl<P: Payload> Repair<P> {
     /// Whether a packet on `path` may need a copy: a loss could not be detected and repaired before
     /// the deadline, or is likely.
     fn needs_copy(&self, now: Time, path: PathId, deadline: Duration) -> bool {
-        let derived = self.derived.get(path.index());
-        let repaired = derived.and_then(|derived| derived.repaired);
+        let repaired = self.repair_time(path);
         repaired.is_some_and(|repaired| repaired > deadline) || self.is_at_risk(now, path)
+    }
+
+    /// Whether a packet that is sent now finds a longer queue on `path` than wanted.
+    fn has_queue(&self, now: Time, path: PathId) -> bool {
+        let limit = self.limit(now, path, Bytes(0));
+        limit.is_some_and(|limit| limit.queue > TARGET_QUEUE)
     }
 
     /// Whether there was a burst of losses on `path`, or congestion begins.

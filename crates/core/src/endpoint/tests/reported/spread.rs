@@ -43,6 +43,21 @@ fn media_uses_both_paths_if_one_does_not_carry_it() {
     }
 }
 
+/// Streams of 57 to 91 % of what two paths carry: copies, which would overload them, do not delay
+/// the stream beyond its deadline, also where a lost packet could not be repaired in time.
+#[test]
+fn copies_do_not_overload_paths() {
+    for (deadline, redundancy, late) in [(200, 10, 0.0), (100, 20, 0.005)] {
+        for kbits in (4400..7050).step_by(100) {
+            let mut network = Network::new(policy(deadline, redundancy), limited([4, 4]), 1);
+            network.interval = interval(kbits);
+            network.stream(20);
+            let share = network.late(MS * deadline);
+            assert!(share <= late, "{kbits} kbit/s, {deadline} ms: {share} late");
+        }
+    }
+}
+
 /// A stream within the capacity of one path stays on it.
 #[test]
 fn media_stays_on_a_path_that_carries_it() {
