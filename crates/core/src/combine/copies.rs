@@ -105,8 +105,22 @@ struct Window {
     start: Time,
     end: Option<WindowEnd>,
     links: Vec<Arrivals>,
-    /// The number of packets that were delivered with a mark.
+    /// The number of packets that were delivered.
+    delivered: u32,
+    /// Those of them that had a mark.
     delivered_marks: u32,
+}
+
+/// An evaluated window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TakenWindow {
+    /// The arrival time of its first copy.
+    pub start: Time,
+    /// The number of packets of which no copy was delivered: their receivers miss them.
+    pub undelivered: u32,
+    /// Whether there was a second copy of at least a quarter of the delivered packets. Otherwise only
+    /// one link delivers, or the sender uses another policy, and copies mask nothing.
+    pub has_copies: bool,
 }
 
 /// The copies of a window that arrived on one link.
@@ -158,33 +172,32 @@ impl Copies {
         }
     }
 
-    /// Records that this packet was delivered with a mark, of its sender's network or of the link
-    /// whose copy came first: its receiver reacts to that, so that copies mask none of it.
-    pub fn on_delivered_mark(&mut self, sequence: u64) {
+    /// Records that this packet was delivered. One with a mark, of its sender's network or of the
+    /// link whose copy came first, is seen by its receiver, which reacts to it: copies mask none of
+    /// it.
+    pub fn on_delivered(&mut self, sequence: u64, is_marked: bool) {
         let is_in = |window: &&mut Window| {
             window.first <= sequence && window.end.is_none_or(|end| sequence < end.sequence)
         };
         if let Some(window) = self.windows.iter_mut().find(is_in) {
-            window.delivered_marks = window.delivered_marks.saturating_add(1);
+            window.delivered = window.delivered.saturating_add(1);
+            window.delivered_marks += u32::from(is_marked);
         }
     }
 
-    /// Whether copies have arrived on at least two links: the sender may use another policy, which
-    /// masks nothing.
+    /// Whether frames have arrived on at least two links. Before, the sender may use another policy.
     #[must_use]
-    pub fn has_copies(&self) -> bool {
+    pub fn are_on_several_links(&self) -> bool {
         let carriers = self.links.iter().filter(|link| link.min.is_some());
         carriers.take(2).count() == 2
     }
 
-    /// Takes the next completely evaluated window: replaces `links` by one entry per link, and
-    /// returns the arrival time of the first copy.
-    pub fn take(&mut self, now: Time, links: &mut Vec<LinkWindow>) -> Option<Time> {
+    /// Takes the next completely evaluated window: replaces `links` by one entry per link.
+    pub fn take(&mut self, now: Time, links: &mut Vec<LinkWindow>) -> Option<TakenWindow> {
         self.end_window(now);
         let is_full = self.windows.len() > MAX_WINDOWS;
         let window = self.windows.front()?;
         let end = window.end?;
-        let start = window.start;
         let is_over = now >= end.at + self.config.timeout || is_full;
         if !is_over && window.links.iter().any(|l| l.later < self.config.later) {
             return None;
@@ -192,10 +205,16 @@ impl Copies {
         let sent = u32::try_from(end.sequence - window.first).unwrap_or(u32::MAX);
         links.clear();
         let arrivals = window.links.iter().zip(&mut self.links);
-        let delivered = window.delivered_marks;
-        links.extend(arrivals.map(|(arrivals, link)| link.window(sent, arrivals, delivered)));
+        let marks = window.delivered_marks;
+        links.extend(arrivals.map(|(arrivals, link)| link.window(sent, arrivals, marks)));
+        let copies: u64 = window.links.iter().map(|link| u64::from(link.copies)).sum();
+        let taken = TakenWindow {
+            start: window.start,
+            undelivered: sent.saturating_sub(window.delivered),
+            has_copies: 4 * copies >= 5 * u64::from(window.delivered),
+        };
         self.windows.pop_front();
-        Some(start)
+        Some(taken)
     }
 
     /// The number of buffered windows; at most 65.
@@ -254,6 +273,7 @@ impl Copies {
             end: None,
             start: now,
             links: vec![Arrivals::default(); self.links.len()],
+            delivered: 0,
             delivered_marks: 0,
         });
     }

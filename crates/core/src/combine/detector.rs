@@ -162,15 +162,21 @@ impl Detector {
 
     /// Evaluates the windows that are complete by now.
     pub fn handle_timeout(&mut self, now: Time) {
-        while let Some(start) = self.copies.take(now, &mut self.window) {
-            if !self.copies.has_copies() {
+        while let Some(window) = self.copies.take(now, &mut self.window) {
+            if !self.copies.are_on_several_links() {
                 continue;
             }
             let reading = self.signature.on_window(&self.window);
             self.marks.settle();
-            self.window_start = start;
+            self.window_start = window.start;
             self.expires = now + self.round_trip;
-            self.marks.on_window(&reading, &self.window);
+            if window.has_copies {
+                let links = self.window.iter_mut();
+                links.for_each(|link| link.omit_lost(window.undelivered));
+                let signature = &self.signature;
+                let is_down = |link: &LinkWindow| signature.is_down(link);
+                self.marks.on_window(&reading, &self.window, is_down);
+            }
             self.statistics.windows += 1;
             match reading.sign {
                 Sign::Nothing => {}
@@ -190,8 +196,8 @@ impl Detector {
         flow: impl FnOnce() -> FlowId,
         ecn: Ecn,
     ) -> CongestionSignal {
+        self.copies.on_delivered(sequence, ecn == Ecn::Ce);
         if ecn == Ecn::Ce {
-            self.copies.on_delivered_mark(sequence);
             if self.react != Reaction::Off {
                 self.mark_flow(now, flow());
             }
@@ -274,17 +280,22 @@ mod tests {
     use crate::rng::Seed;
 
     /// The number of marks when `flows` flows take turns in sending one of 20 000 packets every
-    /// `interval` ms on four links, of which `loses` returns whether one loses a packet.
-    fn marks(flows: u64, interval: u64, mut loses: impl FnMut(u64, u8) -> bool) -> usize {
-        let mut detector = Detector::new(&DetectorConfig::default(), 4);
+    /// `interval` ms on `links` links, of which `loses` returns whether one loses a packet.
+    fn marks(
+        links: u8,
+        flows: u64,
+        interval: u64,
+        mut loses: impl FnMut(u64, u8) -> bool,
+    ) -> usize {
+        let mut detector = Detector::new(&DetectorConfig::default(), links);
         let packets = (0..20_000_u64).map(|n| (n, Time(n * interval * 1_000_000)));
         let is_marked = |(n, now)| {
-            for path in 0..4 {
-                if !loses(n, path) {
-                    detector.on_copy(now, PathId(path), n, now, Ecn::Ect0);
-                }
+            let arrived: Vec<u8> = (0..links).filter(|path| !loses(n, *path)).collect();
+            for path in &arrived {
+                detector.on_copy(now, PathId(*path), n, now, Ecn::Ect0);
             }
-            detector.marks_next(now, || FlowId(n % flows))
+            let mut signal = || detector.signal(now, n, || FlowId(n % flows), Ecn::Ect0);
+            !arrived.is_empty() && signal() == CongestionSignal::Mark
         };
         packets.map(is_marked).filter(|marked| *marked).count()
     }
@@ -345,10 +356,31 @@ mod tests {
         assert_eq!(detector.statistics().windows, 0);
     }
 
+    /// The receivers see what the only link that delivers loses, also if another one has
+    /// delivered before.
+    #[test]
+    fn the_losses_of_the_last_link_cause_no_marks() {
+        let is_lost = |n: u64, path| if path == 0 { n % 50 == 7 } else { n > 100 };
+        assert_eq!(marks(2, 997, 1, is_lost), 0);
+    }
+
+    /// A sender that has changed to another policy uses the links in turn: nothing is masked.
+    #[test]
+    fn a_sender_that_alternates_links_causes_no_marks() {
+        let is_lost = |n: u64, path| n > 100 && (n % 2 == u64::from(path) || n % 50 == 7);
+        assert_eq!(marks(2, 997, 1, is_lost), 0);
+    }
+
+    /// A packet that all links lose is seen by its receiver.
+    #[test]
+    fn packets_that_all_links_lose_cause_no_marks() {
+        assert_eq!(marks(4, 997, 1, |n, _| n % 50 == 7), 0);
+    }
+
     #[test]
     fn many_flows_get_as_many_marks_as_one_link_loses_where_each_loses_in_every_window() {
         // Each link loses 400; the last window is incomplete.
-        let marks = marks(997, 1, in_turn);
+        let marks = marks(4, 997, 1, in_turn);
         assert!((395..=400).contains(&marks), "{marks}");
     }
 
@@ -357,7 +389,7 @@ mod tests {
     fn independent_losses_in_small_windows_cause_few_marks() {
         let independent = |interval| {
             let mut stream = Seed(1).stream("losses");
-            marks(997, interval, |_, _| stream.chance(0.02))
+            marks(4, 997, interval, |_, _| stream.chance(0.02))
         };
         let (hundred, twenty) = (independent(1), independent(5));
         std::println!("marks: {hundred} with 100 packets a window, {twenty} with 20");
@@ -368,7 +400,7 @@ mod tests {
     #[test]
     fn a_single_flow_is_marked_at_most_once_per_feedback_delay() {
         // A window of 0.1 s is read after the next has started, so a mark covers three windows.
-        let marks = marks(1, 1, in_turn);
+        let marks = marks(4, 1, 1, in_turn);
         assert!((64..=67).contains(&marks), "{marks}");
     }
 

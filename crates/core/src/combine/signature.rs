@@ -38,6 +38,20 @@ pub struct LinkWindow {
     pub queueing: Option<f64>,
 }
 
+impl LinkWindow {
+    /// Leaves out the packets that no link delivered, `undelivered` in number.
+    pub fn omit_lost(&mut self, undelivered: u32) {
+        self.sent = self.sent.saturating_sub(undelivered);
+        self.lost = self.lost.saturating_sub(undelivered).min(self.sent);
+    }
+
+    /// Whether the link delivered nothing.
+    #[must_use]
+    pub const fn is_dead(&self) -> bool {
+        self.lost >= self.sent
+    }
+}
+
 /// The classification of a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sign {
@@ -64,6 +78,12 @@ pub trait Signature: core::fmt::Debug + Send + DynClone {
     /// Classifies the next window, given as one entry per link; links without sent copies are
     /// ignored.
     fn on_window(&mut self, links: &[LinkWindow]) -> Reading;
+
+    /// Whether the link was down for all of a window or, as far as the signature can tell, for a part
+    /// of it, so that its losses do not measure congestion.
+    fn is_down(&self, link: &LinkWindow) -> bool {
+        link.is_dead()
+    }
 }
 
 dyn_clone::clone_trait_object!(Signature);

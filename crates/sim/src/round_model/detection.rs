@@ -90,7 +90,7 @@ impl Detectors {
                 dropped: up.any(|link| lost[link as usize] > 0),
                 reading,
             });
-            marks.on_window(&reading, &self.window);
+            marks.on_window(&reading, &self.window, |link| signature.is_down(link));
             if marks.take() && self.acts {
                 flow.mark();
             }

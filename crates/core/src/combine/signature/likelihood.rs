@@ -92,6 +92,12 @@ impl LikelihoodRatio {
 }
 
 impl Signature for LikelihoodRatio {
+    fn is_down(&self, link: &LinkWindow) -> bool {
+        let up = 1.0 - self.config.dropout;
+        let is_likely = || self.when_down(link) > up * self.when_congested(link);
+        link.is_dead() || (link.marked == 0 && is_likely())
+    }
+
     fn on_window(&mut self, links: &[LinkWindow]) -> Reading {
         let evidence: f64 = links.iter().map(|link| self.evidence(link)).sum();
         self.score = evidence + self.config.memory * self.score.max(0.0);

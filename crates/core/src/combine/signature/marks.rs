@@ -21,9 +21,9 @@ pub enum MarkRule {
 /// The CE marks that replace congestion losses masked by copies.
 ///
 /// A window classified as congestion adds, by the [rule](MarkRule), the mean number of losses and
-/// marks per link, over the links that did not drop out: flows together get at most as many
-/// congestion signals as over one such link, and by [`MarkRule::AllLinks`] fewer the fewer packets
-/// a window has. Fractions carry over to the next windows; [`Marks::settle`] discards whole marks
+/// marks per link, over the links that were not down: flows together get at most as many congestion
+/// signals as over one such link, and by [`MarkRule::AllLinks`] fewer the fewer packets a window has.
+/// If only one link delivered, its losses are not masked, and add nothing. Fractions carry over to the next windows; [`Marks::settle`] discards whole marks
 /// that were not taken.
 #[derive(Clone, Debug, Default)]
 pub struct Marks {
@@ -38,19 +38,24 @@ impl Marks {
         Self { rule, due: 0.0 }
     }
 
-    /// Adds the marks of a window with this reading.
-    pub fn on_window(&mut self, reading: &Reading, links: &[LinkWindow]) {
+    /// Adds the marks of a window with this reading, whose packets were all delivered; `is_down`
+    /// states which links were [down](super::Signature::is_down).
+    pub fn on_window(
+        &mut self,
+        reading: &Reading,
+        links: &[LinkWindow],
+        is_down: impl Fn(&LinkWindow) -> bool,
+    ) {
         let is_hit = |link: &LinkWindow| link.lost > 0 || link.marked > 0;
         let counts = self.rule == MarkRule::AnyLink || links.iter().all(is_hit);
-        if reading.sign != Sign::Congestion || !counts {
+        let delivering = links.iter().filter(|link| !link.is_dead());
+        let are_masked = delivering.clone().take(2).count() == 2;
+        if reading.sign != Sign::Congestion || !counts || !are_masked {
             return;
         }
-        let is_up = |link: &&LinkWindow| link.lost < link.sent;
-        let up = links.iter().filter(is_up);
-        let (lost, count) = up.fold((0, 0_u32), |(lost, count), link| {
-            (lost + link.lost + link.marked, count + 1)
-        });
-        self.due += f64::from(lost) / f64::from(count.max(1));
+        let up = delivering.clone().filter(|link| !is_down(link));
+        let mean = mean_losses(up).or_else(|| mean_losses(delivering));
+        self.due += mean.unwrap_or(0.0);
     }
 
     /// Takes one mark for the next packet, if one is due.
@@ -67,4 +72,12 @@ impl Marks {
     pub fn settle(&mut self) {
         while self.take() {}
     }
+}
+
+/// The mean number of losses and marks of these links; `None` without links.
+fn mean_losses<'a>(links: impl Iterator<Item = &'a LinkWindow>) -> Option<f64> {
+    let (lost, count) = links.fold((0, 0_u32), |(lost, count), link| {
+        (lost + link.lost + link.marked, count + 1)
+    });
+    (count > 0).then(|| f64::from(lost) / f64::from(count))
 }

@@ -172,7 +172,7 @@ fn the_number_of_marks_is_the_mean_loss_of_a_link() {
     let mut marks = Marks::new(MarkRule::AnyLink);
     let mut mark = |sign: Sign, lost: [u32; LINKS]| {
         let reading = Reading { sign, score: 0.0 };
-        marks.on_window(&reading, &window(10, lost));
+        marks.on_window(&reading, &window(10, lost), LinkWindow::is_dead);
         core::iter::from_fn(|| marks.take().then_some(())).count()
     };
     assert_eq!(mark(Sign::Congestion, [1, 2, 3, 2]), 2);
@@ -188,11 +188,33 @@ fn by_the_rule_of_all_links_a_link_without_losses_prevents_marks() {
     let mut marks = Marks::new(MarkRule::AllLinks);
     let mut mark = |lost: [u32; LINKS]| {
         let sign = Sign::Congestion;
-        marks.on_window(&Reading { sign, score: 0.0 }, &window(10, lost));
+        let reading = Reading { sign, score: 0.0 };
+        marks.on_window(&reading, &window(10, lost), LinkWindow::is_dead);
         core::iter::from_fn(|| marks.take().then_some(())).count()
     };
     assert_eq!(mark([0, 3, 3, 6]), 0);
     assert_eq!(mark([1, 2, 3, 2]), 2);
     // One that dropped out carried nothing.
     assert_eq!(mark([10, 1, 1, 1]), 1);
+}
+
+/// A link that fades for half of a window, and one that gets few copies, do not measure congestion.
+#[test]
+fn links_that_were_partly_down_do_not_count() {
+    let signature = likelihood();
+    for (lost, is_down) in [(1, false), (12, false), (50, true), (97, true), (100, true)] {
+        assert_eq!(
+            signature.is_down(&link(100, lost)),
+            is_down,
+            "{lost} of 100"
+        );
+    }
+    let mut marks = Marks::new(MarkRule::AllLinks);
+    let mut signature = likelihood();
+    let window = window(167, [83, 2, 2, 2]);
+    let reading = signature.on_window(&window);
+    assert_eq!(reading.sign, Sign::Congestion);
+    marks.on_window(&reading, &window, |link| signature.is_down(link));
+    let marked = core::iter::from_fn(|| marks.take().then_some(())).count();
+    assert_eq!(marked, 2);
 }
