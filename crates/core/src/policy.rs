@@ -25,7 +25,9 @@ pub use delay_centric::{
 pub use diversity::{Diversity, DiversityConfig, DiversityError, DiversitySignature};
 pub use duplicate::{DuplicateAcks, DuplicateAll};
 pub use in_time::InTime;
-pub use path_policy::{Action, Feedback, GuardTime, MeasuredRtt, PathPolicy, Paths, Plan};
+pub use path_policy::{
+    Action, Feedback, FlowPath, GuardTime, MeasuredRtt, PathPolicy, Paths, Plan,
+};
 pub use path_set::{Members, PathSet};
 pub use probe_and_switch::ProbeAndSwitch;
 pub use round_robin::{RoundRobin, Weights, WeightsError};

@@ -56,6 +56,7 @@ mod rule;
 mod tests;
 
 use alloc::boxed::Box;
+use alloc::vec::Vec;
 
 use smallvec::{SmallVec, smallvec};
 
@@ -68,8 +69,8 @@ use flows::Flows;
 use path::{Estimates, MonitoredPath};
 
 use super::{
-    Action, CopiedPackets, Feedback, GuardTime, MeasuredRtt, PathPolicy, PathSet, Paths, Plan,
-    PolicyContext, PolicyProperties,
+    Action, CopiedPackets, Feedback, FlowPath, GuardTime, MeasuredRtt, PathPolicy, PathSet, Paths,
+    Plan, PolicyContext, PolicyProperties,
 };
 use crate::frame::{Epoch, PathId};
 use crate::machine::Deadline;
@@ -423,6 +424,17 @@ impl PathPolicy for DelayCentric {
     fn flows_on(&self, path: PathId) -> Option<usize> {
         let flows = self.flows.as_ref()?.choices();
         Some(flows.filter(|choice| choice.current == path).count())
+    }
+
+    fn flow_paths(&self) -> Vec<FlowPath> {
+        let flows = self.flows.as_ref();
+        flows.map_or_else(Vec::new, |flows| flows.paths())
+    }
+
+    fn resume_flows(&mut self, flows: Vec<FlowPath>) {
+        if let Some(own) = &mut self.flows {
+            own.resume(flows);
+        }
     }
 
     fn measured_rtt(&self, path: PathId) -> Option<MeasuredRtt> {

@@ -1,11 +1,13 @@
 //! The interface of a policy.
 
+use alloc::vec::Vec;
+
 use dyn_clone::DynClone;
 
 use super::PathSet;
 use crate::frame::{Epoch, PathId};
 use crate::machine::Deadline;
-use crate::packet::PacketMeta;
+use crate::packet::{FlowId, PacketMeta};
 use crate::repair::{PathEstimate, PathLimit};
 use crate::time::{Duration, Time};
 
@@ -198,6 +200,17 @@ pub enum Action {
     },
 }
 
+/// A flow that has chosen its path by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlowPath {
+    /// The flow.
+    pub flow: FlowId,
+    /// Its path.
+    pub path: PathId,
+    /// The time of its last packet.
+    pub last_packet: Time,
+}
+
 /// Selects the paths of each packet.
 pub trait PathPolicy: core::fmt::Debug + Send + DynClone {
     /// Returns the paths that carry the packet. The first packet of a session may also cause
@@ -236,6 +249,14 @@ pub trait PathPolicy: core::fmt::Debug + Send + DynClone {
     fn flows_on(&self, _: PathId) -> Option<usize> {
         None
     }
+
+    /// The flows with their paths; none if flows do not choose by themselves.
+    fn flow_paths(&self) -> Vec<FlowPath> {
+        Vec::new()
+    }
+
+    /// Continues with flows where they were under the policy before.
+    fn resume_flows(&mut self, _: Vec<FlowPath>) {}
 
     /// The running guard time, if there is one; of several the one that ends first.
     fn guard_time(&self) -> Option<GuardTime> {

@@ -98,7 +98,10 @@ impl PolicyState {
             tariffs: to.tariffs.clone(),
             stream: stream(self.seed, self.start_epoch),
         };
+        let flows = self.current.flow_paths();
         self.current = config.build(context);
+        // Flows that chose by themselves would otherwise all meet on one path.
+        self.current.resume_flows(flows);
         self.config = config;
         self.pair_interval = pair_interval;
         let (from, to) = (from?, self.current.active()?);

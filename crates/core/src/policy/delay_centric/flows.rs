@@ -7,6 +7,7 @@ use super::IDLE;
 use super::choice::{Choice, Decision};
 use crate::frame::PathId;
 use crate::packet::FlowId;
+use crate::policy::FlowPath;
 use crate::time::{Duration, Time};
 
 /// The maximum number of flows with a choice of their own; others follow the choice of new flows.
@@ -71,6 +72,28 @@ impl Flows {
     pub(super) fn forget_idle(&mut self, now: Time) {
         self.choices.retain(|_, flow| now < flow.last_packet + IDLE);
         self.update_next_end();
+    }
+
+    /// The flows with their paths.
+    pub(super) fn paths(&self) -> Vec<FlowPath> {
+        let path = |(flow, of): (&FlowId, &FlowChoice)| FlowPath {
+            flow: *flow,
+            path: of.choice.current,
+            last_packet: of.last_packet,
+        };
+        self.choices.iter().map(path).collect()
+    }
+
+    /// Adds flows that were on these paths under another policy.
+    pub(super) fn resume(&mut self, flows: Vec<FlowPath>) {
+        let choices = flows.into_iter().take(MAX_FLOWS).map(|known| {
+            let choice = FlowChoice {
+                choice: Choice::on(known.path),
+                last_packet: known.last_packet,
+            };
+            (known.flow, choice)
+        });
+        self.choices.extend(choices);
     }
 
     /// Forgets all flows.

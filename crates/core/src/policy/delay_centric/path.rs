@@ -10,6 +10,10 @@ use crate::time::{Duration, Time};
 /// The maximum number of unanswered heartbeats; beyond it the oldest is discarded.
 const MAX_OUTSTANDING: usize = 1024;
 
+/// The distance of the first numbers of two epochs: of 2^24 numbers that frames distinguish, those of
+/// four epochs in turn are a quarter apart.
+const EPOCH_NUMBERS: u64 = (1 << 32) + (1 << 22);
+
 /// The round-trip time of a path, smoothed by each method that the rules use.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Estimates {
@@ -32,8 +36,8 @@ pub(super) struct MonitoredPath {
     last_data: Time,
     /// The time of the next heartbeat; `Time::MAX` before the first packet.
     pub(super) next_heartbeat: Time,
-    /// The numbers of an epoch start above those of earlier ones, so that a late answer to an
-    /// earlier policy matches none.
+    /// The numbers of an epoch start above those of earlier ones, also in the bits that frames
+    /// carry, so that a late answer to an earlier policy matches none.
     next_id: u64,
     outstanding: VecDeque<(u64, Time)>,
 }
@@ -47,7 +51,7 @@ impl MonitoredPath {
             silent: false,
             last_data: Time::MAX,
             next_heartbeat: Time::MAX,
-            next_id: u64::from(epoch.0) << 32,
+            next_id: u64::from(epoch.0) * EPOCH_NUMBERS,
             outstanding: VecDeque::new(),
         }
     }

@@ -103,6 +103,18 @@ fn flows_that_send_nothing_are_forgotten() {
     assert_eq!(network.policy.flows_on(PathId(0)), Some(2));
 }
 
+#[test]
+fn flows_stay_where_they_were_under_another_configuration() {
+    let mut network = flows(guarded(100, 900), 30);
+    network.run(at(5700));
+    let counts = |policy: &DelayCentric| [0, 1].map(|path| policy.flows_on(PathId(path)));
+    let before = counts(&network.policy);
+    assert!(!before.contains(&Some(0)), "{before:?}");
+    let mut other = policy(by_flow(pure(20)), 2);
+    other.resume_flows(network.policy.flow_paths());
+    assert_eq!(counts(&other), before);
+}
+
 /// Those beyond the limit follow the choice for new flows.
 #[test]
 fn the_number_of_flows_with_choices_of_their_own_is_limited() {
