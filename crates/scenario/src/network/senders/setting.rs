@@ -166,12 +166,12 @@ impl GridPoint {
             ..policy.heartbeats()
         };
         match policy {
-            DelayCentricConfig::DelayCentric(_) => {
+            DelayCentricConfig::DelayCentric(of) => {
                 DelayCentricConfig::DelayCentric(ReactiveConfig {
                     hysteresis: self.hysteresis,
                     guard,
                     heartbeats,
-                    ..ReactiveConfig::default()
+                    ..of
                 })
             }
             DelayCentricConfig::DelayGrowth(of) => DelayCentricConfig::DelayGrowth(GrowthConfig {
