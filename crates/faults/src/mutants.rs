@@ -81,6 +81,8 @@ pub enum Mutant {
     CarriesUnmarkable,
     /// A node marks packets that nothing else marked.
     InventsMarks,
+    /// A node loses the marks of the network.
+    LosesMarks,
     /// A node or a relay states that it receives ECN fields, and does not.
     OverstatesEcn,
     /// A node panics.

@@ -29,15 +29,22 @@ pub struct PacketSpec {
     pub len: u16,
 }
 
+/// The ECN field with which packet `number` is sent: half of the packets are ECN-capable, with either
+/// codepoint.
+#[must_use]
+pub const fn sent_ecn(number: u64) -> Ecn {
+    match number % 4 {
+        1 => Ecn::Ect0,
+        3 => Ecn::Ect1,
+        _ => Ecn::NotEct,
+    }
+}
+
 impl PacketSpec {
-    /// Its ECN field: half of the packets are ECN-capable, with either codepoint.
+    /// Its ECN field.
     #[must_use]
     pub const fn ecn(self) -> Ecn {
-        match self.id % 4 {
-            1 => Ecn::Ect0,
-            3 => Ecn::Ect1,
-            _ => Ecn::NotEct,
-        }
+        sent_ecn(self.id)
     }
 
     /// Its bytes.

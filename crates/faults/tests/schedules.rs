@@ -4,8 +4,8 @@ use polypath_faults::coverage::Coverage;
 use polypath_faults::datagram::Host;
 use polypath_faults::mutants::Mutant;
 use polypath_faults::schedule::{
-    AttackKind, DELAY_CENTRIC_FROM, DIVERSITY_FROM, FLOW_SCOPE_FROM, FRAGMENTS_FROM, IN_TIME_FROM,
-    ROUND_ROBIN_FROM, ReactionKind,
+    AttackKind, CONGESTION_FROM, DELAY_CENTRIC_FROM, DIVERSITY_FROM, FLOW_SCOPE_FROM,
+    FRAGMENTS_FROM, IN_TIME_FROM, ROUND_ROBIN_FROM, ReactionKind,
 };
 use polypath_faults::violation::Violation;
 use polypath_faults::{Failure, Options, run, run_many};
@@ -120,13 +120,19 @@ fn all_invariants_hold_with_fragments() {
 }
 
 #[test]
-fn all_invariants_hold_with_diversity() {
-    let coverage = check_from(DIVERSITY_FROM);
+fn all_invariants_hold_with_congestion() {
+    let coverage = check_from(CONGESTION_FROM);
     let paths = &coverage.paths;
     assert!(
         paths.congestion_marks > 0 && paths.congestion_drops > 0,
         "{coverage}"
     );
+    assert!(coverage.marked > REDUCED, "{coverage}");
+}
+
+#[test]
+fn all_invariants_hold_with_diversity() {
+    check_from(DIVERSITY_FROM);
 }
 
 #[test]
@@ -165,18 +171,23 @@ fn violation(mutant: Mutant, first: u64) -> Violation {
     found.unwrap_or_else(|| panic!("{mutant:?} is not detected"))
 }
 
+/// Checks that a mutant violates what is expected, in the schedules from the seed `first` on.
+fn detected_from(first: u64, mutant: Mutant, is_expected: fn(&Violation) -> bool) {
+    let violation = violation(mutant, first);
+    assert!(is_expected(&violation), "{mutant:?}: {violation}");
+}
+
+fn detected(mutant: Mutant, is_expected: fn(&Violation) -> bool) {
+    detected_from(0, mutant, is_expected);
+}
+
 #[test]
 fn every_mutant_is_detected() {
     use Violation::{
         ActedOnForgery, Amplified, DeliveredToImpostor, DuplicateDelivery, ExceededCeiling,
-        ForgedDelivery, MarkWouldBeLost, MisdirectedCookie, Missing, MtuNotFound, MtuTooLarge,
-        OverCapacity, SentOnClosedPath, StuckDeadline, UnprovenDestination, WrongEcn,
+        ForgedDelivery, MisdirectedCookie, Missing, MtuNotFound, MtuTooLarge, OverCapacity,
+        SentOnClosedPath, StuckDeadline, UnprovenDestination,
     };
-    let detected_from = |first, mutant, is_expected: fn(&Violation) -> bool| {
-        let violation = violation(mutant, first);
-        assert!(is_expected(&violation), "{mutant:?}: {violation}");
-    };
-    let detected = |mutant, is_expected| detected_from(0, mutant, is_expected);
     detected(Mutant::DeliversTwice, |v| {
         matches!(v, DuplicateDelivery { .. })
     });
@@ -233,13 +244,6 @@ fn every_mutant_is_detected() {
     detected(Mutant::IgnoresCeiling, |v| {
         matches!(v, ExceededCeiling { .. })
     });
-    detected(Mutant::CarriesUnmarkable, |v| {
-        matches!(v, Missing { .. } | MarkWouldBeLost { .. })
-    });
-    detected(Mutant::InventsMarks, |v| matches!(v, WrongEcn { .. }));
-    detected(Mutant::OverstatesEcn, |v| {
-        matches!(v, MarkWouldBeLost { .. })
-    });
     detected(Mutant::OverstatesMtu, |v| matches!(v, MtuTooLarge { .. }));
     let at_relay = |v: &Violation| {
         matches!(
@@ -258,5 +262,22 @@ fn every_mutant_is_detected() {
     detected(Mutant::RelaysTwice, |v| matches!(v, Amplified { .. }));
     detected(Mutant::OverstatesMemory, |v| {
         matches!(v, OverCapacity { .. })
+    });
+}
+
+#[test]
+fn every_mutant_of_ecn_fields_is_detected() {
+    use Violation::{MarkWouldBeLost, Missing, WrongEcn};
+    detected(Mutant::CarriesUnmarkable, |v| {
+        matches!(v, Missing { .. } | MarkWouldBeLost { .. })
+    });
+    detected(Mutant::InventsMarks, |v| matches!(v, WrongEcn { .. }));
+    detected_from(
+        CONGESTION_FROM,
+        Mutant::LosesMarks,
+        |v| matches!(v, WrongEcn { sent, ecn, .. } if sent == ecn),
+    );
+    detected(Mutant::OverstatesEcn, |v| {
+        matches!(v, MarkWouldBeLost { .. })
     });
 }

@@ -1,13 +1,14 @@
 //! The outputs of a node: performed in the simulation, and checked.
 
 use bytes::Bytes;
-use polypath_core::packet::{Ecn, mark_ce};
+use polypath_core::packet::{Ecn, mark_ce, set_ecn};
 use polypath_session::datagram::{COOKIE_REPLY, INITIATION};
 use polypath_session::tunnel::Output;
 
 use super::Run;
 use crate::datagram::{Address, End, Host, Provenance, TestDatagram};
 use crate::mutants::Mutant;
+use crate::packet::{number, sent_ecn};
 use crate::trace::TraceEvent;
 use crate::violation::Violation;
 
@@ -108,6 +109,13 @@ impl Run<'_> {
             Mutant::InventsMarks => {
                 let mut changed = packet.to_vec();
                 mark_ce(&mut changed);
+                changed.into()
+            }
+            Mutant::LosesMarks => {
+                let mut changed = packet.to_vec();
+                if let Some(number) = number(&packet) {
+                    set_ecn(&mut changed, sent_ecn(number));
+                }
                 changed.into()
             }
             _ => packet,

@@ -4,6 +4,7 @@ use polypath_core::combine::Reaction;
 use polypath_core::packet::Ecn;
 use polypath_core::policy::PolicyConfig;
 use polypath_core::rng::{Seed, Stream};
+use polypath_core::time::Time;
 
 use super::{Incident, Schedule, pick};
 use crate::datagram::{End, Host};
@@ -38,6 +39,25 @@ impl EcnPlan {
             mark_share,
             rewrite_share: pick(stream, &[0.0, 0.0, 0.0, 0.2]),
         }
+    }
+
+    /// Lets the network of one schedule in four mark all datagrams, and all nodes and relays receive
+    /// the marks.
+    pub(super) fn draw_all_marked(schedule: &mut Schedule) {
+        if schedule.seed.stream("faults/all-marked").chance(0.25) {
+            schedule.ecn = Self {
+                nodes_receive: [true; 2],
+                relays_receive: true,
+                mark_share: 1.0,
+                rewrite_share: 0.0,
+            };
+        }
+    }
+
+    /// Whether the network marks all datagrams, and no mark is lost or changed on the way.
+    fn marks_all(&self) -> bool {
+        let all_receive = self.relays_receive && self.nodes_receive == [true; 2];
+        all_receive && self.mark_share >= 1.0 && self.rewrite_share == 0.0
     }
 
     /// Whether a node or a relay receives the field.
@@ -101,6 +121,15 @@ impl Schedule {
             (Ecn::Ect0, Ecn::Ect1) => reads && self.ecn.rewrite_share > 0.0,
             _ => sent == delivered,
         }
+    }
+
+    /// Whether a packet that is sent at `at` with the codepoint `sent` has to be delivered with a
+    /// mark: the network marks all, and the calm has settled. Earlier packets may wait for a
+    /// session, in datagrams that are not ECN-capable.
+    #[must_use]
+    pub fn must_mark(&self, at: Time, sent: Ecn) -> bool {
+        let is_settled = at >= self.calm_from + self.settling_time();
+        self.ecn.marks_all() && is_settled && matches!(sent, Ecn::Ect0 | Ecn::Ect1)
     }
 
     /// Whether a node marks packets by itself at some time: those that it delivers, if copies show

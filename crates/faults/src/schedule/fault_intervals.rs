@@ -49,6 +49,20 @@ fn draw_correlated_outages(schedule: &mut Schedule) {
     }
 }
 
+/// Adds losses of this share on all paths at the same time, before the calm.
+pub(super) fn lose_on_all_paths(schedule: &mut Schedule, from: Time, share: f64) {
+    let until = schedule.calm_from;
+    for path in schedule.path_ids() {
+        let interval = FaultInterval {
+            path,
+            from: None,
+            span: Span { from, until },
+            impairment: Impairment::Loss(share),
+        };
+        add(schedule, interval);
+    }
+}
+
 /// Draws relays whose rate limit is below the traffic; no delivery is required on their paths.
 fn draw_slow_relays(schedule: &mut Schedule) {
     let mut stream = schedule.seed.stream("faults/slow");

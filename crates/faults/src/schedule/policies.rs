@@ -9,11 +9,11 @@ use polypath_core::policy::{
 };
 use polypath_core::repair::{RepairConfig, Share};
 use polypath_core::rng::Stream;
-use polypath_core::time::Duration;
+use polypath_core::time::{Duration, Time};
 
 use super::{
-    DELAY_CENTRIC_FROM, DIVERSITY_FROM, FLOW_SCOPE_FROM, FRAGMENTS_FROM, IN_TIME_FROM, Incident,
-    ROUND_ROBIN_FROM, Schedule, Settings, pick,
+    CONGESTION_FROM, DELAY_CENTRIC_FROM, DIVERSITY_FROM, EcnPlan, FLOW_SCOPE_FROM, FRAGMENTS_FROM,
+    IN_TIME_FROM, Incident, ROUND_ROBIN_FROM, Schedule, Settings, fault_intervals, pick,
 };
 
 /// One of the policies of all schedules; those that name a path name `path`.
@@ -29,16 +29,18 @@ pub(super) fn draw(stream: &mut Stream, path: u8) -> PolicyConfig {
     pick(stream, &policies)
 }
 
-/// Replaces policies by those that schedules have from some seed on.
+/// Replaces what schedules have from some seed on.
 pub(super) fn draw_later(schedule: &mut Schedule) {
     type Draw = fn(&mut Schedule);
-    let all: [(u64, Draw); 6] = [
+    let all: [(u64, Draw); 8] = [
         (IN_TIME_FROM, draw_in_time),
         (ROUND_ROBIN_FROM, draw_round_robin),
         (DELAY_CENTRIC_FROM, draw_delay_centric),
         (DIVERSITY_FROM, draw_diversity),
         (FLOW_SCOPE_FROM, draw_scopes),
         (FRAGMENTS_FROM, draw_fragments),
+        (CONGESTION_FROM, EcnPlan::draw_all_marked),
+        (CONGESTION_FROM, draw_masked_losses),
     ];
     let seed = schedule.seed.0;
     for (_, draw) in all.iter().filter(|(from, _)| seed >= *from) {
@@ -168,6 +170,28 @@ fn draw_fragments(schedule: &mut Schedule) {
                 });
             }
             _ => {}
+        }
+    }
+}
+
+/// In half of the schedules, loses packets on all paths at the same time, which copies mask for the
+/// most part, and replaces most policies by `diversity`, with windows that are long enough for the few
+/// packets of applications.
+fn draw_masked_losses(schedule: &mut Schedule) {
+    let stream = &mut schedule.seed.stream("faults/masked");
+    if stream.chance(0.5) {
+        return;
+    }
+    let from = Time(stream.below(schedule.calm_from.0));
+    fault_intervals::lose_on_all_paths(schedule, from, pick(stream, &[0.1, 0.3]));
+    for settings in all_settings(schedule) {
+        let config = DiversityConfig {
+            react: pick(stream, &[Reaction::Ecn, Reaction::Drop]),
+            window: Duration::from_secs(pick(stream, &[3, 10])),
+            ..DiversityConfig::default()
+        };
+        if stream.chance(0.75) {
+            settings.policy = PolicyConfig::Diversity(config);
         }
     }
 }
