@@ -202,11 +202,18 @@ pub struct DeliveryStats {
     /// absent before two reports.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub repair_ms: Option<f64>,
+    /// Whether that is later than the deadline of the policy: packets then get a copy at once, as
+    /// far as the budget suffices.
+    pub repair_is_late: bool,
 }
 
-impl From<PathEstimate> for DeliveryStats {
-    fn from(estimate: PathEstimate) -> Self {
+impl DeliveryStats {
+    /// The results of a path under a policy with `deadline`.
+    #[must_use]
+    pub fn new(estimate: PathEstimate, deadline: Option<Duration>) -> Self {
+        let is_late = |repair: Duration| deadline.is_some_and(|deadline| repair > deadline);
         Self {
+            repair_is_late: estimate.repair_time.is_some_and(is_late),
             one_way_ms: estimate.one_way.as_secs_f64() * 1e3,
             queueing_ms: estimate.queueing.as_secs_f64() * 1e3,
             loss: f64::from(estimate.loss) / 1e6,

@@ -189,13 +189,18 @@ fn repairs(state: &Value) -> String {
             let repair = delivery("repair_ms").map_or_else(String::new, |repair| {
                 format!(", repaired after {repair:.1} ms")
             });
+            let late = if path["delivery"]["repair_is_late"] == true {
+                ", beyond the deadline: packets get copies within the budget"
+            } else {
+                ""
+            };
             let capacity = delivery("capacity_bit_per_s").map_or_else(String::new, |capacity| {
                 format!("; carries {:.2} Mbit/s", capacity / 1e6)
             });
             let _ = writeln!(
                 text,
                 "reported of {name}: {delay:.1} ms one way, {queueing:.1} ms of them in queues; \
-                 {loss:.1} % lost{repair}{capacity}"
+                 {loss:.1} % lost{repair}{late}{capacity}"
             );
         }
     }
@@ -325,6 +330,11 @@ mod tests {
         assert!(
             render(&limited).contains("1.0 % lost, repaired after 75.2 ms; carries 4.00 Mbit/s\n")
         );
+        let mut late = state.clone();
+        late["paths"][0]["delivery"]["repair_is_late"] = json!(true);
+        assert!(render(&late).contains(
+            "repaired after 75.2 ms, beyond the deadline: packets get copies within the budget\n"
+        ));
         let text = render(&state);
         for line in [
             "to the peer: 1000 packets, and 20 repairs and 7 copies, 2.7 % more bytes\n",

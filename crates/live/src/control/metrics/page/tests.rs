@@ -99,6 +99,7 @@ fn stats() -> Stats {
         liveness,
         delivery: liveness.map(|_| DeliveryStats {
             repair_ms: None,
+            repair_is_late: false,
             one_way_ms: 20.0,
             queueing_ms: 1.0,
             loss: 0.01,
