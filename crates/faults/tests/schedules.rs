@@ -4,8 +4,8 @@ use polypath_faults::coverage::Coverage;
 use polypath_faults::datagram::Host;
 use polypath_faults::mutants::Mutant;
 use polypath_faults::schedule::{
-    AttackKind, CONGESTION_FROM, DELAY_CENTRIC_FROM, DIVERSITY_FROM, FLOW_SCOPE_FROM,
-    FRAGMENTS_FROM, IN_TIME_FROM, ROUND_ROBIN_FROM, ReactionKind,
+    AttackKind, CONGESTION_FROM, DELAY_CENTRIC_FROM, FLOW_SCOPE_FROM, FRAGMENTS_FROM, IN_TIME_FROM,
+    ROUND_ROBIN_FROM, ReactionKind,
 };
 use polypath_faults::violation::Violation;
 use polypath_faults::{Failure, Options, run, run_many};
@@ -128,11 +128,6 @@ fn all_invariants_hold_with_congestion() {
         "{coverage}"
     );
     assert!(coverage.marked > REDUCED, "{coverage}");
-}
-
-#[test]
-fn all_invariants_hold_with_diversity() {
-    check_from(DIVERSITY_FROM);
 }
 
 #[test]

@@ -79,7 +79,7 @@ pub trait Signature: core::fmt::Debug + Send + DynClone {
     /// ignored.
     fn on_window(&mut self, links: &[LinkWindow]) -> Reading;
 
-    /// Whether the link was down for all of a window or, as far as the signature can tell, for a part
+    /// Whether the link was down for all of a window or, by its losses, for a part
     /// of it, so that its losses do not measure congestion.
     fn is_down(&self, link: &LinkWindow) -> bool {
         link.is_dead()

@@ -233,8 +233,9 @@ fn reason(cells: &[Cell]) -> ClaimRemark {
     ClaimRemark {
         claim: CLAIM,
         text: format!(
-            "The simulated means beyond a bound are close to it: {}. Why the simulator's queues are a \
-             little longer there, and the kernel's are not, was not examined.",
+            "The simulated means beyond a bound are close to it: {}. A simulated download has a detector \
+             of its own, which sees fewer packets of a window than that of the nodes in the lab, which \
+             carry all, and so marks less.",
             texts.join("; ")
         ),
     }
