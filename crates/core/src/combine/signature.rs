@@ -79,8 +79,8 @@ pub trait Signature: core::fmt::Debug + Send + DynClone {
     /// ignored.
     fn on_window(&mut self, links: &[LinkWindow]) -> Reading;
 
-    /// Whether the link was down for all of a window or, by its losses, for a part
-    /// of it, so that its losses do not measure congestion.
+    /// Whether the link was down for all of a window or, by its losses, for a part of it, so that they
+    /// do not measure congestion.
     fn is_down(&self, link: &LinkWindow) -> bool {
         link.is_dead()
     }

@@ -23,7 +23,8 @@ pub enum MarkRule {
 /// A window classified as congestion adds, by the [rule](MarkRule), the mean number of losses and
 /// marks per link, over the links that were not down: flows together get at most as many congestion
 /// signals as over one such link, and by [`MarkRule::AllLinks`] fewer the fewer packets a window has.
-/// If only one link delivered, its losses are not masked, and add nothing. Fractions carry over to the next windows; [`Marks::settle`] discards whole marks
+/// If only one link delivered, its losses are not masked, and add nothing. Fractions carry over to the
+/// next windows; [`Marks::settle`] discards whole marks
 /// that were not taken.
 #[derive(Clone, Debug, Default)]
 pub struct Marks {
