@@ -207,13 +207,10 @@ pub struct DeliveryStats {
     pub repair_is_late: bool,
 }
 
-impl DeliveryStats {
-    /// The results of a path under a policy with `deadline`.
-    #[must_use]
-    pub fn new(estimate: PathEstimate, deadline: Option<Duration>) -> Self {
-        let is_late = |repair: Duration| deadline.is_some_and(|deadline| repair > deadline);
+impl From<PathEstimate> for DeliveryStats {
+    fn from(estimate: PathEstimate) -> Self {
         Self {
-            repair_is_late: estimate.repair_time.is_some_and(is_late),
+            repair_is_late: estimate.repair_is_late,
             one_way_ms: estimate.one_way.as_secs_f64() * 1e3,
             queueing_ms: estimate.queueing.as_secs_f64() * 1e3,
             loss: f64::from(estimate.loss) / 1e6,

@@ -79,6 +79,9 @@ pub struct PathEstimate {
     /// The time after which a packet that the path loses arrives by its repair; `None` before two
     /// reports.
     pub repair_time: Option<Duration>,
+    /// Whether that is later than the deadline of the policy: packets then get a copy at once, as far
+    /// as the budget suffices.
+    pub repair_is_late: bool,
 }
 
 impl Estimates {
@@ -209,6 +212,7 @@ impl Estimates {
             loss,
             capacity: None,
             repair_time: None,
+            repair_is_late: false,
         })
     }
 

@@ -194,9 +194,11 @@ impl<P: Payload> Repair<P> {
     pub fn estimate(&self, path: PathId) -> Option<PathEstimate> {
         let capacity = self.rates.get(path.index())?.capacity();
         let estimate = self.estimates.path(path)?;
+        let repair_time = self.repair_time(path);
         Some(PathEstimate {
             capacity,
-            repair_time: self.repair_time(path),
+            repair_time,
+            repair_is_late: repair_time.is_some_and(|time| time > self.config.deadline),
             ..estimate
         })
     }

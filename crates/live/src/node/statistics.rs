@@ -4,7 +4,6 @@ mod rates;
 
 use polypath_core::frame::PathId;
 use polypath_core::liveness::PathState;
-use polypath_core::policy::PolicyConfig;
 use polypath_core::time::Time;
 use polypath_session::tunnel::Tunnel;
 
@@ -77,20 +76,12 @@ impl Statistics {
 
     fn paths(&self, now: Time, tunnel: &Tunnel, paths: &Paths, quotas: &Quotas) -> Vec<PathStats> {
         let all = paths.stats(now, |path| tunnel.health(path));
-        let deadline = match tunnel.endpoint().policy() {
-            PolicyConfig::InTime(repair) => Some(repair.deadline),
-            _ => None,
-        };
-        let delivery = |path| {
-            let estimate = tunnel.endpoint().path_estimate(path)?;
-            Some(DeliveryStats::new(estimate, deadline))
-        };
         let complete = |(id, path): (PathId, PathStats)| {
             let size = tunnel.path_mtu(id);
             PathStats {
                 rate: self.rates.of(id.index()),
                 relay: tunnel.relay(id).map(RelayStats::from),
-                delivery: delivery(id),
+                delivery: tunnel.endpoint().path_estimate(id).map(DeliveryStats::from),
                 measured: tunnel.endpoint().measured_rtt(id).map(MeasuredStats::from),
                 flows: tunnel.endpoint().flows_on(id).map(|flows| flows as u64),
                 usage: usage(tunnel, id, quotas),

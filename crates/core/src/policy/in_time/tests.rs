@@ -55,6 +55,7 @@ fn measured(path: u8, delay_ms: u64, is_silent: bool, is_limited: bool) -> Feedb
             loss: 0,
             capacity: None,
             repair_time: None,
+            repair_is_late: false,
         }),
         limit: is_limited.then_some(limit),
         is_silent,
