@@ -132,11 +132,11 @@ impl Site {
         };
         schedule.paths = vec![path; paths];
         schedule.nodes.limits = Limits::default();
-        // A script marks what it wants.
+        // A script marks what it wants: some datagrams, but not all.
         schedule.ecn = EcnPlan {
             nodes_receive: [true; 2],
             relays_receive: true,
-            mark_share: 1.0,
+            mark_share: 0.5,
             rewrite_share: 0.0,
         };
         let settings = Settings {

@@ -1,8 +1,6 @@
 //! The messages of a stream over several connections, and its sender under any receiver.
 
-use polypath_core::connections::wire::{
-    HEADER_LEN, ReceiverMessage, SenderMessage, message_len,
-};
+use polypath_core::connections::wire::{HEADER_LEN, ReceiverMessage, SenderMessage, message_len};
 use polypath_core::connections::{SenderInput, StreamSender};
 use polypath_core::machine::{Machine, Wake, step};
 use polypath_core::time::Time;
@@ -75,7 +73,9 @@ fn inputs_of(connection: u32, message: &[u8]) -> Vec<SenderInput<u64>> {
             },
         ],
         Ok(ReceiverMessage::Closing) => vec![SenderInput::Closing(connection)],
-        Ok(ReceiverMessage::Open { .. } | ReceiverMessage::Leaving) | Err(_) => vec![SenderInput::Finished(connection)],
+        Ok(ReceiverMessage::Open { .. } | ReceiverMessage::Leaving) | Err(_) => {
+            vec![SenderInput::Finished(connection)]
+        }
     }
 }
 

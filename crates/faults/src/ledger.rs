@@ -66,8 +66,10 @@ impl PacketLedger {
         if sent.from != to.other() || !entry.is_genuine || with_ecn(sent, delivered) != *packet {
             return Err(forged);
         }
-        let lacks_mark = delivered != Ecn::Ce && schedule.must_mark(entry.at, sent.ecn());
-        if lacks_mark || !schedule.may_become(to, sent.ecn(), delivered) {
+        if delivered != Ecn::Ce && schedule.must_mark(entry.at, sent.ecn()) {
+            return Err(Violation::LostMark { end: to, id });
+        }
+        if !schedule.may_become(to, sent.ecn(), delivered) {
             let (sent, ecn) = (sent.ecn(), delivered);
             return Err(Violation::WrongEcn {
                 end: to,

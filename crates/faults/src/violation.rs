@@ -36,6 +36,14 @@ pub enum Violation {
         /// Its field when it was delivered.
         ecn: Ecn,
     },
+    /// A packet was delivered without the mark that the network gave it.
+    #[error("{end} delivered packet {id} without the mark of the network", end = end.name())]
+    LostMark {
+        /// The receiving node.
+        end: End,
+        /// The packet.
+        id: u64,
+    },
     /// An ECN-capable datagram was sent to a node or a relay that would not see a mark.
     #[error("{host} does not receive ECN fields, but datagram #{id} to it is ECN-capable", host = host.name())]
     MarkWouldBeLost {
