@@ -162,6 +162,20 @@ impl DelayCentric {
         self.choices().any(|choice| choice.guard_time.is_some())
     }
 
+    /// The paths that the choices are on, and possibly others that flows have left lately.
+    fn used_paths(&self) -> PathSet {
+        let flows = self.flows.as_ref();
+        let of_flows = flows.map_or(PathSet::EMPTY, |flows| flows.summary().used);
+        of_flows.with(self.choice.current)
+    }
+
+    /// The paths with heartbeats at the short interval.
+    fn fast_paths(&self) -> PathSet {
+        let flows = self.flows.as_ref();
+        let of_flows = flows.map_or(PathSet::EMPTY, |flows| flows.summary().fast);
+        of_flows.or(self.choice.fast_paths())
+    }
+
     /// The choice of all data, and those of flows.
     fn choices(&self) -> impl Iterator<Item = Choice> {
         let flows = self.flows.iter().flat_map(|flows| flows.choices());
@@ -233,13 +247,13 @@ impl DelayCentric {
         usable.preferred_or_lowest(fallback)
     }
 
-    /// The change of a choice: it leaves a path that has failed; otherwise the rule decides.
-    fn decide(&self, choice: Choice) -> Option<Decision> {
-        let current = choice.current;
+    /// The change of choices on `current`: they leave a path that has failed; otherwise the rule
+    /// decides for those without a guard time.
+    fn decide_on(&self, current: PathId) -> Option<Decision> {
         if self.has_failed(current) {
             return self.fallback_path(current, self.alive).map(Decision::Leave);
         }
-        if choice.guard_time.is_some() || self.config.growth().is_some() {
+        if self.config.growth().is_some() {
             return None;
         }
         let to = self.preferred(current)?;
@@ -252,7 +266,8 @@ impl DelayCentric {
 
     /// Changes the choices that have to change.
     fn evaluate(&mut self, now: Time, act: &mut dyn FnMut(Action)) {
-        match self.decide(self.choice) {
+        let decision = self.decide_on(self.choice.current);
+        match decision.filter(|decision| decision.applies_to(self.choice)) {
             None => {}
             Some(Decision::Wait(to)) => {
                 let current = self.choice.current;
@@ -292,7 +307,8 @@ impl DelayCentric {
                 self.switch(now, to, act);
             }
         }
-        let Some(mut flows) = self.flows.take() else {
+        let is_due = |flows: &mut Box<Flows>| flows.summary().next_end <= now;
+        let Some(mut flows) = self.flows.take_if(is_due) else {
             return;
         };
         let ended = flows.end_guard_times(now);
@@ -303,7 +319,7 @@ impl DelayCentric {
                 self.apply(now, choice, Decision::Switch(to), act);
             }
         }
-        flows.update_next_end();
+        flows.update_summary();
         self.flows = Some(flows);
         for (_, before) in ended {
             self.draw_usual_heartbeats(now, before);
@@ -354,7 +370,7 @@ impl PathPolicy for DelayCentric {
             return;
         };
         let least = self.config.heartbeats().least;
-        let is_chosen = self.choices().any(|choice| choice.current == path);
+        let is_chosen = self.used_paths().contains(path);
         let Some(monitored) = self.paths.get_mut(path.index()) else {
             return;
         };
@@ -395,7 +411,7 @@ impl PathPolicy for DelayCentric {
         let of_flows = self
             .flows
             .as_ref()
-            .map_or(Time::MAX, |flows| flows.next_end());
+            .map_or(Time::MAX, |flows| flows.summary().next_end);
         let guard = guard.min(of_flows);
         let others = Deadline::earlier(of(heartbeat, "heartbeat"), of(silence, "silent path"));
         Deadline::earlier(others, of(guard, "end of the guard time"))
@@ -410,7 +426,8 @@ impl PathPolicy for DelayCentric {
         for path in &mut self.paths {
             path.handle_timeout(now, timeout);
         }
-        if self.choices().any(|choice| self.has_failed(choice.current)) {
+        let mut used = self.used_paths().into_iter();
+        if used.any(|path| self.has_failed(path)) {
             self.evaluate(now, act);
         }
         self.end_guard_times(now, act);
@@ -433,6 +450,9 @@ impl PathPolicy for DelayCentric {
 
     fn resume_flows(&mut self, flows: Vec<FlowPath>) {
         if let Some(own) = &mut self.flows {
+            // Without it, a timeout before the next packet would end the flows as idle.
+            let newest = flows.iter().map(|flow| flow.last_packet).max();
+            self.last_packet = self.last_packet.max(newest.unwrap_or_default());
             own.resume(flows);
         }
     }

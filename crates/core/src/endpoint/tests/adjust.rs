@@ -3,7 +3,7 @@
 use super::*;
 use crate::frame::Purpose;
 use crate::liveness::{LivenessConfig, PathState};
-use crate::policy::delay_centric::ReactiveConfig;
+use crate::policy::delay_centric::{ReactiveConfig, Scope};
 
 fn adjust(end: &mut Endpoint<Packet>, now: Time, to: &EndpointConfig) -> Vec<Output<Packet>> {
     let input = Input::Adjust(Adjustment::new(to).unwrap());
@@ -132,6 +132,35 @@ fn a_delay_centric_policy_starts_on_the_active_path_and_keeps_its_state() {
     };
     assert_eq!(adjust(&mut a, at(2), &to), []);
     assert_eq!(a.deadline(), next, "it sends no pairs");
+}
+
+/// A timeout may follow the change before the next packet does.
+#[test]
+fn flows_stay_where_they_are_when_a_delay_centric_policy_changes() {
+    let by_flow = |hysteresis| {
+        config(PolicyConfig::DelayCentric(ReactiveConfig {
+            hysteresis: MS * hysteresis,
+            scope: Scope::Flow,
+            ..ReactiveConfig::default()
+        }))
+    };
+    let mut a = Endpoint::new(&by_flow(10)).unwrap();
+    let start = Duration::from_secs(60);
+    for flow in 1..=3 {
+        let meta = PacketMeta {
+            flow: FlowId(flow),
+            ..meta(Kind::Opaque, 1000)
+        };
+        let payload = Packet(0, 1000);
+        let packet = Wake::Input(Input::Packet { meta, payload });
+        wake(&mut a, Time::ZERO + start, packet);
+    }
+    let flows = |a: &Endpoint<Packet>| [FIRST, SECOND].map(|path| a.flows_on(path));
+    assert_eq!(flows(&a), [Some(3), Some(0)]);
+    let now = Time::ZERO + start + MS * 5;
+    adjust(&mut a, now, &by_flow(20));
+    wake(&mut a, now + MS * 5, Wake::Timeout);
+    assert_eq!(flows(&a), [Some(3), Some(0)]);
 }
 
 #[test]

@@ -1,6 +1,9 @@
 //! The choices of flows that choose by themselves.
 
+use smallvec::SmallVec;
+
 use super::choice::{Choice, Decision};
+use super::flows::Flows;
 use super::{Action, DelayCentric, GuardKind};
 use crate::frame::PathId;
 use crate::packet::FlowId;
@@ -41,9 +44,11 @@ impl DelayCentric {
             return to;
         };
         if let Some(choice) = flows.choice_mut(flow) {
+            let before = *choice;
             self.apply(now, choice, Decision::Leave(to), act);
+            let after = *choice;
+            flows.update_summary_of(before, after);
         }
-        flows.update_next_end();
         self.flows = Some(flows);
         to
     }
@@ -54,13 +59,30 @@ impl DelayCentric {
             return;
         };
         flows.forget_idle(now);
-        for (flow, decision) in flows.decisions(|choice| self.decide(choice)) {
-            if let Some(choice) = flows.choice_mut(flow) {
-                self.apply(now, choice, decision, act);
+        let decisions = self.by_path(&flows, |path| self.decide_on(path));
+        if decisions.iter().any(Option::is_some) {
+            for choice in flows.choices_mut(now) {
+                let decision = decisions.get(choice.current.index()).copied().flatten();
+                if let Some(decision) = decision.filter(|decision| decision.applies_to(*choice)) {
+                    self.apply(now, choice, decision, act);
+                }
             }
+            flows.update_summary();
         }
-        flows.update_next_end();
         self.flows = Some(flows);
+    }
+
+    /// The result for the flows of each path, which is the same for all of them.
+    pub(super) fn by_path<T>(
+        &self,
+        flows: &Flows,
+        of: impl Fn(PathId) -> Option<T>,
+    ) -> SmallVec<[Option<T>; 8]> {
+        let used = flows.summary().used;
+        let paths = (0..).map(PathId).take(self.paths.len());
+        paths
+            .map(|path| used.contains(path).then(|| of(path)).flatten())
+            .collect()
     }
 
     /// Changes the choice of a flow.

@@ -1,11 +1,11 @@
 //! The path on which data is, and its guard time.
 
 use crate::frame::PathId;
-use crate::policy::GuardTime;
+use crate::policy::{GuardTime, PathSet};
 use crate::time::Time;
 
 /// The choice of all data, or of one flow.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Choice {
     pub(super) current: PathId,
     pub(super) guard_time: Option<GuardTime>,
@@ -20,6 +20,14 @@ pub(super) enum Decision {
     Switch(PathId),
     /// Wait for the guard time before a switch to a better path.
     Wait(PathId),
+}
+
+impl Decision {
+    /// Whether a choice on the path of this decision takes it: in a guard time only if the path has
+    /// failed.
+    pub(super) const fn applies_to(self, choice: Choice) -> bool {
+        choice.guard_time.is_none() || matches!(self, Self::Leave(_))
+    }
 }
 
 impl Choice {
@@ -40,9 +48,14 @@ impl Choice {
         is_due
     }
 
-    /// Whether `path` has heartbeats at the short interval.
-    pub(super) fn has_fast_heartbeats(self, path: PathId) -> bool {
-        let guard = self.guard_time;
-        guard.is_some_and(|guard| guard.to.map_or(path != self.current, |to| to == path))
+    /// The paths with heartbeats at the short interval.
+    pub(super) const fn fast_paths(self) -> PathSet {
+        match self.guard_time {
+            None => PathSet::EMPTY,
+            Some(GuardTime { to: Some(to), .. }) => PathSet::only(to),
+            Some(GuardTime { to: None, .. }) => {
+                PathSet::first(PathSet::CAPACITY).without(PathSet::only(self.current))
+            }
+        }
     }
 }

@@ -4,10 +4,10 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use super::IDLE;
-use super::choice::{Choice, Decision};
+use super::choice::Choice;
 use crate::frame::PathId;
 use crate::packet::FlowId;
-use crate::policy::FlowPath;
+use crate::policy::{FlowPath, PathSet};
 use crate::time::{Duration, Time};
 
 /// The maximum number of flows with a choice of their own; others follow the choice of new flows.
@@ -17,13 +17,41 @@ pub(super) const MAX_FLOWS: usize = 4096;
 #[derive(Clone, Debug)]
 pub(super) struct Flows {
     choices: BTreeMap<FlowId, FlowChoice>,
-    /// The end of the guard time that ends first; [`Time::MAX`] without one.
-    next_end: Time,
-    /// The time before which the idle flows are not looked for again to make room.
+    summary: Summary,
+    /// The time before which idle flows are not looked for again.
     next_search: Time,
 }
 
-/// The interval between two searches for idle flows to make room.
+/// Properties of all flows together, which are needed more often than they change.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Summary {
+    /// The paths that flows are on; a path that its flows have left may remain until the next
+    /// update.
+    pub(super) used: PathSet,
+    /// The paths with heartbeats at the short interval.
+    pub(super) fast: PathSet,
+    /// The end of the guard time that ends first; [`Time::MAX`] without one.
+    pub(super) next_end: Time,
+}
+
+impl Summary {
+    const EMPTY: Self = Self {
+        used: PathSet::EMPTY,
+        fast: PathSet::EMPTY,
+        next_end: Time::MAX,
+    };
+
+    fn with(self, choice: Choice) -> Self {
+        let end = choice.guard_time.map_or(Time::MAX, |guard| guard.end);
+        Self {
+            used: self.used.with(choice.current),
+            fast: self.fast.or(choice.fast_paths()),
+            next_end: self.next_end.min(end),
+        }
+    }
+}
+
+/// The interval between two searches for idle flows.
 const SEARCH_INTERVAL: Duration = Duration::from_secs(1);
 
 #[derive(Clone, Copy, Debug)]
@@ -36,42 +64,58 @@ impl Default for Flows {
     fn default() -> Self {
         Self {
             choices: BTreeMap::new(),
-            next_end: Time::MAX,
+            summary: Summary::EMPTY,
             next_search: Time::ZERO,
         }
     }
 }
 
+impl FlowChoice {
+    /// Whether the flow has sent nothing for so long that it counts as ended.
+    fn is_idle(&self, now: Time) -> bool {
+        now >= self.last_packet + IDLE
+    }
+}
+
 impl Flows {
-    /// The path of a flow that sends a packet; a new one begins on `first`, and has a choice of its
-    /// own if there is room.
+    /// The path of a flow that sends a packet; a new one, or one that was idle, begins on `first`.
+    /// A new one has a choice of its own if there is room.
     pub(super) fn path(&mut self, now: Time, flow: FlowId, first: PathId) -> PathId {
         if let Some(known) = self.choices.get_mut(&flow) {
+            let before = known.choice;
+            if known.is_idle(now) {
+                known.choice = Choice::on(first);
+            }
             known.last_packet = now;
-            return known.choice.current;
+            let after = known.choice;
+            if before != after {
+                self.update_summary_of(before, after);
+            }
+            return after.current;
         }
-        if self.choices.len() >= MAX_FLOWS && self.next_search <= now {
-            self.next_search = now + SEARCH_INTERVAL;
+        if self.choices.len() >= MAX_FLOWS {
             self.forget_idle(now);
         }
         if self.choices.len() < MAX_FLOWS {
             let choice = Choice::on(first);
-            let last_packet = now;
-            self.choices.insert(
-                flow,
-                FlowChoice {
-                    choice,
-                    last_packet,
-                },
-            );
+            let known = FlowChoice {
+                choice,
+                last_packet: now,
+            };
+            self.choices.insert(flow, known);
+            self.summary = self.summary.with(choice);
         }
         first
     }
 
-    /// Forgets the flows that have sent nothing for a while.
+    /// Forgets the flows that have sent nothing for a while; looks for them once a second.
     pub(super) fn forget_idle(&mut self, now: Time) {
-        self.choices.retain(|_, flow| now < flow.last_packet + IDLE);
-        self.update_next_end();
+        if now < self.next_search {
+            return;
+        }
+        self.next_search = now + SEARCH_INTERVAL;
+        self.choices.retain(|_, flow| !flow.is_idle(now));
+        self.update_summary();
     }
 
     /// The flows with their paths.
@@ -94,6 +138,7 @@ impl Flows {
             (known.flow, choice)
         });
         self.choices.extend(choices);
+        self.update_summary();
     }
 
     /// Forgets all flows.
@@ -101,34 +146,26 @@ impl Flows {
         *self = Self::default();
     }
 
-    /// The flows with their choices.
-    pub(super) fn all(&self) -> impl Iterator<Item = (FlowId, Choice)> {
-        self.choices.iter().map(|(flow, of)| (*flow, of.choice))
-    }
-
     /// The choices.
     pub(super) fn choices(&self) -> impl Iterator<Item = Choice> {
         self.choices.values().map(|flow| flow.choice)
     }
 
-    /// The decision of each flow for which `decide` returns one.
-    pub(super) fn decisions(
-        &self,
-        decide: impl Fn(Choice) -> Option<Decision>,
-    ) -> Vec<(FlowId, Decision)> {
-        let each = self.choices.iter();
-        each.filter_map(|(flow, of)| Some((*flow, decide(of.choice)?)))
-            .collect()
+    /// The choices of flows that are not idle, to be changed; [`Self::update_summary`] must follow.
+    pub(super) fn choices_mut(&mut self, now: Time) -> impl Iterator<Item = &mut Choice> {
+        let flows = self.choices.values_mut();
+        let active = flows.filter(move |flow| !flow.is_idle(now));
+        active.map(|flow| &mut flow.choice)
     }
 
-    /// The choice of a flow.
+    /// The choice of a flow, to be changed; [`Self::update_summary`] must follow.
     pub(super) fn choice_mut(&mut self, flow: FlowId) -> Option<&mut Choice> {
         self.choices.get_mut(&flow).map(|flow| &mut flow.choice)
     }
 
     /// Ends the guard times that are due, and returns their flows with the choices before.
     pub(super) fn end_guard_times(&mut self, now: Time) -> Vec<(FlowId, Choice)> {
-        if self.next_end > now {
+        if self.summary.next_end > now {
             return Vec::new();
         }
         let ended = self.choices.iter_mut().filter_map(|(flow, of)| {
@@ -138,14 +175,39 @@ impl Flows {
         ended.collect()
     }
 
-    /// The end of the guard time that ends first; [`Time::MAX`] without one.
-    pub(super) const fn next_end(&self) -> Time {
-        self.next_end
+    /// The properties of all flows together.
+    pub(super) const fn summary(&self) -> Summary {
+        self.summary
     }
 
-    /// Updates [`Self::next_end`] after choices have changed.
-    pub(super) fn update_next_end(&mut self) {
-        let guards = self.choices().filter_map(|choice| choice.guard_time);
-        self.next_end = guards.map(|guard| guard.end).min().unwrap_or(Time::MAX);
+    /// Updates [`Self::summary`] after one choice has changed; without a pass over all, if no guard
+    /// time has ended: a path that fails may have thousands of flows, and they leave it one by one.
+    pub(super) fn update_summary_of(&mut self, before: Choice, after: Choice) {
+        if before.guard_time.is_some() {
+            self.update_summary();
+        } else {
+            self.summary = self.summary.with(after);
+        }
+    }
+
+    /// Updates [`Self::summary`] after choices have changed.
+    pub(super) fn update_summary(&mut self) {
+        self.summary = self.choices().fold(Summary::EMPTY, Summary::with);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_flow_that_was_idle_begins_as_a_new_one() {
+        let [first, second] = [0, 1].map(PathId);
+        let at = |secs| Time::ZERO + Duration::from_secs(secs);
+        let mut flows = Flows::default();
+        assert_eq!(flows.path(at(0), FlowId(1), first), first);
+        assert_eq!(flows.path(at(9), FlowId(1), second), first);
+        assert_eq!(flows.path(at(19), FlowId(1), second), second);
+        assert_eq!(flows.path(at(20), FlowId(1), first), second);
     }
 }

@@ -30,12 +30,13 @@ impl DelayCentric {
             current,
             guard_time,
         };
+        let fast = choice.fast_paths();
         let heartbeats = self.config.heartbeats();
         let (soon, timeout) = (now + guard_interval(heartbeats), self.timeout());
         for (number, path) in (0..).map(PathId).zip(&mut self.paths) {
             // Otherwise the answer brings the next one.
             let is_due_soon = !heartbeats.wait || !path.awaits_reply(now, timeout);
-            if choice.has_fast_heartbeats(number) && is_due_soon {
+            if fast.contains(number) && is_due_soon {
                 path.next_heartbeat = path.next_heartbeat.min(soon);
             }
         }
@@ -52,10 +53,10 @@ impl DelayCentric {
     /// Ends the short heartbeat intervals of a guard time that has ended.
     pub(super) fn draw_usual_heartbeats(&mut self, now: Time, ended: Choice) {
         let (heartbeats, timeout) = (self.config.heartbeats(), self.timeout());
+        let no_longer = ended.fast_paths().without(self.fast_paths());
         for number in (0..).map(PathId).take(self.paths.len()) {
-            let is_fast = |choice: Choice| choice.has_fast_heartbeats(number);
             let waits = heartbeats.wait && self.paths[number.index()].awaits_reply(now, timeout);
-            if is_fast(ended) && !self.choices().any(is_fast) && !waits {
+            if no_longer.contains(number) && !waits {
                 let next = now + heartbeats.draw(&mut self.stream);
                 self.paths[number.index()].next_heartbeat = next;
             }
@@ -69,7 +70,7 @@ impl DelayCentric {
                 continue;
             }
             let next = now + self.draw_interval(number);
-            let is_chosen = self.choices().any(|choice| choice.current == number);
+            let is_chosen = self.used_paths().contains(number);
             let path = &mut self.paths[number.index()];
             path.next_heartbeat = next;
             let is_measured_by_data =
@@ -88,8 +89,7 @@ impl DelayCentric {
     /// Draws the interval to the next heartbeat on a path.
     pub(super) fn draw_interval(&mut self, path: PathId) -> Duration {
         let heartbeats = self.config.heartbeats();
-        let is_fast = |choice: Choice| choice.has_fast_heartbeats(path);
-        if self.choices().any(is_fast) {
+        if self.fast_paths().contains(path) {
             return guard_interval(heartbeats);
         }
         heartbeats.draw(&mut self.stream)

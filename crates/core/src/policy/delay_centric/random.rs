@@ -1,13 +1,10 @@
 //! Moves at random times: the faster the delay of the current path grows, the sooner.
 
-use alloc::vec::Vec;
-
-use super::choice::{Choice, Decision};
+use super::choice::Decision;
 use super::config::GrowthConfig;
 use super::{Action, DelayCentric};
 use crate::frame::PathId;
 use crate::math::exp;
-use crate::packet::FlowId;
 use crate::time::{Duration, Time};
 
 /// The longest time between two draws that counts: between heartbeats nothing is known.
@@ -28,25 +25,36 @@ impl DelayCentric {
     ) {
         let since = now.since(self.last_draw).min(MAX_SPAN).as_secs_f64();
         self.last_draw = now;
-        if let Some(to) = self.drawn_move(self.choice.current, growth, since) {
+        if let Some((to, probability)) = self.likely_move(self.choice.current, growth, since)
+            && self.stream.chance(probability)
+        {
             self.switch(now, to, act);
         }
         let Some(mut flows) = self.flows.take() else {
             return;
         };
-        let all: Vec<(FlowId, Choice)> = flows.all().collect();
-        for (flow, choice) in all {
-            if let Some(to) = self.drawn_move(choice.current, growth, since)
-                && let Some(choice) = flows.choice_mut(flow)
-            {
-                self.apply(now, choice, Decision::Switch(to), act);
+        let moves = self.by_path(&flows, |path| self.likely_move(path, growth, since));
+        if moves.iter().any(Option::is_some) {
+            for choice in flows.choices_mut(now) {
+                let likely = moves.get(choice.current.index()).copied().flatten();
+                if let Some((to, probability)) = likely
+                    && self.stream.chance(probability)
+                {
+                    self.apply(now, choice, Decision::Switch(to), act);
+                }
             }
+            flows.update_summary();
         }
         self.flows = Some(flows);
     }
 
-    /// The path to which a choice moves now, if it is drawn to leave its own.
-    fn drawn_move(&mut self, current: PathId, growth: GrowthConfig, since: f64) -> Option<PathId> {
+    /// The path to which the data of `current` may move now, and the probability that it does.
+    fn likely_move(
+        &self,
+        current: PathId,
+        growth: GrowthConfig,
+        since: f64,
+    ) -> Option<(PathId, f64)> {
         let estimates = self.paths[current.index()].estimates()?;
         let rate = (estimates.growth.as_ref()?.rate() - NOISE).max(0.0);
         let to = self.preferred(current).or_else(|| {
@@ -66,7 +74,6 @@ impl DelayCentric {
         let time = growth.reaction.as_secs_f64() + estimates.srtt.value().as_secs_f64();
         let leaving = rate / (1.0 + rate) / time;
         let frequency = leaving + saved / growth.patience.as_secs_f64();
-        let probability = 1.0 - exp(-frequency * since);
-        self.stream.chance(probability).then_some(to)
+        Some((to, 1.0 - exp(-frequency * since)))
     }
 }
