@@ -238,8 +238,9 @@ impl<P: Payload> Endpoint<P> {
                 let packet = self.receiver.on_data(now, header, payload, out);
                 self.put_in_order(now, sequence, packet, false, out);
             }
-            Body::Reported { payload, .. } => {
-                let packet = self.receiver.on_reported(now, header, len, payload, out);
+            Body::Reported { payload, attempt } => {
+                let receiver = &mut self.receiver;
+                let packet = receiver.on_reported(now, header, attempt, len, payload, out);
                 self.put_in_order(now, sequence, packet, true, out);
             }
             Body::Report(report) => self.sender.on_report(now, header, &report, out),

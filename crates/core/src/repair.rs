@@ -26,6 +26,7 @@
 mod budget;
 mod config;
 mod credit;
+mod delay;
 mod estimates;
 mod outstanding;
 mod queue;

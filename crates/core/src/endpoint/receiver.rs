@@ -24,7 +24,7 @@ use crate::combine::{Comparison, CongestionSignal, Detector, DetectorStatistics,
 use crate::estimate::DeltaT;
 use crate::event::{DropReason, Event};
 use crate::fragment::FragmentHeader;
-use crate::frame::{Body, Epoch, Frame, PathId, Payload};
+use crate::frame::{Attempt, Body, Epoch, Frame, PathId, Payload};
 use crate::machine::{Deadline, EarliestDeadline};
 use crate::packet::Ecn;
 use crate::policy::PolicyConfig;
@@ -105,6 +105,7 @@ impl Receiver {
         &mut self,
         now: Time,
         header: FrameHeader,
+        attempt: Attempt,
         len: u32,
         payload: P,
         out: &mut impl FnMut(Output<P>),
@@ -117,7 +118,9 @@ impl Receiver {
             reporter.on_frame(now, header.path, header.sent);
             reporter
         });
-        reporter.on_packet(now, len, header.sequence > end);
+        let is_first = attempt == Attempt::First && header.sequence >= end;
+        let first_on = is_first.then_some(header.path);
+        reporter.on_packet(now, len, header.sequence > end, first_on);
         self.on_data(now, header, payload, out)
     }
 

@@ -8,9 +8,10 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
+use super::delay::{OneWayDelay, above_origin, difference, from_origin, span};
 use super::queue::QueueSample;
 use super::report::{PathArrival, Report};
-use crate::estimate::{Macd, Minimum, RoundTrip};
+use crate::estimate::{Minimum, RoundTrip};
 use crate::frame::PathId;
 use crate::time::{Duration, Time};
 use crate::units::Rate;
@@ -19,8 +20,6 @@ use crate::units::Rate;
 const LOSS_GAIN: f64 = 256.0;
 /// Frames that arrive on a path without data count as packets after this time.
 const MAX_SILENCE: Duration = Duration::from_secs(1);
-/// Differences of clocks are stored above this, so that a negative one can be averaged.
-const ORIGIN: i64 = 1 << 61;
 /// A change of a one-way delay by more than this, which the round trip does not confirm, is a step
 /// of a clock.
 const CLOCK_STEP: i64 = 500_000_000;
@@ -45,8 +44,7 @@ pub struct Estimates {
 /// The direction from the sender to the receiver on a path.
 #[derive(Clone, Copy, Debug)]
 struct Forward {
-    delay: RoundTrip,
-    trend: Macd,
+    delay: OneWayDelay,
     min: Minimum,
     loss: f64,
     /// The time from which on losses count.
@@ -55,9 +53,6 @@ struct Forward {
     last_outcome: Time,
     /// The send time of the newest frame that arrived.
     newest: Time,
-    reordering: Duration,
-    /// The newest one-way delay, as a difference of clocks.
-    last_delay: i64,
 }
 
 /// The measured delay and losses of a path.
@@ -79,8 +74,7 @@ pub struct PathEstimate {
     /// The time after which a packet that the path loses arrives by its repair; `None` before two
     /// reports.
     pub repair_time: Option<Duration>,
-    /// Whether that is later than the deadline of the policy: packets then get a copy at once, as far
-    /// as the budget suffices.
+    /// Whether that is later than the deadline of the policy: packets may then get a copy at once.
     pub repair_is_late: bool,
 }
 
@@ -139,11 +133,11 @@ impl Estimates {
             *known = Some(Forward::new(now, newest, delay));
             return;
         };
-        forward.reordering = arrival.reordering;
+        forward.delay.reordering = arrival.reordering;
         if newest <= forward.newest {
             return;
         }
-        let step = delay.saturating_sub(forward.last_delay);
+        let step = delay.saturating_sub(forward.delay.last());
         // Both directions of a round trip that takes no longer.
         let round_trip = delay.saturating_add(back);
         if step.abs() > CLOCK_STEP && round_trip < step.abs() {
@@ -194,8 +188,8 @@ impl Estimates {
     #[must_use]
     pub fn path(&self, path: PathId) -> Option<PathEstimate> {
         let path = self.forward(path)?;
-        let smoothed = from_origin(path.trend.short());
-        let trend = path.trend.trend();
+        let smoothed = path.delay.average();
+        let trend = path.delay.trend();
         let expected = smoothed.saturating_add(trend.max(0));
         let above = smoothed.saturating_sub(path.min.value().unwrap_or(smoothed));
         #[expect(
@@ -228,7 +222,7 @@ impl Estimates {
     pub fn feedback_time(&self, path: PathId) -> Option<Duration> {
         let wait = self.wait?;
         let wait = from_origin(wait.smoothed() + wait.variation() * 2);
-        let spread = self.forward(path)?.spread();
+        let spread = self.forward(path)?.delay.spread();
         Some(self.one_way(path)? + spread + span(wait.saturating_add(self.offset)))
     }
 
@@ -238,7 +232,7 @@ impl Estimates {
     pub(super) fn is_overtaken(&self, path: PathId, sent: Time) -> bool {
         let sent = Time(sent.0 / 1000 * 1000);
         let forward = self.forward(path);
-        forward.is_some_and(|path| sent + path.reordering < path.newest)
+        forward.is_some_and(|path| sent + path.delay.reordering < path.newest)
     }
 
     /// Whether nothing that was sent on `path` at `sent` or later has arrived.
@@ -255,13 +249,7 @@ impl Estimates {
         let Some(path) = self.forward(path) else {
             return false;
         };
-        let delay = from_origin(path.trend.short()).max(path.last_delay);
-        let margin = margin.max(path.spread());
-        // Of a queue that grows steadily, the trend is the growth of five samples; the newest
-        // sample is a round trip old.
-        let growth = span(path.trend.trend()) * 2;
-        let margin = i64::try_from((margin + growth).0).unwrap_or(i64::MAX);
-        difference(made, sent) >= delay.saturating_add(margin)
+        difference(made, sent) >= path.delay.missing_after(margin)
     }
 
     /// Whether a frame that was sent at `sent` on `path` was due before the newest report was made.
@@ -278,10 +266,11 @@ impl Estimates {
     #[must_use]
     pub(super) fn newest(&self, path: PathId) -> Option<QueueSample> {
         let path = self.forward(path)?;
-        let min = path.min.value().unwrap_or(path.last_delay);
+        let last = path.delay.last();
+        let min = path.min.value().unwrap_or(last);
         Some(QueueSample {
             sent: path.newest,
-            queue: span(path.last_delay.saturating_sub(min)),
+            queue: span(last.saturating_sub(min)),
         })
     }
 
@@ -292,61 +281,25 @@ impl Estimates {
 
 impl Forward {
     fn new(now: Time, newest: Time, delay: i64) -> Self {
-        let above = above_origin(delay);
         let mut min = Minimum::default();
         min.add(now, delay);
         Self {
-            delay: RoundTrip::steady(above),
-            trend: Macd::new(above),
+            delay: OneWayDelay::new(delay),
             min,
             loss: 0.0,
             losses_since: Time::ZERO,
             last_outcome: newest,
             newest,
-            reordering: Duration::ZERO,
-            last_delay: delay,
         }
     }
 
-    /// The time by which frames arrive later than expected.
-    fn spread(&self) -> Duration {
-        (self.delay.variation() * 4).max(self.reordering)
-    }
-
     fn add(&mut self, now: Time, newest: Time, delay: i64) {
-        let above = above_origin(delay);
-        self.delay.update(above);
-        self.trend.update(above);
+        self.delay.add(delay);
         self.min.add(now, delay);
         self.newest = newest;
-        self.last_delay = delay;
         // Or a path that is not used because of its losses would never be used again.
         if newest.since(self.last_outcome) > MAX_SILENCE {
             self.loss -= self.loss / LOSS_GAIN;
         }
     }
-}
-
-/// `later - earlier` in nanoseconds, of different clocks.
-fn difference(later: Time, earlier: Time) -> i64 {
-    later
-        .0
-        .wrapping_sub(earlier.0)
-        .cast_signed()
-        .clamp(-ORIGIN / 2, ORIGIN / 2)
-}
-
-fn above_origin(difference: i64) -> Duration {
-    Duration(difference.saturating_add(ORIGIN).max(0).unsigned_abs())
-}
-
-fn from_origin(above: Duration) -> i64 {
-    i64::try_from(above.0)
-        .unwrap_or(i64::MAX)
-        .saturating_sub(ORIGIN)
-}
-
-/// A span that is at least zero.
-fn span(nanos: i64) -> Duration {
-    Duration(nanos.max(0).unsigned_abs())
 }

@@ -1,22 +1,24 @@
 //! The reports of a receiver.
 //!
 //! A report is due [`INTERVAL`] after the last one when a packet arrives, and [`GAP_INTERVAL`] after
-//! it when the packet leaves a gap. When no more packets arrive, one is due as soon as a packet is
-//! overdue, and reports go on: the path of a packet may have become silent, and the last packets of a
-//! burst are to be covered. After [`BUSY`] their interval is [`IDLE_INTERVAL`], and they end [`IDLE`]
-//! after the last packet.
+//! it when the packet leaves a gap. When no more packets arrive, one is due as soon as each packet is
+//! overdue, but not more often than at [`INTERVAL`]: the path of a packet may have become silent, and
+//! the last packets of a burst are to be covered. [`BUSY`] after the last packet the interval becomes
+//! [`IDLE_INTERVAL`], and they end [`IDLE`] after it.
 //!
 //! Reports are limited to 2 % of the bytes of the packets, or to 6000 bytes per second where that is
 //! more ([`Credit`]). Each goes on the next of the cheapest paths in turn. One that shows a gap goes
-//! on all of these if the limit permits it; one that shows that a packet is overdue on all paths,
-//! or on another than that of the last packet: this may have failed. While packets arrive on others
-//! alone, reports go there, too.
+//! on all of these if the limit permits it. One that shows that a packet is overdue goes on all paths
+//! or, if the limit does not permit that and nothing has arrived for [`FAILED`], on another path than
+//! that of the last first transmission, which may have failed. While packets arrive on others alone,
+//! reports go there, too.
 
 use alloc::collections::VecDeque;
 use alloc::vec;
 use alloc::vec::Vec;
 
 use super::credit::Credit;
+use super::delay::{OneWayDelay, difference, span};
 use super::report::{MAX_BITMAP, PATH_LEN, PathArrival, REPORT_LEN, Report, SendTime};
 use super::sender::MARGIN;
 use crate::estimate::Srtt;
@@ -29,15 +31,17 @@ use crate::window::{SlidingWindow, Verdict};
 pub(super) const INTERVAL: Duration = Duration::from_millis(10);
 /// The minimum interval of reports that show gaps.
 const GAP_INTERVAL: Duration = Duration::from_millis(2);
-/// A packet is overdue this long after the interval of those before it: when the sender takes it for
-/// missing, and as much later as packets and reports commonly are.
-const OVERDUE: Duration = Duration::from_millis(6);
-const _: () = assert!(OVERDUE.0 > MARGIN.0);
+/// A packet is overdue when the sender takes it for missing, and this long after: the intervals of
+/// packets vary.
+const OVERDUE: Duration = Duration::from_millis(1);
+/// A packet is overdue this long after it is expected at the latest, also where the delay varies so much
+/// that the sender waits longer: the reports that follow show it then.
+const MAX_MISSING: Duration = Duration::from_millis(50);
 /// The time after a packet in which another is expected.
 const BUSY: Duration = Duration::from_millis(100);
-/// The path of the last packet may have failed when the next is overdue for this long; the cheapest
-/// paths when nothing has arrived on them for this long, or for three intervals of packets, and
-/// something has on another.
+/// The path of the last first transmission may have failed when no packet has arrived for this long
+/// and one is overdue; the cheapest paths when nothing has arrived on them for this long, or for three
+/// intervals of packets, and something has on another.
 const FAILED: Duration = Duration::from_millis(30);
 /// The interval of reports when no packet is expected.
 const IDLE_INTERVAL: Duration = Duration::from_millis(25);
@@ -73,6 +77,8 @@ pub struct Reporter {
     has_gap: bool,
     last: Option<Time>,
     last_packet: Time,
+    /// The path of the newest packet whose first transmission arrived.
+    last_path: Option<PathId>,
     /// The mean interval of packets.
     packet_interval: Srtt,
     /// The bytes of packets since the last report.
@@ -88,6 +94,34 @@ struct Arrivals {
     newest: Time,
     arrived: Time,
     reordering: Duration,
+    /// The delay of the newest frame of each report: the sender has the same samples.
+    delay: Option<OneWayDelay>,
+    /// The send time of the last sample.
+    sampled: Time,
+}
+
+impl Arrivals {
+    /// The delay with that of the newest frame, as the sender has it after a report.
+    fn delay(&self) -> OneWayDelay {
+        let newest = difference(self.arrived, self.newest);
+        let mut delay = match self.delay {
+            Some(mut known) if self.newest > self.sampled => {
+                known.add(newest);
+                known
+            }
+            Some(known) => known,
+            None => OneWayDelay::new(newest),
+        };
+        delay.reordering = quantize(self.reordering);
+        delay
+    }
+
+    /// The time after the arrival of the newest frame, and the interval of packets, at which the
+    /// sender takes a packet of this path for missing.
+    fn missing_after(&self) -> Duration {
+        let missing = self.delay().missing_after(MARGIN);
+        span(missing.saturating_sub(difference(self.arrived, self.newest)))
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -126,6 +160,7 @@ impl Reporter {
             has_gap: false,
             last: None,
             last_packet: now,
+            last_path: None,
             packet_interval: Srtt::new(INTERVAL),
             packet_bytes: 0,
             credit: Credit::full(paths),
@@ -144,10 +179,16 @@ impl Reporter {
                 newest: sent,
                 arrived: now,
                 reordering: Duration::ZERO,
+                delay: None,
+                sampled: Time::ZERO,
             });
             return;
         };
         if sent >= known.newest {
+            if now.since(known.arrived) >= FORGOTTEN {
+                // The clocks have drifted since, and the sender begins anew, too.
+                known.delay = None;
+            }
             (known.newest, known.arrived) = (sent, now);
         } else {
             known.reordering = known.reordering.max(known.newest.since(sent));
@@ -155,19 +196,30 @@ impl Reporter {
     }
 
     /// Notes the arrival of a packet of `len` bytes on the wire; `leaves_gap` states whether one
-    /// before it is missing that was not missing before.
-    pub fn on_packet(&mut self, now: Time, len: u32, leaves_gap: bool) {
+    /// before it is missing that was not missing before. `first_on` is its path if it is the newest
+    /// packet and this its first transmission.
+    pub fn on_packet(&mut self, now: Time, len: u32, leaves_gap: bool, first_on: Option<PathId>) {
         let interval = now.since(self.last_packet);
         if interval < BUSY {
             self.packet_interval.update(interval);
         }
         self.last_packet = now;
+        self.last_path = first_on.or(self.last_path);
         self.packet_bytes += u64::from(len);
         self.has_gap |= leaves_gap;
         let interval = if leaves_gap { GAP_INTERVAL } else { INTERVAL };
         let due = self.last.map_or(now, |last| now.max(last + interval));
         self.due = Some(self.due.map_or(due, |before| before.min(due)));
-        self.overdue = Some(now + self.packet_interval.value() + OVERDUE);
+        // At the earliest; what the path adds is computed in a silence, not with each packet.
+        self.overdue = Some(now + self.packet_interval.value() + MARGIN + OVERDUE);
+    }
+
+    /// The time after a packet at which the next is overdue.
+    fn overdue_after(&self) -> Duration {
+        let path = self.last_path.and_then(|path| self.paths.get(path.index()));
+        let missing = path.and_then(|path| Some(path.as_ref()?.missing_after()));
+        let missing = missing.unwrap_or(MARGIN).min(MAX_MISSING);
+        self.packet_interval.value() + missing + OVERDUE
     }
 
     /// The number of notes of arrivals, at most [`MAX_TICKS`].
@@ -195,6 +247,9 @@ impl Reporter {
         paths: ReportPaths,
         overhead: u32,
     ) -> Option<NumberedReport> {
+        if self.overdue.is_some_and(|overdue| overdue <= now) {
+            self.overdue = Some(self.last_packet + self.overdue_after());
+        }
         if self.deadline().is_none_or(|due| due > now) {
             return None;
         }
@@ -226,6 +281,10 @@ impl Reporter {
             self.next_path(usual)
         };
         self.credit.spend(len * u64::from(paths.len()));
+        for arrivals in self.paths.iter_mut().flatten() {
+            arrivals.delay = Some(arrivals.delay());
+            arrivals.sampled = arrivals.newest;
+        }
         let number = self.number;
         self.number += 1;
         self.has_gap = false;
@@ -243,13 +302,11 @@ impl Reporter {
         })
     }
 
-    /// Those of `paths` on which the last packet did not arrive, or all: that path may have failed.
+    /// `paths` without that of the last first transmission, which may have failed; all if there is no
+    /// other.
     fn not_failed(&self, paths: PathSet) -> PathSet {
-        let arrived = |path: &PathId| Some(self.paths.get(path.index())?.as_ref()?.arrived);
-        let others = paths.into_iter();
-        let others: PathSet = others
-            .filter(|path| arrived(path) != Some(self.last_packet))
-            .collect();
+        let last = self.last_path.map_or(PathSet::EMPTY, PathSet::only);
+        let others = paths.without(last);
         if others.is_empty() { paths } else { others }
     }
 

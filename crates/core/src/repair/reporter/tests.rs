@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::repair::credit::{CEILING, FLOOR, MAX_CREDIT};
+use crate::repair::estimates::Estimates;
 
 const MS: Duration = Duration::from_millis(1);
 const LEN: u32 = 1395;
@@ -55,11 +56,15 @@ impl Receiver {
     }
 
     fn receive_on(&mut self, path: PathId, now: Time, sequence: u64) {
+        self.receive_sent(path, now, now - MS * 20, sequence);
+    }
+
+    fn receive_sent(&mut self, path: PathId, now: Time, sent: Time, sequence: u64) {
         self.run(now);
         let leaves_gap = sequence > self.seen.end();
         self.seen.accept(sequence);
-        self.reporter.on_frame(now, path, now - MS * 20);
-        self.reporter.on_packet(now, LEN, leaves_gap);
+        self.reporter.on_frame(now, path, sent);
+        self.reporter.on_packet(now, LEN, leaves_gap, Some(path));
     }
 
     fn bytes(&self) -> u64 {
@@ -85,7 +90,28 @@ fn a_costly_path_carries_the_reports_of_overdue_packets() {
     let on_costly = receiver.reports.iter().filter(|(_, made)| costly(made));
     let times: Vec<_> = on_costly.map(|(time, _)| *time).collect();
     let (first, last) = (times[0], times[times.len() - 1]);
-    assert!(first <= at(398 + 20) && last <= at(398 + 110), "{times:?}");
+    assert!(first <= at(398 + 10) && last <= at(398 + 110), "{times:?}");
+}
+
+/// A stream of 50 packets/s on the first path, which fails at 2 s, and reports until 2095 ms. The last
+/// packet arrives this many microseconds after 1995 ms. The phase of the reports differs.
+fn failed_path(phase: u64, last_after: u64) -> Receiver {
+    let mut receiver = Receiver::new();
+    receiver.receive(Time(phase * 100_000), 0);
+    for n in 1..100 {
+        receiver.receive(at(20 * n), n);
+    }
+    let last = at(1995) + Duration::from_micros(last_after);
+    receiver.receive_sent(PathId(0), last, at(1980), 100);
+    receiver
+}
+
+/// Whether a packet that was `due` then is reported on `paths` within `span` after it counts as missing.
+fn is_reported(receiver: &Receiver, due: Time, span: Duration, paths: PathSet) -> bool {
+    let missing = due + MARGIN;
+    let within = missing..=missing + span;
+    let mut reports = receiver.reports.iter();
+    reports.any(|(time, made)| within.contains(time) && made.paths.and(paths) == paths)
 }
 
 /// After the failure of a path, the first missing packet is reported at once and on all paths,
@@ -93,24 +119,96 @@ fn a_costly_path_carries_the_reports_of_overdue_packets() {
 #[test]
 fn each_packet_on_a_failed_path_is_reported_on_another() {
     for phase in 0..100 {
-        let mut receiver = Receiver::new();
-        receiver.receive(Time(phase * 100_000), 0);
-        for n in 1..100 {
-            receiver.receive(at(20 * n), n);
-        }
-        receiver.receive(at(2000) + Duration(500_000), 100);
+        let mut receiver = failed_path(phase, 5500);
         receiver.run(at(2095));
-        let is_reported = |ms: u64, paths: PathSet| {
-            let missing = at(ms) + MARGIN;
-            let within = missing..=missing + MS * 3;
-            let mut reports = receiver.reports.iter();
-            reports.any(|(time, made)| within.contains(time) && made.paths.and(paths) == paths)
-        };
-        assert!(is_reported(2020, receiver.all), "{phase}");
+        let all = receiver.all;
+        assert!(is_reported(&receiver, at(2020), MS * 3, all), "{phase}");
         for ms in [2040, 2060, 2080] {
-            assert!(is_reported(ms, PathSet::only(PathId(1))), "{phase}: {ms}");
+            let other = PathSet::only(PathId(1));
+            let is_reported = is_reported(&receiver, at(ms), MS * 3, other);
+            assert!(is_reported, "{phase}: {ms}");
         }
     }
+}
+
+/// The first report on all paths that shows a packet as missing which was sent on the first path at 2 s,
+/// and the earliest time at which one could, by the estimates of the sender.
+fn first_missing(receiver: &Receiver) -> (Time, Time) {
+    let mut estimates = Estimates::new(2);
+    let is_missing =
+        |estimates: &Estimates, made| estimates.was_due(PathId(0), at(2000), MARGIN, made);
+    let mut first = None;
+    for (made, report) in &receiver.reports {
+        estimates.on_report(*made + MS * 20, *made, &report.report);
+        let shows = report.paths == receiver.all && is_missing(&estimates, *made);
+        first = first.or_else(|| shows.then_some(*made));
+    }
+    let mut times = (0..1000).map(|n| at(2000) + Duration::from_micros(100 * n));
+    let earliest = times.find(|time| is_missing(&estimates, *time));
+    (first.unwrap(), earliest.unwrap())
+}
+
+/// The last packet may be early or late, also on a path with jitter, and a report that is too early
+/// would not show the next one as missing.
+#[test]
+fn the_first_report_of_an_overdue_packet_shows_it_as_missing() {
+    let check = |receiver: &Receiver, case: (u64, u64)| {
+        let (first, earliest) = first_missing(receiver);
+        let late = first.since(earliest);
+        assert!(late <= MS * 3, "{case:?}: {first} in place of {earliest}");
+    };
+    for (phase, last_after) in [(0, 1000), (33, 2500), (66, 4000), (50, 7000), (99, 9000)] {
+        let mut receiver = failed_path(phase, last_after);
+        receiver.run(at(2095));
+        check(&receiver, (phase, last_after));
+    }
+    for (jitter, phase) in [(2, 0), (2, 1), (4, 0), (4, 1), (8, 0), (8, 1)] {
+        let mut receiver = Receiver::new();
+        for n in 0..=100 {
+            let sent = at(20 * n) - MS * 20;
+            let delay = MS * (20 + jitter * ((n + phase) % 2));
+            receiver.receive_sent(PathId(0), sent + delay, sent, n);
+        }
+        receiver.run(at(2099));
+        check(&receiver, (jitter, phase));
+    }
+}
+
+/// A variation of 17 ms takes the time beyond that in which packets are expected.
+#[test]
+fn a_failure_is_reported_on_a_costly_path_however_much_the_delay_varies() {
+    let mut receiver = Receiver::new();
+    receiver.usual = PathSet::only(PathId(0));
+    for n in 0..=60 {
+        let delay = MS * (20 + 34 * (n % 2));
+        receiver.receive_sent(PathId(0), at(33 * n) + delay, at(33 * n), n);
+    }
+    receiver.run(at(2200));
+    let costly = receiver
+        .reports
+        .iter()
+        .filter(|(_, made)| made.paths.contains(PathId(1)));
+    let times: Vec<Time> = costly
+        .map(|(time, _)| *time)
+        .filter(|time| *time > at(1980))
+        .collect();
+    assert!(times.iter().any(|time| *time < at(2100)), "{times:?}");
+}
+
+/// The last arrival may be of a repair or a heartbeat: only first transmissions show which path failed.
+#[test]
+fn repairs_and_heartbeats_do_not_hide_a_failed_path() {
+    let mut receiver = failed_path(0, 5000);
+    receiver.run(at(2003));
+    receiver.reporter.on_frame(at(2003), PathId(1), at(1983));
+    receiver.reporter.on_packet(at(2003), LEN, false, None);
+    receiver.run(at(2030));
+    receiver.reporter.on_frame(at(2030), PathId(0), at(2010));
+    receiver.run(at(2095));
+    let later = receiver.reports.iter().filter(|(time, _)| *time > at(2033));
+    let mut paths = later.map(|(_, made)| made.paths);
+    assert!(paths.clone().count() > 2);
+    assert!(paths.all(|paths| paths.contains(PathId(1))));
 }
 
 #[test]
