@@ -66,10 +66,9 @@ impl Budget {
     /// Takes `len` bytes if as many are unspent; returns whether it did.
     #[must_use]
     pub fn spend(&mut self, len: u32) -> bool {
-        let cost = u64::from(len) * u64::from(Share::ONE.millionths());
-        let is_affordable = self.tokens >= cost;
+        let is_affordable = self.tokens >= cost(len);
         if is_affordable {
-            self.tokens -= cost;
+            self.tokens -= cost(len);
         }
         is_affordable
     }
@@ -79,19 +78,28 @@ impl Budget {
     /// bytes sent, to repairs.
     #[must_use]
     pub fn spend_on_copy(&mut self, len: u32) -> bool {
-        let cost = u64::from(len) * u64::from(Share::ONE.millionths());
-        let is_affordable = self.copy_tokens >= cost && self.spend_spare(len);
+        let is_affordable = self.affords_copy(len) && self.spend(len);
         if is_affordable {
-            self.copy_tokens -= cost;
+            self.copy_tokens -= cost(len);
         }
         is_affordable
+    }
+
+    /// Whether a copy may have `len` bytes.
+    #[must_use]
+    pub fn affords_copy(&self, len: u32) -> bool {
+        self.copy_tokens >= cost(len) && self.has_spare(len)
     }
 
     /// Takes `len` bytes if half of the capacity remains; returns whether it did.
     #[must_use]
     pub fn spend_spare(&mut self, len: u32) -> bool {
-        let cost = u64::from(len) * u64::from(Share::ONE.millionths());
-        self.tokens >= cost + self.capacity() / 2 && self.spend(len)
+        self.has_spare(len) && self.spend(len)
+    }
+
+    /// Whether half of the capacity remains without `len` bytes.
+    fn has_spare(&self, len: u32) -> bool {
+        self.tokens >= cost(len) + self.capacity() / 2
     }
 
     /// The unspent bytes.
@@ -113,6 +121,11 @@ impl Budget {
         }
         self.part = self.part.max(part);
     }
+}
+
+/// The tokens of `len` bytes.
+fn cost(len: u32) -> u64 {
+    u64::from(len) * u64::from(Share::ONE.millionths())
 }
 
 #[expect(

@@ -78,6 +78,11 @@ impl<P: Payload> Repair<P> {
         meta: &PacketMeta,
     ) -> PathSet {
         let deadline = meta.deadline_or(self.config.deadline);
+        let size = meta.size + self.encapsulation.data;
+        // Cheap checks first: where repairs are late, every packet comes here.
+        if self.waiting > 0 || !self.budget.affords_copy(size) {
+            return PathSet::EMPTY;
+        }
         let others = usable.without(PathSet::only(path));
         let derived = self.derived.get(path.index());
         let may_cost_more =
@@ -87,21 +92,32 @@ impl<P: Payload> Repair<P> {
         } else {
             self.tariffs.up_to(self.tariffs.cost(path), others)
         };
-        // Where no path has room for it, a copy would delay more packets than it protects.
-        let has_room = |path: &PathId| !self.has_queue(now, *path);
-        let others = others.into_iter().filter(has_room).collect();
-        let Some(other) = self.fastest(others) else {
+        let Some(other) = self.copy_path(now, path, others) else {
             return PathSet::EMPTY;
         };
         let arrives = self.estimates.one_way(other);
         let is_late = arrives.is_some_and(|one_way| one_way > deadline);
-        let size = meta.size + self.encapsulation.data;
-        if is_late || self.waiting > 0 || !self.budget.spend_on_copy(size) {
+        if is_late || !self.budget.spend_on_copy(size) {
             return PathSet::EMPTY;
         }
         self.statistics.copies += 1;
         self.statistics.copy_bytes += u64::from(size);
         PathSet::only(other)
+    }
+
+    /// The path in `others` of a copy of a packet on `path`: the fastest without a queue, where a copy
+    /// would delay more packets than it protects. A silent one only if `path` is silent, too.
+    fn copy_path(&self, now: Time, path: PathId, mut others: PathSet) -> Option<PathId> {
+        loop {
+            let other = self.fastest(others)?;
+            if self.is_silent(other) && !self.is_silent(path) {
+                return None;
+            }
+            if !self.has_queue(now, other) {
+                return Some(other);
+            }
+            others = others.without(PathSet::only(other));
+        }
     }
 
     /// Whether a packet on `path` may need a copy: a loss could not be detected and repaired before
@@ -144,5 +160,38 @@ impl<P: Payload> Repair<P> {
     pub(super) fn timeout(&self, path: PathId) -> Duration {
         let derived = self.derived.get(path.index());
         derived.map_or(self.config.deadline, |derived| derived.timeout)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::frame::Encapsulation;
+    use crate::repair::sender::SILENT;
+    use crate::repair::{Repair, RepairConfig};
+    use crate::tariff::Tariffs;
+
+    #[derive(Clone, Debug)]
+    struct TestPacket;
+
+    impl Payload for TestPacket {
+        fn len(&self) -> usize {
+            1000
+        }
+    }
+
+    #[test]
+    fn a_copy_goes_on_a_silent_path_only_beside_another() {
+        let config = RepairConfig::default();
+        let mut repair: Repair<TestPacket> =
+            Repair::new(config, 3, Encapsulation::PAPER, Tariffs::default());
+        let [first, second, third] = [0, 1, 2].map(PathId);
+        let others = |paths: &[PathId]| paths.iter().copied().collect::<PathSet>();
+        repair.misses[second.index()].count = SILENT;
+        let copy = |repair: &Repair<TestPacket>, paths| repair.copy_path(Time::ZERO, first, paths);
+        assert_eq!(copy(&repair, others(&[second, third])), Some(third));
+        assert_eq!(copy(&repair, others(&[second])), None);
+        repair.misses[first.index()].count = SILENT;
+        assert_eq!(copy(&repair, others(&[second])), Some(second));
     }
 }
