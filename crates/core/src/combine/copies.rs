@@ -118,8 +118,8 @@ pub struct TakenWindow {
     pub start: Time,
     /// The number of packets of which no copy was delivered: their receivers miss them.
     pub undelivered: u32,
-    /// Whether there was a second copy of at least a quarter of the delivered packets. Otherwise only
-    /// one link delivers, or the sender uses another policy, and copies mask nothing.
+    /// Whether the copies exceed the delivered packets by a quarter at least. Otherwise only one link
+    /// delivers, or the sender uses another policy, and copies mask nothing.
     pub has_copies: bool,
 }
 
@@ -185,9 +185,10 @@ impl Copies {
         }
     }
 
-    /// Whether frames have arrived on at least two links. Before, the sender may use another policy.
+    /// Whether frames have arrived on at least two links. Until then the sender may use a policy
+    /// without copies.
     #[must_use]
-    pub fn are_on_several_links(&self) -> bool {
+    pub fn have_arrived_on_two_links(&self) -> bool {
         let carriers = self.links.iter().filter(|link| link.min.is_some());
         carriers.take(2).count() == 2
     }

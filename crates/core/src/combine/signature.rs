@@ -39,7 +39,8 @@ pub struct LinkWindow {
 }
 
 impl LinkWindow {
-    /// Leaves out the packets that no link delivered, `undelivered` in number.
+    /// Leaves out the packets that were not delivered, `undelivered` in number. Some links may deliver
+    /// a fragment of such a packet: their losses are then underestimated.
     pub fn omit_lost(&mut self, undelivered: u32) {
         self.sent = self.sent.saturating_sub(undelivered);
         self.lost = self.lost.saturating_sub(undelivered).min(self.sent);
@@ -47,7 +48,7 @@ impl LinkWindow {
 
     /// Whether the link delivered nothing.
     #[must_use]
-    pub const fn is_dead(&self) -> bool {
+    pub const fn has_lost_all(&self) -> bool {
         self.lost >= self.sent
     }
 }
@@ -82,7 +83,7 @@ pub trait Signature: core::fmt::Debug + Send + DynClone {
     /// Whether the link was down for all of a window or, by its losses, for a part of it, so that they
     /// do not measure congestion.
     fn is_down(&self, link: &LinkWindow) -> bool {
-        link.is_dead()
+        link.has_lost_all()
     }
 }
 

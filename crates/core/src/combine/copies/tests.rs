@@ -12,6 +12,26 @@ fn at(ms: u64) -> Time {
     Time::ZERO + MS * ms
 }
 
+/// A window of 100 packets on two links, of which the second carries the first `copied`.
+#[test]
+fn copies_of_a_quarter_of_the_packets_are_copies() {
+    let taken = |copied: u64| {
+        let mut copies = Copies::new(CONFIG, 2);
+        for sequence in 0..101 {
+            let now = Time(sequence * 100_000);
+            copies.on_copy(now, PathId(0), sequence, now, Ecn::Ect0);
+            copies.on_delivered(sequence, false);
+            if sequence < copied {
+                copies.on_copy(now, PathId(1), sequence, now, Ecn::Ect0);
+            }
+        }
+        let window = copies.take(at(1000), &mut Vec::new()).unwrap();
+        assert_eq!(window.undelivered, 0);
+        window.has_copies
+    };
+    assert_eq!([0, 24, 25, 100].map(taken), [false, false, true, true]);
+}
+
 /// The windows when packet `n` is sent at `n` ms on two links of 5 and 9 ms that drop the `lost`
 /// copies.
 fn windows_of(packets: u64, lost: impl Fn(u64, u8) -> bool) -> Vec<Vec<LinkWindow>> {

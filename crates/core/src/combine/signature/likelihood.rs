@@ -95,7 +95,7 @@ impl Signature for LikelihoodRatio {
     fn is_down(&self, link: &LinkWindow) -> bool {
         let up = 1.0 - self.config.dropout;
         let is_likely = || self.when_down(link) > up * self.when_congested(link);
-        link.is_dead() || (link.marked == 0 && is_likely())
+        link.has_lost_all() || (link.marked == 0 && is_likely())
     }
 
     fn on_window(&mut self, links: &[LinkWindow]) -> Reading {

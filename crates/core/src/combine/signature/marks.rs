@@ -39,8 +39,9 @@ impl Marks {
         Self { rule, due: 0.0 }
     }
 
-    /// Adds the marks of a window with this reading, whose packets were all delivered; `is_down`
-    /// states which links were [down](super::Signature::is_down).
+    /// Adds the marks of a window with this reading. `links` leave out the packets that were not
+    /// delivered, where that is known; `is_down` states which links were
+    /// [down](super::Signature::is_down).
     pub fn on_window(
         &mut self,
         reading: &Reading,
@@ -49,7 +50,7 @@ impl Marks {
     ) {
         let is_hit = |link: &LinkWindow| link.lost > 0 || link.marked > 0;
         let counts = self.rule == MarkRule::AnyLink || links.iter().all(is_hit);
-        let delivering = links.iter().filter(|link| !link.is_dead());
+        let delivering = links.iter().filter(|link| !link.has_lost_all());
         let are_masked = delivering.clone().take(2).count() == 2;
         if reading.sign != Sign::Congestion || !counts || !are_masked {
             return;

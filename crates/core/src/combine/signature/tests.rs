@@ -172,7 +172,7 @@ fn the_number_of_marks_is_the_mean_loss_of_a_link() {
     let mut marks = Marks::new(MarkRule::AnyLink);
     let mut mark = |sign: Sign, lost: [u32; LINKS]| {
         let reading = Reading { sign, score: 0.0 };
-        marks.on_window(&reading, &window(10, lost), LinkWindow::is_dead);
+        marks.on_window(&reading, &window(10, lost), LinkWindow::has_lost_all);
         core::iter::from_fn(|| marks.take().then_some(())).count()
     };
     assert_eq!(mark(Sign::Congestion, [1, 2, 3, 2]), 2);
@@ -189,7 +189,7 @@ fn by_the_rule_of_all_links_a_link_without_losses_prevents_marks() {
     let mut mark = |lost: [u32; LINKS]| {
         let sign = Sign::Congestion;
         let reading = Reading { sign, score: 0.0 };
-        marks.on_window(&reading, &window(10, lost), LinkWindow::is_dead);
+        marks.on_window(&reading, &window(10, lost), LinkWindow::has_lost_all);
         core::iter::from_fn(|| marks.take().then_some(())).count()
     };
     assert_eq!(mark([0, 3, 3, 6]), 0);
