@@ -37,8 +37,8 @@ pub const DIVERSITY_FROM: u64 = 14_000;
 pub const FLOW_SCOPE_FROM: u64 = 16_000;
 /// The first seed in whose schedule packets may be split over the paths.
 pub const FRAGMENTS_FROM: u64 = 18_000;
-/// The first seed in whose schedule the network may mark all datagrams, or lose some on all paths at
-/// the same time, as congestion does.
+/// The first seed in whose schedule the network may mark all ECN-capable datagrams, or lose some on all
+/// paths at the same time, as congestion does.
 pub const CONGESTION_FROM: u64 = 19_000;
 /// The time for which packets are sent after the calm has settled.
 const CALM_TRAFFIC: Duration = Duration::from_secs(8);
@@ -175,6 +175,18 @@ pub struct FaultInterval {
     pub span: Span,
     /// The impairment.
     pub impairment: Impairment,
+}
+
+impl FaultInterval {
+    /// An impairment of a path in both directions.
+    const fn of_path(path: PathId, span: Span, impairment: Impairment) -> Self {
+        Self {
+            path,
+            from: None,
+            span,
+            impairment,
+        }
+    }
 }
 
 /// An incident at a node or a relay.

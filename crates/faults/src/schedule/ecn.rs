@@ -41,8 +41,8 @@ impl EcnPlan {
         }
     }
 
-    /// Lets the network of one schedule in four mark all datagrams, and all nodes and relays receive
-    /// the marks.
+    /// Lets the network of one schedule in four mark all ECN-capable datagrams, and all nodes and relays
+    /// receive the marks.
     pub(super) fn draw_all_marked(schedule: &mut Schedule) {
         if schedule.seed.stream("faults/all-marked").chance(0.25) {
             schedule.ecn = Self {
@@ -54,7 +54,7 @@ impl EcnPlan {
         }
     }
 
-    /// Whether the network marks all datagrams, and no mark is lost or changed on the way.
+    /// Whether the network marks all ECN-capable datagrams, and no mark is lost or changed on the way.
     fn marks_all(&self) -> bool {
         let all_receive = self.relays_receive && self.nodes_receive == [true; 2];
         all_receive && self.mark_share >= 1.0 && self.rewrite_share == 0.0

@@ -39,13 +39,10 @@ fn draw_correlated_outages(schedule: &mut Schedule) {
             from: from.min(schedule.calm_from),
             until: (from + length).min(schedule.calm_from),
         };
-        let interval = FaultInterval {
-            path,
-            from: None,
-            span,
-            impairment: Impairment::Down,
-        };
-        add(schedule, interval);
+        add(
+            schedule,
+            FaultInterval::of_path(path, span, Impairment::Down),
+        );
     }
 }
 
@@ -53,13 +50,11 @@ fn draw_correlated_outages(schedule: &mut Schedule) {
 pub(super) fn lose_on_all_paths(schedule: &mut Schedule, from: Time, share: f64) {
     let until = schedule.calm_from;
     for path in schedule.path_ids() {
-        let interval = FaultInterval {
-            path,
-            from: None,
-            span: Span { from, until },
-            impairment: Impairment::Loss(share),
-        };
-        add(schedule, interval);
+        let span = Span { from, until };
+        add(
+            schedule,
+            FaultInterval::of_path(path, span, Impairment::Loss(share)),
+        );
     }
 }
 

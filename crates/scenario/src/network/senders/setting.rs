@@ -182,7 +182,6 @@ impl GridPoint {
             DelayCentricConfig::PredictiveDelayCentric(of) => {
                 DelayCentricConfig::PredictiveDelayCentric(PredictiveConfig {
                     threshold: self.hysteresis,
-                    trend: of.trend,
                     guard,
                     heartbeats,
                     ..of

@@ -1,4 +1,5 @@
-use polypath_core::policy::{DelayCentricConfig, ReactiveConfig};
+use polypath_core::policy::delay_centric::{Scope, TrendRule};
+use polypath_core::policy::{DelayCentricConfig, GrowthConfig, PredictiveConfig, ReactiveConfig};
 
 use super::*;
 use crate::trace::no_files;
@@ -140,6 +141,31 @@ fn a_grid_has_every_combination_with_the_widths_of_the_paper() {
             .all(|setting| setting.policy.check(2).is_ok())
     );
     assert_eq!(Setting::of_paper(policy).len(), 6);
+}
+
+#[test]
+fn the_points_of_a_grid_keep_what_they_do_not_vary() {
+    let by_flow = [
+        DelayCentricConfig::DelayCentric(ReactiveConfig::default()),
+        DelayCentricConfig::PredictiveDelayCentric(PredictiveConfig {
+            trend: TrendRule::Original,
+            ..PredictiveConfig::default()
+        }),
+        DelayCentricConfig::DelayGrowth(GrowthConfig::default()),
+    ];
+    let point = GridPoint {
+        hysteresis: Duration::from_millis(5),
+        guard_time: Duration::from_secs(1),
+        heartbeat: Duration::from_millis(200),
+    };
+    for policy in by_flow.map(|policy| policy.with_scope(Scope::Flow)) {
+        let applied = point.applied(policy);
+        assert_eq!(applied.scope(), Scope::Flow);
+        assert_eq!(applied.heartbeats().timeout, policy.heartbeats().timeout);
+        if let DelayCentricConfig::PredictiveDelayCentric(config) = applied {
+            assert_eq!(config.trend, TrendRule::Original);
+        }
+    }
 }
 
 #[test]
