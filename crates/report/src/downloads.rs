@@ -9,6 +9,17 @@ use polypath_sim::ConcurrentDownloads;
 
 use crate::network::jain_index;
 
+/// The loss recovery of the kernel's TCP.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum KernelRecovery {
+    /// That of the kernel, with loss probes (RFC 8985) and F-RTO (RFC 5682).
+    #[default]
+    Full,
+    /// Without these two, which the simulator does not have either: if all packets of a window are
+    /// lost, a timeout finds it.
+    NoProbes,
+}
+
 /// A carrier of concurrent downloads.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DownloadCarrier {
@@ -18,6 +29,8 @@ pub struct DownloadCarrier {
     pub scenario: Scenario,
     /// The policy of its nodes; without nodes the first path carries the downloads.
     pub policy: Option<PolicyConfig>,
+    /// The loss recovery of its hosts in a lab.
+    pub recovery: KernelRecovery,
 }
 
 /// The downloads and their times.
@@ -66,6 +79,7 @@ impl DownloadSchedule {
         ConcurrentDownloads {
             flows: self.flows + 1,
             scheme: carrier.policy.map_or(Scheme::Tcp, Scheme::Policy),
+            share_endpoints: carrier.policy.is_some(),
             detector,
             late: Some(Time::ZERO + late),
         }

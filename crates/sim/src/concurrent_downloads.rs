@@ -1,5 +1,5 @@
-//! Several downloads at once over the same paths, each between hosts of its own and behind
-//! endpoints of its own.
+//! Several downloads at once over the same paths, each between hosts of its own, and behind endpoints
+//! of its own or one pair of endpoints for all.
 //!
 //! The paths, their links and background, and TCP are a scenario's; the downloads begin at random
 //! within the first second and never end.
@@ -11,11 +11,11 @@ use polypath_core::time::{Duration, Time};
 use polypath_scenario::{Scenario, Scheme};
 
 use crate::error::RunError;
-use crate::host_pairs::Listener;
+use crate::host_group::{GroupInput, HostGroup};
+use crate::host_pairs::{HostPairs, Listener};
 use crate::network::{build, foreground_tcp};
 use crate::observer::SimEvent;
 use crate::tcp::{Client, ClientInput, SenderStats, Server};
-use crate::transfer_hosts::TransferPairs;
 use crate::world::LinkReport;
 
 /// The size of a file that no run finishes, in segments.
@@ -30,6 +30,9 @@ pub struct ConcurrentDownloads {
     pub flows: u32,
     /// The scheme, which decides on the paths.
     pub scheme: Scheme,
+    /// Whether one pair of endpoints carries all downloads, as two nodes do; otherwise each has its
+    /// own.
+    pub share_endpoints: bool,
     /// The detector of congestion at the receivers, if any. TCP reacts to marks only with
     /// `tcp.ecn`.
     pub detector: Option<DetectorConfig>,
@@ -82,11 +85,14 @@ pub struct DownloadsSample<'a> {
 /// Ignores all events.
 struct Silent;
 
-impl Listener<Client> for Silent {
+impl<C> Listener<C> for Silent {
     fn on_event(&mut self, _: Time, _: u32, _: &SimEvent) {}
 
-    fn on_client(&mut self, _: Time, _: u32, _: &Client) {}
+    fn on_client(&mut self, _: Time, _: u32, _: &C) {}
 }
+
+/// The hosts of all downloads.
+type DownloadHosts = HostPairs<HostGroup<Server>, HostGroup<Client>>;
 
 /// Runs concurrent downloads for a time; `take` receives a sample after each interval.
 ///
@@ -112,12 +118,22 @@ pub fn run_concurrent_downloads(
         seed: seed.child("overlay"),
         ..scenario.endpoint(downloads.scheme)
     };
-    let mut pairs = TransferPairs::new(build(scenario, seed)?, &endpoint);
+    let mut pairs = DownloadHosts::new(build(scenario, seed)?, &endpoint);
     let tcp = foreground_tcp(scenario);
-    for number in 0..downloads.flows {
+    let server = |number: u32| {
         let overhead = seed.stream(&format!("server{number}/overhead"));
-        let server = Server::new(tcp, ENDLESS).with_overhead(scenario.tcp.overhead, overhead);
-        pairs.add(server, Client::new(tcp), &endpoint)?;
+        Server::new(tcp, ENDLESS).with_overhead(scenario.tcp.overhead, overhead)
+    };
+    let of_pair = if downloads.share_endpoints {
+        downloads.flows.max(1)
+    } else {
+        1
+    };
+    for first in (0..downloads.flows).step_by(of_pair as usize) {
+        let servers = (first..first + of_pair).map(server).collect();
+        let clients = vec![Client::new(tcp); of_pair as usize];
+        let (servers, clients) = (HostGroup::new(servers), HostGroup::new(clients));
+        pairs.add(servers, clients, &endpoint)?;
     }
     let mut starts: Vec<(Time, u32)> = downloads.starts(seed).into_iter().zip(0..).collect();
     starts.sort_unstable();
@@ -125,9 +141,14 @@ pub fn run_concurrent_downloads(
     let mut now = Time::ZERO;
     while now < Time::ZERO + span {
         now += interval;
-        while let Some((at, pair)) = starts.next_if(|(at, _)| *at <= now) {
+        while let Some((at, number)) = starts.next_if(|(at, _)| *at <= now) {
             pairs.run_until(at, &mut Silent);
-            pairs.input_to_client(at, pair, ClientInput::Open(1), &mut Silent);
+            let connection = number % of_pair + 1;
+            let input = GroupInput {
+                connection,
+                input: ClientInput::Open(connection),
+            };
+            pairs.input_to_client(at, number / of_pair, input, &mut Silent);
         }
         pairs.run_until(now, &mut Silent);
         pairs.fits_memory()?;
@@ -136,15 +157,17 @@ pub fn run_concurrent_downloads(
     Ok(())
 }
 
-fn sample(pairs: &TransferPairs, now: Time) -> DownloadsSample<'_> {
+fn sample(pairs: &DownloadHosts, now: Time) -> DownloadsSample<'_> {
     let sent = |server: &Server| server.stats().unwrap_or_default();
     let window = |server: &Server| server.congestion_window().unwrap_or(0.0);
+    let servers = || pairs.servers().flat_map(HostGroup::hosts);
+    let clients = || pairs.clients().flat_map(HostGroup::hosts);
     DownloadsSample {
         at: now,
-        windows: pairs.servers().map(window).collect(),
-        senders: pairs.servers().map(sent).collect(),
-        arrived: pairs.clients().map(Client::in_order).collect(),
-        spurious: pairs.clients().map(Client::spurious).collect(),
+        windows: servers().map(window).collect(),
+        senders: servers().map(sent).collect(),
+        arrived: clients().map(Client::in_order).collect(),
+        spurious: clients().map(Client::spurious).collect(),
         links: pairs.network().links_at(now).collect(),
     }
 }

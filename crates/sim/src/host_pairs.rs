@@ -36,7 +36,8 @@ impl<P: Payload> Payload for LinkFrame<P> {
         self.frame.body.traffic_class().ecn
     }
 
-    /// All frames of a pair have one outer header; without one, its connections follow each other.
+    /// All frames of a pair have one outer header. Without one, a fair queue takes the connections of a
+    /// pair for one flow.
     fn flow(&self) -> FlowId {
         FlowId(u64::from(self.pair))
     }

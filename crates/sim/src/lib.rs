@@ -44,6 +44,7 @@ mod event;
 mod fabric;
 mod flow;
 mod host;
+mod host_group;
 mod host_pairs;
 mod media;
 pub mod network;

@@ -12,7 +12,7 @@ use polypath_link::Counters;
 use polypath_live::clock::Clock;
 use polypath_live::priority;
 use polypath_report::downloads::{
-    DownloadCarrier, DownloadOutcome, DownloadSchedule, DownloadShares,
+    DownloadCarrier, DownloadOutcome, DownloadSchedule, DownloadShares, KernelRecovery,
 };
 use polypath_report::media::LabConditions;
 use polypath_sim::Side;
@@ -31,6 +31,10 @@ use crate::settle::await_settled;
 const POLL: Duration = Duration::from_millis(50);
 /// From the last handshake to the first download, for the threads to start.
 const LEAD: Duration = Duration::from_millis(100);
+
+/// The settings of hosts whose TCP has neither loss probes nor F-RTO. RACK remains: from Linux 6.17 on
+/// `tcp_recovery` has no effect.
+const NO_PROBES: [(&str, &str); 2] = [("ipv4/tcp_early_retrans", "0"), ("ipv4/tcp_frto", "0")];
 
 /// One run of a group of carriers.
 pub(super) struct GroupRun<'a> {
@@ -246,10 +250,18 @@ impl<'a> GroupRun<'a> {
     }
 }
 
-/// Starts the nodes of a carrier that has some, on hosts with ECN (RFC 3168).
+/// Starts the nodes of a carrier that has some, on hosts with ECN (RFC 3168) and its loss recovery.
 fn start_nodes(carrier: &DownloadCarrier, endpoints: &Endpoints) -> io::Result<Option<NodePair>> {
+    let recovery: &[_] = match carrier.recovery {
+        KernelRecovery::Full => &[],
+        KernelRecovery::NoProbes => &NO_PROBES,
+    };
     for side in SIDES {
-        endpoints.at(side).set("ipv4/tcp_ecn", "1")?;
+        let host = endpoints.at(side);
+        host.set("ipv4/tcp_ecn", "1")?;
+        for (name, value) in recovery {
+            host.set(name, value)?;
+        }
     }
     let start = |policy| NodePair::of_scenario(&carrier.scenario, policy, endpoints);
     carrier.policy.map(start).transpose()

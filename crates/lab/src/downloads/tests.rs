@@ -2,6 +2,7 @@ use super::*;
 use crate::can_test;
 use polypath_core::policy::{DiversityConfig, PolicyConfig};
 use polypath_core::time::Duration;
+use polypath_report::downloads::KernelRecovery;
 use polypath_scenario::Scenario;
 
 /// Two links of 10 Mbit/s, of which each loses packets only at its queue.
@@ -29,6 +30,7 @@ fn carrier(name: &str, policy: Option<PolicyConfig>) -> DownloadCarrier {
         name: name.to_owned(),
         scenario: Scenario::parse(SCENARIO, "downloads.toml", &[]).unwrap(),
         policy,
+        recovery: KernelRecovery::default(),
     }
 }
 

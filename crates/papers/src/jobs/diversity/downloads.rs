@@ -219,6 +219,7 @@ impl Job for Downloads {
         let downloads = ConcurrentDownloads {
             flows: FLOWS + 1,
             scheme: Scheme::PpdTcp2,
+            share_endpoints: false,
             detector: self.cured.then(DetectorConfig::default),
             late: Some(Time::ZERO + begins),
         };

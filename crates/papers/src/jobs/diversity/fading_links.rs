@@ -10,7 +10,7 @@ use polypath_core::time::{Duration, Time};
 use polypath_document::Override;
 use polypath_link::Counters;
 use polypath_report::downloads::{
-    DownloadCarrier, DownloadOutcome, DownloadSchedule, DownloadShares,
+    DownloadCarrier, DownloadOutcome, DownloadSchedule, DownloadShares, KernelRecovery,
 };
 use polypath_scenario::Scenario;
 use polypath_sim::{DownloadsRun, DownloadsSample, Side, run_concurrent_downloads};
@@ -33,6 +33,8 @@ pub(crate) enum Carrier {
     Unfaded,
     /// One link that fades, without nodes.
     Single,
+    /// The same in the lab by a TCP without loss probes and F-RTO.
+    NoProbes,
     /// Copies on this number of links that fade.
     Copies(u8),
     /// The same, and marks on congestion.
@@ -40,9 +42,18 @@ pub(crate) enum Carrier {
 }
 
 impl Carrier {
-    pub(crate) const ALL: [Self; 6] = [
+    pub(crate) const SIMULATED: [Self; 6] = [
         Self::Unfaded,
         Self::Single,
+        Self::Copies(2),
+        Self::Marks(2),
+        Self::Copies(4),
+        Self::Marks(4),
+    ];
+    pub(crate) const IN_LAB: [Self; 7] = [
+        Self::Unfaded,
+        Self::Single,
+        Self::NoProbes,
         Self::Copies(2),
         Self::Marks(2),
         Self::Copies(4),
@@ -53,6 +64,7 @@ impl Carrier {
         match self {
             Self::Unfaded => "1 link, no fades".to_owned(),
             Self::Single => "1 link".to_owned(),
+            Self::NoProbes => "1 link, no probes".to_owned(),
             Self::Copies(links) => format!("{links} links, copies"),
             Self::Marks(links) => format!("{links} links, marks"),
         }
@@ -60,14 +72,14 @@ impl Carrier {
 
     fn links(self) -> usize {
         match self {
-            Self::Unfaded | Self::Single => 1,
+            Self::Unfaded | Self::Single | Self::NoProbes => 1,
             Self::Copies(links) | Self::Marks(links) => links.into(),
         }
     }
 
     fn policy(self) -> Option<PolicyConfig> {
         match self {
-            Self::Unfaded | Self::Single => None,
+            Self::Unfaded | Self::Single | Self::NoProbes => None,
             Self::Copies(_) => Some(PolicyConfig::DuplicateAll {}),
             Self::Marks(_) => Some(PolicyConfig::Diversity(DiversityConfig::default())),
         }
@@ -83,6 +95,10 @@ impl Carrier {
             name: self.title(),
             scenario,
             policy: self.policy(),
+            recovery: match self {
+                Self::NoProbes => KernelRecovery::NoProbes,
+                _ => KernelRecovery::Full,
+            },
         }
     }
 }
@@ -168,7 +184,7 @@ impl FadingDownloads {
         }
     }
 
-    fn carriers(&self) -> Result<Vec<DownloadCarrier>, JobError> {
+    fn carriers(&self, carriers: &[Carrier]) -> Result<Vec<DownloadCarrier>, JobError> {
         let variant = self.control.simulated().unwrap_or("sack");
         let sets = [&format!("tcp.variant={variant}"), "tcp.initial_window=10"];
         let overrides = sets.map(str::parse::<Override>);
@@ -176,8 +192,10 @@ impl FadingDownloads {
         let overrides = overrides.map_err(|error| JobError::Other(error.to_string()))?;
         let text = include_str!("../../../../../scenarios/fading-links.toml");
         let scenario = Scenario::parse(text, "fading-links.toml", &overrides)?;
-        let carriers = Carrier::ALL.map(|carrier| carrier.over(scenario.clone()));
-        Ok(carriers.into())
+        let carriers = carriers.iter();
+        Ok(carriers
+            .map(|carrier| carrier.over(scenario.clone()))
+            .collect())
     }
 
     fn simulate(&self, carrier: &DownloadCarrier) -> Result<DownloadOutcome, JobError> {
@@ -244,7 +262,7 @@ impl Job for FadingDownloads {
     }
 
     fn run(&self, _: &AtomicU64) -> Result<Vec<Carried>, JobError> {
-        let carriers = self.carriers()?;
+        let carriers = self.carriers(&Carrier::SIMULATED)?;
         let outcomes = carriers.iter().map(|carrier| self.simulate(carrier));
         outcomes.map(|outcome| Ok(Carried::of(&outcome?))).collect()
     }
@@ -257,7 +275,7 @@ impl LabJob for FadingDownloadsInLab {
 
     fn runs(&self) -> Result<Vec<LabRun>, JobError> {
         Ok(vec![LabRun::Downloads {
-            carriers: self.0.carriers()?,
+            carriers: self.0.carriers(&Carrier::IN_LAB)?,
             congestion_control: self.0.control.name().to_owned(),
             schedule: self.0.schedule(),
             seed: self.0.seed,
@@ -285,22 +303,29 @@ mod tests {
             control: Control::Cubic,
             seed: 1,
         };
-        let carriers = downloads.carriers().unwrap();
+        let carriers = downloads.carriers(&Carrier::IN_LAB).unwrap();
         let links: Vec<usize> = carriers.iter().map(|of| of.scenario.paths.len()).collect();
-        assert_eq!(links, [1, 1, 2, 2, 4, 4]);
+        assert_eq!(links, [1, 1, 1, 2, 2, 4, 4]);
         let fades = carriers.iter().map(|carrier| {
             let mut links = carrier.scenario.paths.iter().flat_map(|path| &path.links);
             links.all(|link| link.fades.is_some())
         });
         assert_eq!(
             fades.collect::<Vec<_>>(),
-            [false, true, true, true, true, true]
+            [false, true, true, true, true, true, true]
         );
         let policies = carriers.iter().map(|of| of.policy.map(PolicyConfig::name));
         let (copies, marks) = (Some("duplicate-all"), Some("diversity"));
         assert_eq!(
             policies.collect::<Vec<_>>(),
-            [None, None, copies, marks, copies, marks]
+            [None, None, None, copies, marks, copies, marks]
+        );
+        let no_probes = carriers
+            .iter()
+            .map(|carrier| carrier.recovery == KernelRecovery::NoProbes);
+        assert_eq!(
+            no_probes.collect::<Vec<_>>(),
+            [false, false, true, false, false, false, false]
         );
     }
 
@@ -311,7 +336,7 @@ mod tests {
             control: Control::Reno,
             seed: 1,
         };
-        let carriers = downloads.carriers().unwrap();
+        let carriers = downloads.carriers(&Carrier::SIMULATED).unwrap();
         let [single, marks] = [1, 3].map(|at| downloads.simulate(&carriers[at]).unwrap());
         assert!(
             marks.goodput() > 1.6 * single.goodput(),
