@@ -6,6 +6,7 @@ use polypath_claims::{Figure, FigureTable, Findings, Measurement, Pending, SEED,
 
 use crate::figures::estimates::{estimate, text};
 use crate::figures::pictures::figure_table;
+use crate::jobs::delay_centric::mechanism::PURE;
 use crate::jobs::own::senders::{Chooser, SenderRun, SenderRuns};
 
 pub(super) const FIGURE: Figure = Figure {
@@ -90,9 +91,10 @@ impl Group {
             let delays = self.samples(*chooser, QUANTITIES[0]);
             estimate(&delays).map_or(f64::INFINITY, |delay| delay.mean)
         };
-        let papers = Chooser::ALL.into_iter().filter(|of| *of != Chooser::Growth);
+        let all = Chooser::ALL.into_iter();
+        let papers = all.filter(|of| matches!(of, Chooser::Paper(_)));
         let best = papers.min_by(|a, b| mean(a).total_cmp(&mean(b)));
-        best.unwrap_or(Chooser::Pure)
+        best.unwrap_or(Chooser::Paper(PURE))
     }
 
     fn measurements(&self) -> Vec<Measurement> {

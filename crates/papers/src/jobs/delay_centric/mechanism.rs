@@ -1,5 +1,7 @@
 //! The mechanisms that the paper compares (III).
 
+use polypath_core::policy::DelayCentricConfig;
+use polypath_scenario::network::senders::Setting;
 use serde::Serialize;
 
 /// A mechanism of path selection.
@@ -61,6 +63,13 @@ impl Mechanism {
             (Rule::Original, false) => "original",
             (Rule::Original, true) => "original_guard",
         }
+    }
+
+    /// The policy with the paper's parameters and the heartbeats of `of`.
+    pub(crate) fn policy(self, of: DelayCentricConfig) -> Option<DelayCentricConfig> {
+        let all = Setting::of_paper(of).into_iter();
+        let mut own = all.filter(|setting| setting.name.replace('-', "_") == self.name());
+        own.next()?.policy.by_delay()
     }
 
     /// The name in pictures and tables.

@@ -276,6 +276,8 @@ mod tests {
                 multihomed.policy.heartbeats().in_guard,
                 Duration::from_millis(20)
             );
+            // Those of `polypath stability` have the same parameters.
+            assert_eq!(mechanism.policy(multihomed.policy), Some(multihomed.policy));
         }
     }
 }

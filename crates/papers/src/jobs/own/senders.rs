@@ -8,9 +8,13 @@ use polypath_claims::{Job, JobError};
 use polypath_core::policy::{DelayCentricConfig, GrowthConfig};
 use polypath_core::rng::Seed;
 use polypath_scenario::Network;
-use polypath_scenario::network::senders::{Scale, Setting};
+use polypath_scenario::network::senders::Scale;
 use polypath_sim::PathChoices;
 use serde::{Deserialize, Serialize};
+
+use crate::jobs::delay_centric::mechanism::{
+    GUARD, Mechanism, ORIGINAL, ORIGINAL_GUARD, PREDICTIVE, PREDICTIVE_GUARD, PURE,
+};
 
 /// The file of the test bed.
 const TEXT: &str = include_str!("../../../../../scenarios/delay-centric.toml");
@@ -29,16 +33,13 @@ pub(crate) struct SenderRuns {
     pub(crate) seeds: Vec<u64>,
 }
 
-/// The policy of the senders: a mechanism of the paper, or `delay-growth`.
+/// The policy of the senders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Chooser {
-    Pure,
-    Guard,
-    Predictive,
-    PredictiveGuard,
-    Original,
-    OriginalGuard,
+    /// A mechanism of the paper.
+    Paper(Mechanism),
+    /// `delay-growth`.
     Growth,
 }
 
@@ -57,40 +58,33 @@ pub(crate) struct SenderRun {
 }
 
 impl Chooser {
-    /// The mechanisms of the paper, in the order of [`Setting::baselines`], and ours.
     pub(crate) const ALL: [Self; 7] = [
-        Self::Pure,
-        Self::Guard,
-        Self::Predictive,
-        Self::PredictiveGuard,
-        Self::Original,
-        Self::OriginalGuard,
+        Self::Paper(PURE),
+        Self::Paper(GUARD),
+        Self::Paper(PREDICTIVE),
+        Self::Paper(PREDICTIVE_GUARD),
+        Self::Paper(ORIGINAL),
+        Self::Paper(ORIGINAL_GUARD),
         Self::Growth,
     ];
 
     /// The name in claims and tables.
     pub(crate) const fn name(self) -> &'static str {
         match self {
-            Self::Pure => "pure",
-            Self::Guard => "guard",
-            Self::Predictive => "predictive",
-            Self::PredictiveGuard => "predictive_guard",
-            Self::Original => "original",
-            Self::OriginalGuard => "original_guard",
+            Self::Paper(mechanism) => mechanism.name(),
             Self::Growth => "growth",
         }
     }
 
     /// The policy, with the heartbeats of `of`.
-    fn policy(self, of: DelayCentricConfig) -> DelayCentricConfig {
-        let baseline = Setting::of_paper(of).into_iter().nth(self as usize);
-        let policy = baseline.and_then(|setting| setting.policy.by_delay());
-        policy.unwrap_or_else(|| {
-            DelayCentricConfig::DelayGrowth(GrowthConfig {
+    fn policy(self, of: DelayCentricConfig) -> Option<DelayCentricConfig> {
+        match self {
+            Self::Paper(mechanism) => mechanism.policy(of),
+            Self::Growth => Some(DelayCentricConfig::DelayGrowth(GrowthConfig {
                 heartbeats: of.heartbeats(),
                 ..GrowthConfig::default()
-            })
-        })
+            })),
+        }
     }
 }
 
@@ -112,7 +106,8 @@ impl SenderRuns {
         network.run.batches = 2;
         let senders = network.senders().ok_or_else(none)?;
         let policy = senders.traffic.policy().by_delay().ok_or_else(none)?;
-        network.set_sender_policy(self.chooser.policy(policy).into());
+        let policy = self.chooser.policy(policy).ok_or_else(none)?;
+        network.set_sender_policy(policy.into());
         Ok(network)
     }
 }
