@@ -1,5 +1,6 @@
-//! An ECN-capable TCP connection through two nodes, over an emulated link whose queue marks packets
-//! instead of dropping them (`CoDel`, RFC 8289), and over two links that drop copies.
+//! An ECN-capable TCP connection through two nodes over emulated links: over one whose queue marks
+//! packets instead of dropping them (`CoDel`, RFC 8289), over two that drop copies, and over three
+//! that carry fragments.
 
 use std::fs;
 use std::io::{self, Write};
@@ -51,6 +52,22 @@ rate = "20.2 Mbit/s"
 delay = "5 ms"
 queue = "14 packets"
 "#;
+/// Three links, of which the last loses packets. Their queues hold the whole transfer.
+const FRAGMENTS: &str = r#"
+schema = 1
+name = "fragments"
+schemes = ["ppd-tcp2"]
+transfer = { size = "1 kB", count = 1 }
+[[path]]
+name = "one"
+link = [{ rate = "20 Mbit/s", delay = "5 ms", queue = "6000 packets" }]
+[[path]]
+name = "two"
+link = [{ rate = "20 Mbit/s", delay = "5 ms", queue = "6000 packets" }]
+[[path]]
+name = "three"
+link = [{ rate = "20 Mbit/s", delay = "5 ms", queue = "6000 packets", loss = 0.1 }]
+"#;
 /// About three seconds at the rate of the link.
 const LEN: usize = 6_000_000;
 const ADDRESS: &str = "10.77.0.1:5000";
@@ -83,6 +100,10 @@ struct Outcome {
     /// The packets that the link marked, and those that its queue dropped.
     marked: u64,
     dropped: u64,
+    /// The packets that links lost at random.
+    lost: u64,
+    /// The packets that the receiving node restored from fragments.
+    restored: u64,
     /// The packets with a mark that the receiver's host received: datagrams, and packets in them.
     received_marks: u64,
     /// The acknowledged segments with an echo of congestion (ECE, RFC 3168).
@@ -151,7 +172,7 @@ fn transfer(endpoints: &Endpoints) {
 }
 
 fn outcome(setup: &Setup<'_>) -> Outcome {
-    let scenario = Scenario::parse(setup.scenario, "ecn.toml", &[]).unwrap();
+    let scenario = Scenario::parse(setup.scenario, "links.toml", &[]).unwrap();
     let (network, endpoints) = Network::open(&scenario, Seed(1)).unwrap();
     let mut emulation = Emulation::start(vec![network], Clock::starting_now()).unwrap();
     for (side, ..) in SIDES {
@@ -166,7 +187,9 @@ fn outcome(setup: &Setup<'_>) -> Outcome {
     let of = |namespace: &Namespace, file, protocol, name| {
         namespace.counter(file, protocol, name).unwrap().unwrap()
     };
-    let outcome = Outcome {
+    let mut outcome = Outcome {
+        lost: links().map(|counters| counters.drops.random).sum(),
+        restored: 0,
         marked: links().map(|counters| counters.packets_marked).sum(),
         dropped: links().map(|counters| counters.drops.queue()).sum(),
         received_marks: of(client, "netstat", "IpExt:", "InCEPkts"),
@@ -174,9 +197,8 @@ fn outcome(setup: &Setup<'_>) -> Outcome {
         retransmitted: of(server, "snmp", "Tcp:", "RetransSegs"),
         spurious: of(server, "netstat", "TcpExt:", "TCPDSACKRecv"),
     };
-    for node in nodes {
-        node.finish().unwrap();
-    }
+    let [_, receiver] = nodes.map(|node| node.finish().unwrap());
+    outcome.restored = receiver.fragments.map_or(0, |counters| counters.restored);
     emulation.finish().unwrap();
     outcome
 }
@@ -233,4 +255,23 @@ fn the_receiver_of_copies_marks_what_they_mask() {
     assert!(ecn.received_marks > 0 && ecn.echoed > 0, "{ecn:?}");
     assert_eq!((off.received_marks, off.echoed), (0, 0), "{off:?}");
     assert!(ecn.dropped > 0 && off.dropped > 0, "{ecn:?} {off:?}");
+}
+
+/// Any two of three fragments restore a packet, so the losses of one link cost no retransmission.
+#[test]
+fn fragments_over_three_links_restore_what_one_loses() {
+    if !can_test() {
+        return;
+    }
+    let outcome = outcome(&Setup {
+        scenario: FRAGMENTS,
+        policy: r#"{ kind = "diversity", recovery = 1, react = "off" }"#,
+        ..Setup::default()
+    });
+    println!("{outcome:?}");
+    let packets = LEN as u64 / 1500;
+    assert!(outcome.restored > packets, "{outcome:?}");
+    assert!(outcome.lost > packets / 20, "{outcome:?}");
+    assert_eq!(outcome.dropped, 0, "{outcome:?}");
+    assert_eq!(outcome.retransmitted, outcome.spurious, "{outcome:?}");
 }
