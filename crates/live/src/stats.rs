@@ -202,8 +202,7 @@ pub struct DeliveryStats {
     /// absent before two reports.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub repair_ms: Option<f64>,
-    /// Whether that is later than the deadline of the policy: packets then get a copy at once, as
-    /// far as the budget suffices.
+    /// Whether that is later than the deadline of the policy: packets may then get a copy at once.
     pub repair_is_late: bool,
 }
 

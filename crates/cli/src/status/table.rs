@@ -190,7 +190,7 @@ fn repairs(state: &Value) -> String {
                 format!(", repaired after {repair:.1} ms")
             });
             let late = if path["delivery"]["repair_is_late"] == true {
-                ", beyond the deadline: packets get copies within the budget"
+                ", beyond the deadline"
             } else {
                 ""
             };

@@ -79,7 +79,10 @@ impl PathSocket {
         };
         match outcome {
             Err(Errno::EACCES | Errno::EINVAL | Errno::EOPNOTSUPP | Errno::EPERM) => {
-                tracing::debug!(tos, "sent without the DSCP, which the system refuses");
+                tracing::debug!(
+                    tos,
+                    "the system refuses the DSCP or the ECN field of a datagram"
+                );
                 if traffic_class.dscp.is_default() {
                     return Ok(unmarked()?);
                 }
