@@ -10,7 +10,9 @@ use crate::packet::Ecn;
 /// The maximum number of packets of which fragments are kept. Fragments of a packet that is older
 /// than the newest by this many sequence numbers are discarded.
 pub const MAX_INCOMPLETE: usize = 4096;
-/// The most bytes of fragments that are kept; beyond them the oldest are discarded.
+/// The most bytes of fragments that are kept; beyond them the oldest are discarded. A payload may keep
+/// the whole block of memory that it was received in. Blocks hold consecutive datagrams, so all that
+/// are kept are at most those that arrived while [`MAX_INCOMPLETE`] packets did.
 const MAX_BYTES: usize = 16 << 20;
 
 /// The counters of packets that arrive in fragments.
