@@ -13,10 +13,14 @@ if [ -n "$open" ]; then
   printf 'reproduce: claims without an answer:\n%s\n' "$open" >&2
   exit 1
 fi
-read -r claims hold differ < <(
-  sed -n 's/^claims: \([0-9]*\), of which \([0-9]*\) hold, \([0-9]*\) differ.*/\1 \2 \3/p' <<<"$summary"
-) || true
-if ! tr '\n' ' ' <README.md | grep -q "Of the $claims checkable claims [^.]*\*\*$hold hold and $differ differ\*\*"; then
+verdicts=$(sed -n 's/^claims: \([0-9]*\), of which \([0-9]*\) hold, \([0-9]*\) differ.*/\1 \2 \3/p' <<<"$summary")
+if [ -z "$verdicts" ]; then
+  echo "reproduce: the output has no line \`claims: N, of which N hold, N differ\`" >&2
+  exit 1
+fi
+read -r claims hold differ <<<"$verdicts"
+stated="Of the $claims checkable claims [^.]*\*\*$hold hold and $differ differ\*\*"
+if ! grep -q "$stated" <<<"$(tr '\n' ' ' <README.md)"; then
   echo "reproduce: README.md has other numbers of claims than $claims, of which $hold hold and $differ differ" >&2
   exit 1
 fi

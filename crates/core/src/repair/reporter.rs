@@ -186,7 +186,7 @@ impl Reporter {
         };
         if sent >= known.newest {
             if now.since(known.arrived) >= FORGOTTEN {
-                // The clocks have drifted since, and the sender begins anew, too.
+                // The clocks have drifted since; the sender, too, has discarded its estimate.
                 known.delay = None;
             }
             (known.newest, known.arrived) = (sent, now);
