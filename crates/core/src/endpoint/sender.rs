@@ -111,14 +111,9 @@ impl<P: Payload> Sender<P> {
             .route(now, &meta, &paths, &mut |action| {
                 requests.add(action);
             });
-        let pairs = requests.pairs;
-        self.act(now, requests, out);
-        if !pairs.is_empty() {
-            // On a path with a low ceiling a pair may take what was left for the packet.
-            let full = self.pacing.full(now, pairs);
-            paths.full = paths.full.or(full);
-            plan.copies = plan.copies.without(full);
-            plan.probes = plan.probes.without(full);
+        let probed = self.act(now, requests, out);
+        if !probed.is_empty() {
+            self.apply_ceilings_again(now, probed, &mut plan, &mut paths);
         }
         if let Some(reason) = self.refusal(&plan, &paths) {
             let len = meta.size;
@@ -129,7 +124,7 @@ impl<P: Payload> Sender<P> {
         }
         let sequence = self.sequence;
         self.sequence += 1;
-        if self.repair.is_some() && self.peer_reports {
+        if self.are_losses_repaired() {
             let packet = OutgoingPacket {
                 sequence,
                 epoch: self.policy.epoch(),
@@ -233,7 +228,7 @@ impl<P: Payload> Sender<P> {
 
     /// Answers heartbeat `id` on the path that it arrived on.
     pub(super) fn on_heartbeat(
-        &self,
+        &mut self,
         now: Time,
         path: PathId,
         id: u64,

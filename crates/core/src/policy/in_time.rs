@@ -348,10 +348,10 @@ impl PathPolicy for InTime {
         act: &mut dyn FnMut(Action),
     ) -> Plan {
         self.busy = true;
+        self.choose(now, paths, act);
         if self.next_probes.is_none() {
             self.probe(now, act);
         }
-        self.choose(now, paths, act);
         let may_wait = meta.treatment() == Treatment::Bulk;
         let carriers = if may_wait {
             paths.copies.or(paths.full)

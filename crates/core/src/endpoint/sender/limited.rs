@@ -4,6 +4,7 @@ use super::super::io::Output;
 use super::{BlockedPaths, Sender};
 use crate::frame::{Body, Frame, Payload};
 use crate::metering::{CellRate, Notice};
+use crate::policy::{PathSet, Paths, Plan};
 use crate::time::Time;
 
 impl<P: Payload> Sender<P> {
@@ -16,6 +17,26 @@ impl<P: Payload> Sender<P> {
     ) {
         self.outgoing.block(blocked);
         self.pacing.set_sent(sent);
+    }
+
+    /// Keeps a packet off those of its paths that a pair or a heartbeat on `probed` paths has put
+    /// ahead of their ceilings in this wake: it waits, or takes the rest of its paths.
+    #[cold]
+    pub(super) fn apply_ceilings_again(
+        &self,
+        now: Time,
+        probed: PathSet,
+        plan: &mut Plan,
+        paths: &mut Paths,
+    ) {
+        let full = self.pacing.full(now, probed);
+        paths.full = paths.full.or(full);
+        if self.are_losses_repaired() {
+            plan.may_wait |= !plan.copies.and(full).is_empty();
+        } else {
+            plan.copies = plan.copies.without(full);
+            plan.probes = plan.probes.without(full);
+        }
     }
 
     /// Sends a notice that a path carries nothing.

@@ -49,6 +49,11 @@ impl<P: Payload> Sender<P> {
         self.go_on_without_reports(now, out);
     }
 
+    /// Whether packets are reported and repaired.
+    pub(super) fn are_losses_repaired(&self) -> bool {
+        self.repair.is_some() && self.peer_reports
+    }
+
     /// If losses should be repaired, and the peer reports none: says so, and only the ceilings limit
     /// the paths.
     pub(super) fn go_on_without_reports(&mut self, now: Time, out: &mut impl FnMut(Output<P>)) {

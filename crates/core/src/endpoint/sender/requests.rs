@@ -29,6 +29,12 @@ impl PolicyRequests {
             && self.flow_switches == 0
     }
 
+    /// The paths of the pairs and heartbeats.
+    fn paths(&self) -> PathSet {
+        let heartbeats = self.heartbeats.iter().map(|(path, _)| *path);
+        self.pairs.or(heartbeats.collect())
+    }
+
     pub(super) fn add(&mut self, action: Action) {
         match action {
             Action::SendPair(path) => self.pairs = self.pairs.with(path),
@@ -40,20 +46,29 @@ impl PolicyRequests {
 }
 
 impl<P: Payload> Sender<P> {
+    /// Performs `requests`, and returns the paths of their pairs and heartbeats.
     #[inline]
     pub(super) fn act(
         &mut self,
         now: Time,
         requests: PolicyRequests,
         out: &mut impl FnMut(Output<P>),
-    ) {
-        if !requests.is_empty() {
-            self.act_on(now, requests, out);
+    ) -> PathSet {
+        if requests.is_empty() {
+            PathSet::EMPTY
+        } else {
+            self.act_on(now, requests, out)
         }
     }
 
     #[inline(never)]
-    fn act_on(&mut self, now: Time, requests: PolicyRequests, out: &mut impl FnMut(Output<P>)) {
+    fn act_on(
+        &mut self,
+        now: Time,
+        requests: PolicyRequests,
+        out: &mut impl FnMut(Output<P>),
+    ) -> PathSet {
+        let probed = requests.paths();
         if let Some(PathSwitch { from, to }) = requests.switched {
             let epoch = self.policy.epoch();
             self.policy.switches += 1;
@@ -64,23 +79,39 @@ impl<P: Payload> Sender<P> {
         for (path, id) in requests.heartbeats {
             self.send_heartbeat_frame(now, path, id, Body::Heartbeat(Purpose::Policy), out);
         }
+        probed
     }
 
+    /// Sends a heartbeat or the answer to one. It does not wait for a ceiling; packets later in the
+    /// wake do.
     pub(super) fn send_heartbeat_frame(
-        &self,
+        &mut self,
         now: Time,
         path: PathId,
         id: u64,
         body: Body<P>,
         out: &mut impl FnMut(Output<P>),
     ) {
+        let epoch = self.policy.epoch();
         let frame = Frame {
             path,
-            epoch: self.policy.epoch(),
+            epoch,
             sequence: id,
             sent: now,
             body,
         };
+        self.send_without_waiting(now, frame, out);
+    }
+
+    /// Sends a frame that counts against the ceiling of its path, but does not wait for it.
+    fn send_without_waiting(
+        &mut self,
+        now: Time,
+        frame: Frame<P>,
+        out: &mut impl FnMut(Output<P>),
+    ) {
+        let len = self.outgoing.encapsulation.size(&frame.body);
+        self.pacing.count(now, frame.path, len);
         self.outgoing.send(frame, out);
     }
 
@@ -98,9 +129,7 @@ impl<P: Payload> Sender<P> {
                     sent: now,
                     body,
                 };
-                let len = self.outgoing.encapsulation.size(&frame.body);
-                self.pacing.count(now, path, len);
-                self.outgoing.send(frame, out);
+                self.send_without_waiting(now, frame, out);
             }
         }
     }

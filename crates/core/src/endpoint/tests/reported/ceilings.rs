@@ -1,9 +1,10 @@
-//! Packets, repairs and reports on a path with a ceiling, wake by wake.
+//! Packets, repairs, reports and heartbeats on a path with a ceiling, wake by wake.
 
 use alloc::vec::Vec;
 
 use super::*;
 use crate::class::{Class, Classes, Protocol, Treatment};
+use crate::frame::Purpose;
 use crate::frame::{Attempt, OVER_IPV4};
 use crate::units::{Bytes, Rate};
 
@@ -13,25 +14,34 @@ const CEILING: Rate = Rate(500_000);
 struct Limited {
     endpoint: Endpoint<Packet>,
     free: [Time; 2],
+    ceiling: Rate,
     dropped: usize,
 }
 
 impl Limited {
     fn new(paths: u8, repair: RepairConfig, classes: Classes) -> Self {
+        let config = EndpointConfig {
+            paths,
+            classes,
+            ..config(PolicyConfig::InTime(repair))
+        };
+        Self::with_ceiling(CEILING, config)
+    }
+
+    fn with_ceiling(ceiling: Rate, config: EndpointConfig) -> Self {
         let limited = Tariff {
-            ceiling: Some(CEILING),
+            ceiling: Some(ceiling),
             ..Tariff::FREE
         };
         let endpoint = Endpoint::new(&EndpointConfig {
-            paths,
             tariffs: [limited, limited].into_iter().collect(),
-            classes,
             encapsulation: Encapsulation::deployed(OVER_IPV4),
-            ..config(PolicyConfig::InTime(repair))
+            ..config
         });
         Self {
             endpoint: endpoint.unwrap(),
             free: [Time::ZERO; 2],
+            ceiling,
             dropped: 0,
         }
     }
@@ -44,11 +54,16 @@ impl Limited {
             match output {
                 Output::Event(Event::FrameOut { path, kind, len }) => {
                     let free = &mut self.free[path.index()];
-                    let is_packet = !matches!(kind, FrameKind::Report | FrameKind::Heartbeat);
-                    assert!(!is_packet || *free <= now + MS * 100, "{kind:?} at {now}");
-                    *free = (*free).max(now) + CEILING.transmission_time(Bytes(len.into()));
+                    assert!(
+                        !kind.carries_packet() || *free <= now + MS * 100,
+                        "{kind:?} at {now}"
+                    );
+                    *free = (*free).max(now) + self.ceiling.transmission_time(Bytes(len.into()));
                 }
-                Output::Event(Event::Dropped { .. }) => self.dropped += 1,
+                Output::Event(Event::Dropped {
+                    reason: DropReason::QueueFull,
+                    ..
+                }) => self.dropped += 1,
                 Output::Transmit(Frame {
                     body:
                         Body::Reported {
@@ -149,4 +164,45 @@ fn losses_without_a_budget_are_unaffordable() {
     let spent = network.statistics();
     assert_eq!(spent.given_up, 0, "{spent:?}");
     assert!(spent.unaffordable > 100, "{spent:?}");
+}
+
+/// Heartbeats and the answers to those of the peer count before the packet that follows in a wake:
+/// bulk waits, and media is dropped only if both paths are ahead of their ceilings.
+#[test]
+fn heartbeats_count_before_the_packet() {
+    let (mut waited, mut dropped, mut sent) = (0, 0, 0);
+    for seed in (0..20).map(Seed) {
+        let config = config(PolicyConfig::InTime(policy(200, 10)));
+        let mut limited = Limited::with_ceiling(Rate(100_000), config);
+        let mut stream = seed.stream("heartbeats");
+        for number in 0..2000_u64 {
+            // As much in answers as the ceiling.
+            let now = at(number * 5);
+            for path in [FIRST, SECOND] {
+                if stream.chance(0.98) {
+                    limited.run(now);
+                    limited.wake(now, Wake::Input(Input::Frame(heartbeat(now, path, number))));
+                }
+            }
+            if stream.chance(0.01) {
+                let kind = [Kind::Opaque, Kind::Data][usize::from(stream.chance(0.5))];
+                limited.send(now, 0, meta(kind, 100));
+                waited += limited.endpoint.sender.waiting();
+                sent += 1;
+            }
+        }
+        dropped += limited.dropped;
+    }
+    assert!(waited > 0 && dropped > 0, "{waited} {dropped}");
+    assert!(waited + dropped < sent, "{waited} {dropped} {sent}");
+}
+
+fn heartbeat(now: Time, path: PathId, number: u64) -> Frame<Packet> {
+    Frame {
+        path,
+        epoch: Epoch(0),
+        sequence: number,
+        sent: now,
+        body: Body::Heartbeat(Purpose::Liveness),
+    }
 }
