@@ -10,7 +10,7 @@
 
 use alloc::boxed::Box;
 
-use crate::class::ClassStatistics;
+use crate::class::{Class, ClassStatistics};
 use crate::combine::{DetectorStatistics, MAX_TIMERS, MAX_WINDOWS};
 use crate::event::{DropReason, Event};
 use crate::fragment::{MAX_INCOMPLETE, Reassembly};
@@ -172,9 +172,15 @@ impl<P: Payload> Endpoint<P> {
         self.class_statistics().next().is_some()
     }
 
-    /// The name and the counters of each class of packets, in their order.
-    pub fn class_statistics(&self) -> impl Iterator<Item = (&str, ClassStatistics)> {
+    /// Each class of packets with its counters, in their order.
+    pub fn class_statistics(&self) -> impl Iterator<Item = (&Class, ClassStatistics)> {
         self.sender.class_statistics()
+    }
+
+    /// The cost tier of `path` ([`Tariff::cost`](crate::tariff::Tariff::cost)).
+    #[must_use]
+    pub fn cost(&self, path: PathId) -> u8 {
+        self.sender.cost(path)
     }
 
     /// The counters of packets held for their order; `None` if none are.

@@ -5,6 +5,7 @@ mod interface_status;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
+use polypath_core::class::Treatment;
 use polypath_core::combine::DetectorStatistics;
 use polypath_core::event::DropReason;
 use polypath_core::fragment::FragmentStatistics;
@@ -122,6 +123,8 @@ pub struct PathStats {
     /// paths by themselves.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flows: Option<u64>,
+    /// The cost tier of the path, which the policy `in-time` follows; 0 is free.
+    pub cost: u8,
     /// The use of its ceiling and quota; absent where neither end limits the path.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub usage: Option<UsageStats>,
@@ -311,10 +314,15 @@ pub struct GuardStats {
 }
 
 /// The packets of a class that applications sent.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ClassStats {
     /// The name of the class, as in the node's file.
     pub name: String,
+    /// The treatment of its packets by the policy `in-time`.
+    pub treatment: Treatment,
+    /// The deadline of the class in milliseconds; absent where it is that of the policy.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub deadline_ms: Option<f64>,
     /// The packets of the class: those for the peer that no earlier class matches.
     #[serde(flatten)]
     pub from_applications: Volume,

@@ -357,6 +357,9 @@ mod tests {
             "lte: 5.000 MB of 20.000 MB used, 25.0 % of its quota; sends at most 2.000 Mbit/s\n";
         let text = render(&state);
         assert!(text.contains(line) && !text.contains("closed"), "{text}");
+        let mut cost = state.clone();
+        cost["paths"][0]["cost"] = json!(2);
+        assert!(render(&cost).contains("lte: cost tier 2; 5.000 MB of"));
         let with = |keys: Value| {
             let mut state = state.clone();
             let usage = state["paths"][0]["usage"].as_object_mut().unwrap();
@@ -389,11 +392,12 @@ mod tests {
         let mut state = state();
         assert!(!render(&state).contains("class "));
         state["classes"] = json!([
-            { "name": "voice", "packets": 120, "bytes": 24_000 },
-            { "name": "all else", "packets": 0, "bytes": 0 },
+            { "name": "voice", "treatment": "media", "deadline_ms": 60.0, "packets": 120, "bytes": 24_000 },
+            { "name": "all else", "treatment": "single-path", "packets": 0, "bytes": 0 },
         ]);
         let text = render(&state);
-        let lines = "\nclass voice: 120 packets, 24.0 kB\nclass all else: 0 packets, 0 B\n";
+        let lines = "\nclass voice, media within 60 ms: 120 packets, 24.0 kB\n\
+                     class all else, single-path: 0 packets, 0 B\n";
         assert!(text.contains(lines), "{text}");
     }
 

@@ -6,13 +6,16 @@ use serde_json::Value;
 
 use super::table::word;
 
-/// A line for each path whose traffic is limited, or which the peer has closed.
+/// A line for each path that has a cost, whose traffic is limited, or which the peer has closed.
 pub(super) fn limited_paths(state: &Value) -> String {
     let mut text = String::new();
     for path in state["paths"].as_array().into_iter().flatten() {
         let (name, usage) = (word(&path["name"]), &path["usage"]);
         let number = |key: &str| usage[key].as_f64();
         let mut parts = Vec::new();
+        if let Some(cost) = path["cost"].as_u64().filter(|cost| *cost > 0) {
+            parts.push(format!("cost tier {cost}"));
+        }
         if let (Some(used), Some(quota)) = (number("used_bytes"), number("quota_bytes")) {
             let share = 100.0 * used / quota;
             let (used, quota) = (bytes(used), bytes(quota));
@@ -66,9 +69,13 @@ pub(super) fn classes(state: &Value) -> String {
     let mut text = String::new();
     for class in state["classes"].as_array().into_iter().flatten() {
         let size = class["bytes"].as_f64().unwrap_or(0.0);
+        let mut treatment = word(&class["treatment"]);
+        if let Some(deadline) = class["deadline_ms"].as_f64() {
+            let _ = write!(treatment, " within {deadline} ms");
+        }
         let _ = writeln!(
             text,
-            "class {}: {} packets, {}",
+            "class {}, {treatment}: {} packets, {}",
             word(&class["name"]),
             class["packets"],
             bytes(size)

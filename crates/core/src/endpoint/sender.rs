@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 use super::config::{Adjustment, EndpointConfig};
 use super::io::Output;
-use crate::class::ClassStatistics;
+use crate::class::{Class, ClassStatistics};
 use crate::event::{DropReason, Event};
 use crate::frame::{Body, Frame, PathId, Payload, Purpose};
 use crate::liveness::{Liveness, LivenessOutput, PathHealth};
@@ -386,9 +386,14 @@ impl<P: Payload> Sender<P> {
             .next()
     }
 
-    /// The name and the counters of each class of packets.
-    pub(super) fn class_statistics(&self) -> impl Iterator<Item = (&str, ClassStatistics)> {
+    /// Each class of packets with its counters.
+    pub(super) fn class_statistics(&self) -> impl Iterator<Item = (&Class, ClassStatistics)> {
         self.classes.all()
+    }
+
+    /// The cost tier of `path`.
+    pub(super) fn cost(&self, path: PathId) -> u8 {
+        self.tariffs.cost(path)
     }
 
     /// The number of times that the policy moved data to another path.

@@ -84,6 +84,7 @@ impl Statistics {
                 delivery: tunnel.endpoint().path_estimate(id).map(DeliveryStats::from),
                 measured: tunnel.endpoint().measured_rtt(id).map(MeasuredStats::from),
                 flows: tunnel.endpoint().flows_on(id).map(|flows| flows as u64),
+                cost: tunnel.endpoint().cost(id),
                 usage: usage(tunnel, id, quotas),
                 mtu_bytes: size.and_then(|size| paths.wire_mtu(id, size)),
                 mtu_state: size.map(|size| size.state),
@@ -109,8 +110,10 @@ fn usage(tunnel: &Tunnel, path: PathId, quotas: &Quotas) -> Option<UsageStats> {
 
 fn classes(tunnel: &Tunnel) -> Vec<ClassStats> {
     let classes = tunnel.endpoint().class_statistics();
-    let stats = classes.map(|(name, counters)| ClassStats {
-        name: name.to_owned(),
+    let stats = classes.map(|(class, counters)| ClassStats {
+        name: class.name.clone(),
+        treatment: class.treatment,
+        deadline_ms: class.deadline.map(|deadline| deadline.as_secs_f64() * 1e3),
         from_applications: Volume {
             packets: counters.packets,
             bytes: counters.bytes,

@@ -78,7 +78,12 @@ fn of_node() -> Value {
         order: Some(OrderStatistics::default()),
         congestion: Some(DetectorStatistics::default()),
         fragments: Some(FragmentStatistics::default()),
-        classes: vec![ClassStats::default()],
+        classes: vec![ClassStats {
+            name: "voice".to_owned(),
+            treatment: Treatment::Media,
+            deadline_ms: Some(60.0),
+            from_applications: Volume::default(),
+        }],
         reloads: Reloads {
             last_error: Some("refused".to_owned()),
             ..Reloads::default()

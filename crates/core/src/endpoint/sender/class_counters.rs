@@ -3,7 +3,7 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use crate::class::{ClassStatistics, Classes};
+use crate::class::{Class, ClassStatistics, Classes};
 use crate::packet::PacketMeta;
 
 /// Assigns packets to classes, and counts them.
@@ -43,7 +43,7 @@ impl ClassCounters {
         if *to == self.classes {
             return;
         }
-        let before = |name: &str| self.all().find(|(class, _)| *class == name);
+        let before = |name: &str| self.all().find(|(class, _)| class.name == name);
         let continued = to.iter().map(|class| {
             let before = before(&class.name);
             before.map_or_else(ClassStatistics::default, |(_, counters)| counters)
@@ -52,9 +52,8 @@ impl ClassCounters {
         self.classes.clone_from(to);
     }
 
-    /// The name and the counters of each class, in their order.
-    pub(super) fn all(&self) -> impl Iterator<Item = (&str, ClassStatistics)> {
-        let names = self.classes.iter().map(|class| &*class.name);
-        names.zip(self.statistics.iter().copied())
+    /// Each class with its counters, in their order.
+    pub(super) fn all(&self) -> impl Iterator<Item = (&Class, ClassStatistics)> {
+        self.classes.iter().zip(self.statistics.iter().copied())
     }
 }

@@ -250,7 +250,7 @@ fn a_reload_changes_the_classes() {
     assert_eq!(lost(at(8500), at(16_000)), 0);
     let counted = |network: &Network| {
         let all = network.ends[0].class_statistics();
-        all.map(|(name, counters)| (name.into(), counters.packets, counters.bytes))
+        all.map(|(class, counters)| (class.name.clone(), counters.packets, counters.bytes))
             .collect::<Vec<(alloc::string::String, _, _)>>()
     };
     let after = network.sent.iter().filter(|sent| **sent >= at(8000));

@@ -1,5 +1,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
+use polypath_core::class::Treatment;
 use polypath_core::combine::DetectorStatistics;
 use polypath_core::event::DropReason;
 use polypath_core::fragment::FragmentStatistics;
@@ -153,6 +154,8 @@ fn stats() -> Stats {
         }),
         classes: vec![ClassStats {
             name: "voice".to_owned(),
+            treatment: Treatment::Media,
+            deadline_ms: None,
             from_applications: Volume {
                 packets: 8,
                 bytes: 1600,
