@@ -201,8 +201,7 @@ impl Node {
             config: options.file.clone(),
         };
         let mut handler = NodeEventHandler::new(tunnel, io, files, quotas, driver.watcher(), clock);
-        // Before anything is sent on a path whose quota is used up.
-        handler.update_quotas(clock.now(), clock.now())?;
+        handler.set_former_use(clock.now())?;
         let control_thread = control::start(
             config,
             options.file.clone(),

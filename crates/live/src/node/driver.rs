@@ -145,6 +145,17 @@ impl<M: Machine<Input = Input, Output = Output>> CatchUpDriver<M> {
         io: &mut impl MachineIo,
     ) -> io::Result<()> {
         self.handle_due(at, at - CATCH_UP, io)?;
+        self.handle_first(at, input, io)
+    }
+
+    /// Handles `input` at `at` before all deadlines: what the machine must know before it sends
+    /// anything, since its first deadline is that of a handshake on all paths that it may use.
+    pub(super) fn handle_first(
+        &mut self,
+        at: Time,
+        input: Input,
+        io: &mut impl MachineIo,
+    ) -> io::Result<()> {
         let context = OutputContext { at, source: None };
         self.wake(context, Wake::Input(input), io)
     }

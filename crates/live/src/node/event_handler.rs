@@ -151,6 +151,15 @@ impl NodeEventHandler {
         }
     }
 
+    /// Passes the use of earlier runs to the endpoint before it sends anything: a path whose quota
+    /// is used up carries no handshake either.
+    pub(super) fn set_former_use(&mut self, now: Time) -> io::Result<()> {
+        for input in self.count_quotas(now) {
+            self.driver.handle_first(now, input, &mut self.io)?;
+        }
+        Ok(())
+    }
+
     /// Counts what the paths with a quota have carried, corrects the endpoint at `at`, and saves the
     /// counts.
     pub(super) fn update_quotas(&mut self, now: Time, at: Time) -> io::Result<()> {

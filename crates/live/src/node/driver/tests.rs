@@ -9,8 +9,9 @@ use polypath_core::frame::{Encapsulation, OVER_IPV4};
 use polypath_core::packet::Ecn;
 use polypath_core::policy::PolicyConfig;
 use polypath_core::rng::Seed;
-use polypath_core::tariff::Tariffs;
+use polypath_core::tariff::Tariff;
 use polypath_core::time::Duration;
+use polypath_core::units;
 use polypath_session::address::Source;
 use polypath_session::event::SessionEvent;
 use polypath_session::key::PrivateKey;
@@ -73,6 +74,8 @@ struct Sockets {
     paths: [VecDeque<Time>; PATHS],
     /// The times at which handshakes started.
     started: Vec<Time>,
+    /// The paths of the datagrams sent.
+    sent: Vec<PathId>,
 }
 
 impl Sockets {
@@ -81,6 +84,7 @@ impl Sockets {
             inbox: Inbox::new(PATHS),
             paths,
             started: Vec::new(),
+            sent: Vec::new(),
         }
     }
 }
@@ -111,8 +115,10 @@ impl MachineIo for Sockets {
     }
 
     fn emit(&mut self, context: OutputContext, output: Output) -> io::Result<()> {
-        if let Output::Session(SessionEvent::Initiated { .. }) = output {
-            self.started.push(context.at);
+        match output {
+            Output::Session(SessionEvent::Initiated { .. }) => self.started.push(context.at),
+            Output::Datagram { path, .. } => self.sent.push(path),
+            _ => {}
         }
         Ok(())
     }
@@ -216,11 +222,18 @@ fn deadlines_before_a_packet_are_handled_first() {
     assert_eq!(driver.machine().seen, expected);
 }
 
+/// The quota of path 1 of [`lonely`].
+const QUOTA: units::Bytes = units::Bytes(1_000_000);
+
 /// A tunnel whose peer never answers.
 fn lonely() -> Tunnel {
+    let metered = Tariff {
+        quota: Some(QUOTA),
+        ..Tariff::FREE
+    };
     let key = |name| PrivateKey::generate(&mut Seed(1).stream(name)).unwrap();
     let endpoint = EndpointConfig {
-        tariffs: Tariffs::default(),
+        tariffs: [Tariff::FREE, metered].into_iter().collect(),
         classes: Classes::default(),
         paths: 2,
         policy: PolicyConfig::probe_and_switch(0),
@@ -253,6 +266,29 @@ fn a_node_starts_at_its_start_and_not_at_the_origin() {
     assert_eq!(sockets.started.len(), 1);
     driver.catch_up(ms(18_501), &mut sockets).unwrap();
     assert_eq!(sockets.started, [start, ms(18_500)]);
+}
+
+/// Not even the handshake of the start is sent on a path whose quota earlier runs have used up.
+#[test]
+fn a_path_without_quota_left_is_silent_from_the_start() {
+    for (used, silent) in [(QUOTA, true), (units::Bytes(1000), false)] {
+        let mut sockets = Sockets::new(Default::default());
+        let mut driver = CatchUpDriver::new(lonely(), ms(5), BUDGET);
+        let input = Input::PathUsed {
+            path: PathId(1),
+            used,
+            is_renewed: false,
+        };
+        driver.handle_first(ms(7), input, &mut sockets).unwrap();
+        assert_eq!(sockets.sent, []);
+        let packet = Input::Packet(Bytes::from_static(&[0x45; 20]));
+        driver.handle_input(ms(8), packet, &mut sockets).unwrap();
+        for now in 8..3000 {
+            driver.catch_up(ms(now), &mut sockets).unwrap();
+        }
+        assert!(sockets.sent.contains(&PathId(0)));
+        assert_eq!(!sockets.sent.contains(&PathId(1)), silent, "{used:?}");
+    }
 }
 
 #[test]

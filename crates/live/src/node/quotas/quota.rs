@@ -239,14 +239,13 @@ impl Quota {
     }
 
     /// Saves ahead of the use, which has grown by `growth` bytes in an interval; never more than the
-    /// quota while some of it is left.
+    /// quota, or than the use where that exceeds it.
     fn grant(&mut self, growth: u64) {
         let (used, quota) = (self.count.used, self.bytes());
         let least = LEAD.min(quota / LEAD_DIVISOR).max(MIN_LEAD);
         let lead = growth.saturating_mul(INTERVALS_AHEAD).max(least);
         if used.saturating_add(lead / 2) > self.granted {
-            let most = if used < quota { quota } else { u64::MAX };
-            self.granted = used.saturating_add(lead).min(most);
+            self.granted = used.saturating_add(lead).min(quota.max(used));
         }
     }
 

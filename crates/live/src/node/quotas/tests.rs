@@ -128,7 +128,7 @@ fn more_is_saved_than_is_used_until_the_next_counts() {
 }
 
 #[test]
-fn no_more_than_the_quota_is_saved_while_some_is_left() {
+fn no_more_than_the_quota_is_saved_unless_it_is_exceeded() {
     let mut quotas = quotas(&tariffs(Renewal::Never), None, NOON);
     quotas.start();
     for used in [0, 4_000, 49_900_000, 49_999_999] {
@@ -138,6 +138,16 @@ fn no_more_than_the_quota_is_saved_while_some_is_left() {
             granted > used && granted <= 50_000_000,
             "{granted} of {used}"
         );
+    }
+    // What the peer sends all the same is saved as it is, and a start adds nothing.
+    for used in [50_000_000, 50_000_300] {
+        update(&mut quotas, NOON, used, 0);
+        let exceeded = saved(&quotas, false);
+        assert_eq!(exceeded.used, used);
+        let mut restarted = self::quotas(&tariffs(Renewal::Never), Some(exceeded), NOON);
+        restarted.start();
+        update(&mut restarted, NOON, 0, 0);
+        assert_eq!(saved(&restarted, false), exceeded);
     }
     // A service manager that restarts a node which cannot start consumes nothing.
     let last = saved(&quotas, true);
