@@ -63,6 +63,12 @@ pub enum KeyError {
     /// The random source failed.
     #[error(transparent)]
     Entropy(#[from] EntropyError),
+    /// The user of this process may not read or write the file.
+    #[error(
+        "{path}: permission denied; run this as the user that owns the file, or give it to that user",
+        path = .0.display()
+    )]
+    Denied(PathBuf),
     /// The file cannot be read or written.
     #[error("{path}: {source}", path = path.display())]
     Io {
@@ -209,9 +215,10 @@ fn word(path: &Path) -> String {
 }
 
 fn io_error(path: &Path, source: io::Error) -> KeyError {
-    KeyError::Io {
-        path: path.to_owned(),
-        source,
+    let path = path.to_owned();
+    match source.kind() {
+        io::ErrorKind::PermissionDenied => KeyError::Denied(path),
+        _ => KeyError::Io { path, source },
     }
 }
 
@@ -306,6 +313,8 @@ mod tests {
         assert!(missing.contains("polypath key"), "{missing}");
         let in_place = load(directory.path()).unwrap_err().to_string();
         assert!(in_place.contains("is a directory"), "{in_place}");
+        let denied = io_error(&path, io::ErrorKind::PermissionDenied.into()).to_string();
+        assert!(denied.contains("the user that owns"), "{denied}");
         generate(&path).unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
         let exposed = load(&path).unwrap_err().to_string();

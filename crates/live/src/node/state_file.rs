@@ -137,7 +137,10 @@ impl StateFile {
             Err(error) => {
                 let error = StateError::Unwritable(error);
                 let remedy = error.remedy();
-                file.warn(format_args!("{error}; {remedy}"));
+                file.warn(format_args!(
+                    "{error}; the node continues, but after a restart it answers replayed handshakes, and waits for \
+                     the peer to start a handshake where it has no `remote`; {remedy}"
+                ));
                 file.defect.get_or_insert(error);
             }
         }

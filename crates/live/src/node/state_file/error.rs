@@ -2,6 +2,8 @@
 
 use std::io;
 
+use serde_json::error::Category;
+
 use super::VERSION;
 use crate::privilege;
 
@@ -13,7 +15,7 @@ pub(in crate::node) enum StateError {
     Io(#[from] io::Error),
     #[error("it is not a regular file")]
     NotRegular,
-    #[error("not a state file: {0}")]
+    #[error("{}", defect_of(.0))]
     Malformed(#[from] serde_json::Error),
     #[error("it has version {0}, and this program reads {VERSION}")]
     Version(u32),
@@ -29,9 +31,12 @@ pub(in crate::node) enum StateError {
 
 impl StateError {
     /// The correction for a node that starts all the same.
-    pub(super) const fn remedy(&self) -> &'static str {
+    pub(super) fn remedy(&self) -> &'static str {
         match self {
-            Self::Io(_) => "let the user that the node runs as read and write it",
+            Self::Io(error) => match location_remedy(error) {
+                Some(remedy) => remedy,
+                None => "let the user that the node runs as read and write it",
+            },
             Self::NotRegular => "name a regular file, or one that does not exist",
             Self::Malformed(_) | Self::Version(_) => {
                 "nothing to do if it is an old state file: the node replaces it; else name another file"
@@ -43,11 +48,13 @@ impl StateError {
                 "set this machine's clock if it is behind; else nothing to do: the node replaces the time when its \
                  peer has a new handshake"
             }
-            Self::Unwritable(_) => {
-                "the node continues, but after a restart it answers replayed handshakes, and waits for the peer to \
-                 start a handshake where it has no `remote`; let the user that the node runs as create files in this \
-                 directory, which must exist, and start it again"
-            }
+            Self::Unwritable(error) => match location_remedy(error) {
+                Some(remedy) => remedy,
+                None => {
+                    "let the user that the node runs as create files in this directory, which must exist, and start \
+                     it again"
+                }
+            },
             Self::InUse => "give each node a file of its own, or stop the other node",
         }
     }
@@ -56,8 +63,8 @@ impl StateError {
     pub(in crate::node) fn quota_remedy(&self) -> String {
         let user = privilege::current_user();
         match self {
-            Self::Io(error) if error.kind() == io::ErrorKind::IsADirectory => {
-                "name a file in it".to_owned()
+            Self::Io(error) | Self::Unwritable(error) if location_remedy(error).is_some() => {
+                self.remedy().to_owned()
             }
             Self::Io(_) => format!("let the user `{user}`, as which the node runs, read it"),
             Self::Malformed(_) => {
@@ -75,5 +82,26 @@ impl StateError {
                 self.remedy().to_owned()
             }
         }
+    }
+}
+
+/// The correction where the path of the file is wrong, whoever the user is.
+fn location_remedy(error: &io::Error) -> Option<&'static str> {
+    match error.kind() {
+        io::ErrorKind::IsADirectory => Some("name a file in it"),
+        io::ErrorKind::ReadOnlyFilesystem => {
+            Some("name a file on another file system, or have this one mounted for writing")
+        }
+        _ => None,
+    }
+}
+
+/// The defect of a file that is not a state.
+fn defect_of(error: &serde_json::Error) -> String {
+    let (line, column) = (error.line(), error.column());
+    match error.classify() {
+        Category::Eof if (line, column) == (1, 0) => "it is empty".to_owned(),
+        Category::Eof => "it is cut off".to_owned(),
+        _ => format!("it is not a state file: line {line}, column {column} is wrong"),
     }
 }

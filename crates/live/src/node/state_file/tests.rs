@@ -180,12 +180,20 @@ fn a_file_belongs_to_one_process_until_its_last_write() {
 fn a_defect_has_its_own_remedy() {
     let directory = tempfile::tempdir().unwrap();
     let file = |name: &str| directory.path().join(name);
-    fs::write(file("malformed"), "{").unwrap();
+    fs::write(file("malformed"), "{]").unwrap();
+    fs::write(file("empty"), "").unwrap();
+    fs::write(file("part"), "{\"version\":1,").unwrap();
     fs::write(file("newer"), r#"{"version":9,"peer":""}"#).unwrap();
     fs::create_dir(file("folder")).unwrap();
     mkfifo(&file("fifo"), Mode::S_IRWXU).unwrap();
     for (name, reason, remedy) in [
-        ("malformed", "not a state file", "remove it to begin"),
+        (
+            "malformed",
+            "line 1, column 2 is wrong",
+            "remove it to begin",
+        ),
+        ("empty", "it is empty", "remove it to begin"),
+        ("part", "it is cut off", "remove it to begin"),
         ("newer", "version 9", "update polypath"),
         ("folder", "is a directory", "a file in it"),
         ("fifo", "not a regular file", "name a regular file"),
@@ -196,6 +204,18 @@ fn a_defect_has_its_own_remedy() {
         let text = format!("{defect}; {}", defect.quota_remedy());
         assert!(text.contains(reason) && text.contains(remedy), "{text}");
     }
+    let read_only = || io::ErrorKind::ReadOnlyFilesystem.into();
+    for defect in [
+        StateError::Io(read_only()),
+        StateError::Unwritable(read_only()),
+    ] {
+        assert!(defect.quota_remedy().contains("another file system"));
+        assert!(defect.remedy().contains("another file system"));
+    }
+    // A node without quotas starts, and its warnings have the remedy.
+    let folder = StateFile::open(&file("folder"), peer("b"), WALL);
+    let remedy = |warning: &String| warning.ends_with("; name a file in it");
+    assert!(folder.warnings.iter().all(remedy), "{:?}", folder.warnings);
 }
 
 #[test]
