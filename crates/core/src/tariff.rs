@@ -40,7 +40,7 @@ pub struct Tariff {
     /// The most bytes on the wire that the path carries in both directions, from one renewal to the
     /// next.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
-    #[cfg_attr(feature = "serde", schemars(extend("x-maximum" = MAX_QUOTA)))]
+    #[cfg_attr(feature = "serde", schemars(extend("x-maximum" = MAX_QUOTA, "examples" = ["20 GB"])))]
     pub quota: Option<Bytes>,
     /// The beginning of each period of the quota; a simulation has one period.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Renewal::is_never"))]

@@ -19,22 +19,41 @@ pub(crate) fn example_line(
     property: &Json,
     found: &Value,
 ) -> Option<String> {
-    let value = of_word(schemas, property, found)
+    let value = of_word(schemas, property, found, DEPTH)
         .or_else(|| literal(property.get("default")?))
         .or_else(|| sample(schemas, property, DEPTH))?;
     let line = format!("{name} = {value}");
     (line.len() <= MAX_LINE).then_some(line)
 }
 
-/// The table that a text names by its tag, where only a table is valid.
-fn of_word(schemas: Schemas<'_>, property: &Json, found: &Value) -> Option<String> {
+/// The line of [`example_line`] for a text that is the tag of a table; `None` if it is not.
+pub(crate) fn tagged_line(
+    schemas: Schemas<'_>,
+    name: &str,
+    property: &Json,
+    found: &Value,
+) -> Option<String> {
+    let value = of_word(schemas, property, found, DEPTH)?;
+    Some(format!("{name} = {value}"))
+}
+
+/// The table that a text names by its tag, or a list of it, where only that is valid.
+fn of_word(schemas: Schemas<'_>, schema: &Json, found: &Value, depth: usize) -> Option<String> {
     let Value::Text(text) = found else {
         return None;
     };
-    let alternatives = Schemas::alternatives(schemas.resolve(property))?;
-    let tag = schemas.tag(&alternatives)?;
-    let is_known = tag.schemas.iter().any(|tagged| tagged.word == text);
-    is_known.then(|| format!("{{ {} = {text:?} }}", tag.key))
+    let depth = depth.checked_sub(1)?;
+    let schema = schemas.resolve(schema);
+    if let Some(items) = schema.get("items") {
+        return list(&[of_word(schemas, items, found, depth)?]);
+    }
+    let alternatives = Schemas::alternatives(schema)?;
+    if let Some(tag) = schemas.tag(&alternatives) {
+        let is_known = tag.schemas.iter().any(|tagged| tagged.word == text);
+        return is_known.then(|| format!("{{ {} = {text:?} }}", tag.key));
+    }
+    let mut alternatives = alternatives.into_iter();
+    alternatives.find_map(|each| of_word(schemas, each, found, depth))
 }
 
 /// A value of a schema as TOML, without what is empty.
@@ -59,6 +78,9 @@ fn literal(value: &Json) -> Option<String> {
 
 /// A value that the schema admits, as TOML; `None` for texts of any content.
 fn sample(schemas: Schemas<'_>, schema: &Json, depth: usize) -> Option<String> {
+    if let Some(example) = first_example(schema) {
+        return literal(example);
+    }
     if let Some(notation) = schemas.notation(schema) {
         return Some(format!("{:?}", notation.example));
     }
@@ -69,7 +91,7 @@ fn sample(schemas: Schemas<'_>, schema: &Json, depth: usize) -> Option<String> {
         return Some(format!("{word:?}"));
     }
     let schema = schemas.resolve(schema);
-    if let Some(example) = schema.get("examples").and_then(|all| all.get(0)) {
+    if let Some(example) = first_example(schema) {
         return literal(example);
     }
     let depth = depth.checked_sub(1)?;
@@ -96,6 +118,10 @@ fn sample(schemas: Schemas<'_>, schema: &Json, depth: usize) -> Option<String> {
         }
         _ => None,
     }
+}
+
+fn first_example(schema: &Json) -> Option<&Json> {
+    schema.get("examples")?.get(0)
 }
 
 fn list(items: &[String]) -> Option<String> {

@@ -5,7 +5,7 @@
 
 use serde_json::Value as Json;
 
-use crate::example::example_line;
+use crate::example::{example_line, tagged_line};
 use crate::locator::Source;
 use crate::notation::Notation;
 use crate::problem::{Found, Problem, mistyped, nearest, one_of, suggestion};
@@ -103,7 +103,14 @@ impl<'a> Inspector<'a> {
         }
         if let Some(alternatives) = Schemas::alternatives(schema) {
             if let Some(words) = self.words_among(&alternatives, node) {
-                return check_word(name, &words, node);
+                return check_word(name, &words, node).map_err(|refusal| {
+                    let line = tagged_line(self.schemas, name, key.property, &node.value);
+                    let remedy = line.map(|line| format!("it is a table: `{line}`"));
+                    Refusal {
+                        remedy: remedy.unwrap_or(refusal.remedy),
+                        ..refusal
+                    }
+                });
             }
             let chosen = self.choose(key, schema, &alternatives, node)?;
             return self.examine(key, chosen, node);
@@ -125,6 +132,15 @@ impl<'a> Inspector<'a> {
         let inner = self.schemas.resolve(schema);
         let wanted = self.schemas.wanted(inner);
         let found = toml_type(node.value.type_name());
+        let is_list = Schemas::types(inner).contains(&"array");
+        // `--set` makes tables of the missing parts of a key.
+        if is_list
+            && matches!(node.origin, Origin::Override(_))
+            && matches!(node.value, Value::Table(_))
+        {
+            let message = format!("the file has no `{name}`, of which an entry could be set");
+            return Refusal::new(message, "add it to the file".to_owned());
+        }
         let mut remedy = description(inner);
         if name != DOCUMENT
             && let Some(line) = example_line(self.schemas, name, property, &node.value)
@@ -278,7 +294,13 @@ impl<'a> Inspector<'a> {
         self.problems.push(|| {
             let location = self.source.location(entry.origin);
             let message = format!("unknown key `{}`", entry.key);
-            Problem::new(location, message, suggestion(&entry.key, names.clone()))
+            let inner = self.schemas.table_with(schema, &entry.key);
+            let inner = inner.filter(|_| nearest(&entry.key, names.clone()).is_none());
+            let remedy = inner.map_or_else(
+                || suggestion(&entry.key, names.clone()),
+                |inner| format!("it is a key of `{inner}`"),
+            );
+            Problem::new(location, message, remedy)
         });
         if is_counted_only {
             return None;

@@ -147,6 +147,19 @@ impl<'a> Schemas<'a> {
         }
     }
 
+    /// The key of a table, or of a list of tables, within `schema` that has a key `inner`.
+    pub(crate) fn table_with(self, schema: &'a Json, inner: &str) -> Option<&'a str> {
+        let properties = schema.get("properties")?.as_object()?;
+        let has_inner = |each: &&'a Json| {
+            let table = self.resolve(each);
+            let table = table.get("items").map_or(table, |each| self.resolve(each));
+            let properties = table.get("properties");
+            properties.is_some_and(|keys| keys.get(inner).is_some())
+        };
+        let found = properties.iter().find(|(_, each)| has_inner(each));
+        found.map(|(key, _)| key.as_str())
+    }
+
     /// The keys that a table must have.
     pub(crate) fn required(self, schema: &'a Json) -> Vec<&'a str> {
         let list = self

@@ -163,6 +163,20 @@ fn a_value_of_the_wrong_type_is_refused_with_an_example() {
 }
 
 #[test]
+fn a_key_of_a_table_within_is_located() {
+    assert_eq!(
+        problems("name = \"x\"\ncrop = \"carrot\"", &[]),
+        ["g.toml:2:1: unknown key `crop`; it is a key of `bed`"]
+    );
+    assert_eq!(
+        problems("name = \"x\"", &["bed.0.crop=carrot"]),
+        [
+            "--set bed.0.crop=carrot: the file has no `bed`, of which an entry could be set; add it to the file"
+        ]
+    );
+}
+
+#[test]
 fn reports_every_syntax_error() {
     insta::assert_snapshot!(problems("name = \nmonths = 3 4\n[bed", &[]).join("\n"));
     assert_eq!(
