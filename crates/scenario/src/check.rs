@@ -24,7 +24,7 @@ use crate::path::{Link, Path};
 use crate::scenario::{SCHEMA_VERSION, Scenario};
 use crate::settings::Overlay;
 use crate::tcp::Tcp;
-pub(crate) use endpoint::{check_endpoint_policy, check_liveness, check_probing};
+pub(crate) use endpoint::{check_effects, check_endpoint_policy, check_liveness, check_probing};
 pub(crate) use media::check_media;
 
 /// The maximum number of paths.
@@ -44,6 +44,14 @@ pub(crate) fn check(scenario: &Scenario, problems: &mut Problems) {
     check_form(scenario.schema, &scenario.name, &scenario.title, problems);
     check_schemes(scenario, problems);
     check_classes(&scenario.classes, problems);
+    let policies = scenario.schemes.iter().map(|scheme| scheme.policy());
+    check_effects(
+        "schemes",
+        &policies.collect::<Vec<_>>(),
+        &scenario.classes,
+        &scenario.paths,
+        problems,
+    );
     check_transfer(scenario, problems);
     check_tcp("tcp", &scenario.tcp, problems);
     if !scenario.tcp.set_up {

@@ -38,9 +38,11 @@ impl Scenario {
     ///
     /// Frames of a scenario with `encapsulation = "wire"` have the same size under every scheme,
     /// including `tcp`, so that the schemes differ only in their paths. Plain TCP has no overlay
-    /// that detects silent paths.
+    /// that detects silent paths, or limits what they carry.
     #[must_use]
     pub fn endpoint(&self, scheme: Scheme) -> EndpointConfig {
+        let has_overlay = scheme != Scheme::Tcp;
+        let tariffs = self.paths.iter().map(|path| path.tariff);
         EndpointConfig {
             paths: u8::try_from(self.paths.len()).unwrap_or(u8::MAX),
             policy: scheme.policy(),
@@ -50,8 +52,8 @@ impl Scenario {
             seed: Seed::default(),
             probing: self.probing(),
             detector: None,
-            liveness: self.overlay.liveness.filter(|_| scheme != Scheme::Tcp),
-            tariffs: self.paths.iter().map(|path| path.tariff).collect(),
+            liveness: self.overlay.liveness.filter(|_| has_overlay),
+            tariffs: tariffs.filter(|_| has_overlay).collect(),
             classes: self.classes.clone(),
         }
     }

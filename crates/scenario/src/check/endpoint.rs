@@ -1,5 +1,6 @@
 //! Checks of what an endpoint has in common with the file of a node.
 
+use polypath_core::class::Classes;
 use polypath_core::endpoint::ProbingConfig;
 use polypath_core::liveness::LivenessConfig;
 use polypath_core::policy::PolicyConfig;
@@ -7,6 +8,7 @@ use polypath_core::units::Bytes;
 use polypath_document::Problems;
 
 use super::{bounds, check_pair_len, positive};
+use crate::path::Path;
 
 /// Checks the policy of the table at `key`, over `paths` paths with `liveness`. Messages begin with
 /// `name`, unless it is empty.
@@ -30,6 +32,33 @@ pub(crate) fn check_endpoint_policy(
     if let Err(error) = policy.check(paths) {
         let text = message(&error.to_string());
         problems.report(&error.key(key), text, error.remedy());
+    }
+}
+
+/// Checks that one of the compared `policies`, of the list at `key`, regards the classes of the file
+/// and the costs of its paths: they would change nothing otherwise.
+pub(crate) fn check_effects(
+    key: &str,
+    policies: &[PolicyConfig],
+    classes: &Classes,
+    paths: &[Path],
+    problems: &mut Problems,
+) {
+    let add = "add { kind = \"in-time\" } to the policies";
+    if !classes.is_empty() && !policies.iter().any(|policy| policy.respects_classes()) {
+        let message = "no policy of the file regards classes";
+        let remedy = format!("remove the `[[class]]` tables, or {add}");
+        problems.report_among(&["class", key], message, remedy);
+    }
+    let costs = || paths.iter().map(|path| path.tariff.cost);
+    let costly = costs().position(|cost| Some(cost) != costs().min());
+    if let Some(index) = costly
+        && !policies.iter().any(|policy| policy.respects_costs())
+    {
+        let cost = format!("path.{index}.tariff.cost");
+        let message = "no policy of the file regards costs";
+        let remedy = format!("omit the cost, or {add}");
+        problems.report_among(&[&cost, key], message, remedy);
     }
 }
 

@@ -144,6 +144,10 @@ fn impossible_streams_are_refused_with_a_remedy() {
             "media.packet=65509 B",
             &["does not exist", "at most 65535 B"],
         ),
+        (
+            "media.packet=1413 B",
+            &["in several frames", "at most 1.412 kB of payload"],
+        ),
         ("media.duration=0 s", &["`duration` is zero"]),
         (
             "media.duration=2 h",
@@ -197,9 +201,42 @@ fn impossible_streams_are_refused_with_a_remedy() {
             &["only a class with", "treatment = \"media\""],
         ),
         ("sweep={ seed = [1, 2] }", &["a media stream has no sweep"]),
+        (
+            "media.policies=[\"in-time\"]",
+            &[
+                "where a table is wanted",
+                "`policies = [{ kind = \"in-time\" }]`",
+            ],
+        ),
+        (
+            "path.1.cost=1",
+            &["unknown key `cost`", "a key of `tariff`"],
+        ),
+        (
+            "path.1.tariff.quota=20",
+            &["for example `quota = \"20 GB\"`"],
+        ),
     ] {
         let found = problems(&[set]);
         let is_expected = |problem: &String| words.iter().all(|word| problem.contains(word));
         assert!(found.iter().any(is_expected), "{set}: {found:?}");
+    }
+}
+
+#[test]
+fn classes_and_costs_need_a_policy_that_regards_them() {
+    let policies = "media.policies=[{ kind = \"single-path\" }]";
+    for (set, words) in [
+        (
+            "class=[{ name = \"a\", treatment = \"bulk\" }]",
+            "no policy of the file regards classes",
+        ),
+        (
+            "path.1.tariff={ cost = 1 }",
+            "no policy of the file regards costs",
+        ),
+    ] {
+        assert!(parsed(&[set]).is_ok(), "{set}");
+        refused(&[policies, set], &[words, "in-time"]);
     }
 }

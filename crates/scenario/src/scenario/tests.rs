@@ -4,6 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::Link;
+use polypath_core::frame::PathId;
 use polypath_link::QueueLimit;
 
 const DEMO: &str = include_str!("../../../../scenarios/demo.toml");
@@ -310,6 +311,33 @@ fn what_does_not_go_together_is_blamed_on_the_option() {
 }
 
 #[test]
+fn only_an_overlay_follows_tariffs_and_classes() {
+    let cost = "path.1.tariff={ cost = 1, quota = \"1 MB\" }";
+    let found = problems(&[cost]);
+    assert!(
+        found[0].contains("no policy of the file regards costs"),
+        "{found:?}"
+    );
+    let class = "class=[{ name = \"voice\", treatment = \"media\" }]";
+    let found = problems(&[class]);
+    assert!(
+        found[0].contains("no policy of the file regards classes"),
+        "{found:?}"
+    );
+    let schemes = "schemes=[\"tcp\", { kind = \"in-time\" }]";
+    let scenario = demo(&[cost, class, schemes]).unwrap();
+    let quota = |scheme: Scheme| {
+        let tariff = scenario.endpoint(scheme).tariffs.of(PathId(1));
+        (tariff.cost, tariff.quota)
+    };
+    assert_eq!(quota(Scheme::Tcp), (0, None));
+    assert_eq!(quota(scenario.schemes[1]), (1, Some(Bytes(1_000_000))));
+    let found = problems(&["schemes=[\"tcp\", \"in-time\"]"]);
+    let form = "it is a table: `schemes = [{ kind = \"in-time\" }]`";
+    assert!(found[0].ends_with(form), "{found:?}");
+}
+
+#[test]
 fn the_cause_stands_before_what_follows_from_it() {
     let text = DEMO.replacen("[transfer]", "[job]", 1);
     let errors = Scenario::parse(&text, "demo.toml", &[]).unwrap_err();
@@ -406,7 +434,8 @@ proptest! {
 fn classes_are_read_and_checked() {
     let class =
         |treatment: &str| format!("class=[{{ name = \"a\", treatment = \"{treatment}\" }}]");
-    let scenario = demo(&[&class("media")]).unwrap();
+    let schemes = "schemes=[{ kind = \"in-time\" }]";
+    let scenario = demo(&[schemes, &class("media")]).unwrap();
     assert_eq!(
         scenario.endpoint(scenario.schemes[0]).classes,
         scenario.classes
@@ -414,12 +443,12 @@ fn classes_are_read_and_checked() {
     assert_eq!(scenario.classes.iter().len(), 1);
     let twice =
         "class=[{ name = \"a\", treatment = \"bulk\" }, { name = \"b\", treatment = \"bulk\" }]";
-    let found = problems(&[twice]);
+    let found = problems(&[schemes, twice]);
     assert!(
         found.len() == 1 && found[0].contains("never matches"),
         "{found:?}"
     );
     let empty = "class=[{ name = \"a\", treatment = \"bulk\", dscp = [] }]";
-    let found = demo(&[empty]).unwrap_err().to_string();
+    let found = demo(&[schemes, empty]).unwrap_err().to_string();
     assert!(found.contains("an empty list matches no packet"), "{found}");
 }
