@@ -27,11 +27,12 @@ use crate::scenario::{self, LabExperiment};
 pub(crate) struct Args {
     #[command(flatten)]
     scenario: scenario::Args,
-    /// The media file to transfer: its first `transfer.size` bytes, or all of a shorter file
-    /// [default: random bytes].
+    /// The media file to transfer: its first `transfer.size` bytes, or all of a shorter file; for
+    /// files with transfers [default: random bytes].
     #[arg(long, value_name = "FILE")]
     clip: Option<PathBuf>,
-    /// Keep the nodes' configurations, keys, logs and events in this folder.
+    /// Keep the nodes' configurations, keys, logs and events in this folder; for files with
+    /// transfers.
     #[arg(long, value_name = "DIR")]
     keep: Option<PathBuf>,
 }
