@@ -37,7 +37,7 @@ pub(crate) fn tagged_line(
     Some(format!("{name} = {value}"))
 }
 
-/// The table that a text names by its tag, or a list of it, where only that is valid.
+/// The table that a text names by its tag, or a list of it.
 fn of_word(schemas: Schemas<'_>, schema: &Json, found: &Value, depth: usize) -> Option<String> {
     let Value::Text(text) = found else {
         return None;

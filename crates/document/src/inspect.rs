@@ -105,7 +105,7 @@ impl<'a> Inspector<'a> {
             if let Some(words) = self.words_among(&alternatives, node) {
                 return check_word(name, &words, node).map_err(|refusal| {
                     let line = tagged_line(self.schemas, name, key.property, &node.value);
-                    let remedy = line.map(|line| format!("it is a table: `{line}`"));
+                    let remedy = line.map(|line| format!("it is a table, as in `{line}`"));
                     Refusal {
                         remedy: remedy.unwrap_or(refusal.remedy),
                         ..refusal
@@ -133,11 +133,7 @@ impl<'a> Inspector<'a> {
         let wanted = self.schemas.wanted(inner);
         let found = toml_type(node.value.type_name());
         let is_list = Schemas::types(inner).contains(&"array");
-        // `--set` makes tables of the missing parts of a key.
-        if is_list
-            && matches!(node.origin, Origin::Override(_))
-            && matches!(node.value, Value::Table(_))
-        {
+        if is_list && is_missing_list(node) {
             let message = format!("the file has no `{name}`, of which an entry could be set");
             return Refusal::new(message, "add it to the file".to_owned());
         }
@@ -291,25 +287,32 @@ impl<'a> Inspector<'a> {
         let known = properties.into_iter().flatten();
         let names = known.clone().map(|(key, _)| key.as_str());
         let is_counted_only = self.problems.is_full();
+        let meant = (!is_counted_only).then(|| nearest(&entry.key, names.clone()));
+        let meant = meant.flatten();
         self.problems.push(|| {
             let location = self.source.location(entry.origin);
             let message = format!("unknown key `{}`", entry.key);
-            let inner = self.schemas.table_with(schema, &entry.key);
-            let inner = inner.filter(|_| nearest(&entry.key, names.clone()).is_none());
-            let remedy = inner.map_or_else(
-                || suggestion(&entry.key, names.clone()),
-                |inner| format!("it is a key of `{inner}`"),
-            );
+            let table = self.schemas.table_with(schema, &entry.key);
+            let remedy = match table.filter(|_| meant.is_none()) {
+                Some(table) => format!("it is a key of `{table}`"),
+                None => suggestion(&entry.key, names),
+            };
             Problem::new(location, message, remedy)
         });
-        if is_counted_only {
-            return None;
-        }
-        let meant = nearest(&entry.key, names)?;
+        let meant = meant?;
         let taken = entries.iter().any(|other| other.key == meant);
         let (key, inner) = known.into_iter().find(|(key, _)| *key == meant)?;
         (!taken).then_some((key, inner))
     }
+}
+
+/// Whether `--set` has made a table of a list that the file does not have: `class.0.name=voice`.
+fn is_missing_list(node: &Node) -> bool {
+    let is_index = |entry: &Entry| entry.key.parse::<usize>().is_ok();
+    let Value::Table(entries) = &node.value else {
+        return false;
+    };
+    matches!(node.origin, Origin::Override(_)) && entries.iter().all(is_index)
 }
 
 fn missing(key: &str, name: &str) -> String {

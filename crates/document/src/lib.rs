@@ -13,6 +13,7 @@
 
 mod deserialize;
 mod draft;
+mod effect;
 mod example;
 #[cfg(unix)]
 pub mod file;
@@ -40,6 +41,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
 
 pub use draft::{PUBLIC_MODE, create_draft};
+pub use effect::UsedPolicies;
 pub use grid::grid;
 pub use kind::{FileKind, PRESHARED_KEY_HEADING, WrongKind, check_kind, kinds_of};
 pub use limits::{

@@ -147,17 +147,29 @@ impl<'a> Schemas<'a> {
         }
     }
 
-    /// The key of a table, or of a list of tables, within `schema` that has a key `inner`.
+    /// The key of the only table, or list of tables, within `schema` that has a key `inner`.
     pub(crate) fn table_with(self, schema: &'a Json, inner: &str) -> Option<&'a str> {
         let properties = schema.get("properties")?.as_object()?;
-        let has_inner = |each: &&'a Json| {
-            let table = self.resolve(each);
-            let table = table.get("items").map_or(table, |each| self.resolve(each));
-            let properties = table.get("properties");
-            properties.is_some_and(|keys| keys.get(inner).is_some())
+        let with_inner = |(_, each): &(&String, &'a Json)| self.has_key(each, inner, DEPTH);
+        let mut found = properties.iter().filter(with_inner);
+        let (key, _) = found.next()?;
+        found.next().is_none().then_some(key.as_str())
+    }
+
+    /// Whether the tables that the schema admits, alone or in a list, may have this key.
+    fn has_key(self, schema: &'a Json, key: &str, depth: usize) -> bool {
+        let Some(depth) = depth.checked_sub(1) else {
+            return false;
         };
-        let found = properties.iter().find(|(_, each)| has_inner(each));
-        found.map(|(key, _)| key.as_str())
+        let schema = self.resolve(schema);
+        if let Some(alternatives) = Self::alternatives(schema) {
+            return (alternatives.into_iter()).any(|each| self.has_key(each, key, depth));
+        }
+        if let Some(items) = schema.get("items") {
+            return self.has_key(items, key, depth);
+        }
+        let properties = schema.get("properties");
+        properties.is_some_and(|known| known.get(key).is_some())
     }
 
     /// The keys that a table must have.

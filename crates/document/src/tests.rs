@@ -177,6 +177,15 @@ fn a_key_of_a_table_within_is_located() {
 }
 
 #[test]
+fn a_table_that_replaces_a_list_is_of_the_wrong_type() {
+    let found = problems(GOOD, &["bed={ crop = \"carrot\" }"]);
+    assert!(
+        found[0].contains("`bed` is a table, where a list is wanted"),
+        "{found:?}"
+    );
+}
+
+#[test]
 fn reports_every_syntax_error() {
     insta::assert_snapshot!(problems("name = \nmonths = 3 4\n[bed", &[]).join("\n"));
     assert_eq!(

@@ -63,12 +63,16 @@ pub enum KeyError {
     /// The random source failed.
     #[error(transparent)]
     Entropy(#[from] EntropyError),
-    /// The user of this process may not read or write the file.
+    /// The user of this process may not read the file.
     #[error(
-        "{path}: permission denied; run this as the user that owns the file, or give it to that user",
+        "{path}: permission denied; run this as the user that owns the file, or make the user that runs this its \
+         owner",
         path = .0.display()
     )]
     Denied(PathBuf),
+    /// The user of this process may not create the file.
+    #[error("{path}: you may not create files there; name one in a directory of your own", path = .0.display())]
+    NotCreated(PathBuf),
     /// The file cannot be read or written.
     #[error("{path}: {source}", path = path.display())]
     Io {
@@ -97,6 +101,7 @@ pub fn generate_preshared(path: &Path) -> Result<(), KeyError> {
 fn create(path: &Path, heading: &str, key: &str) -> Result<(), KeyError> {
     let error = |source: io::Error| match source.kind() {
         io::ErrorKind::AlreadyExists => KeyError::Exists(path.to_owned()),
+        io::ErrorKind::PermissionDenied => KeyError::NotCreated(path.to_owned()),
         _ => io_error(path, source),
     };
     let mut file = OpenOptions::new()

@@ -21,7 +21,7 @@ use polypath_link::{
 use crate::background::{Background, HostLink, Profile};
 use crate::loaded_paths::LoadedPaths;
 use crate::path::{Link, Path};
-use crate::scenario::{SCHEMA_VERSION, Scenario};
+use crate::scenario::{SCHEMA_VERSION, Scenario, Scheme};
 use crate::settings::Overlay;
 use crate::tcp::Tcp;
 pub(crate) use endpoint::{check_effects, check_endpoint_policy, check_liveness, check_probing};
@@ -85,6 +85,7 @@ fn check_schemes(scenario: &Scenario, problems: &mut Problems) {
         let remedy = "name at least one of `tcp`, `ppd-tcp1`, `ppd-tcp2`, `ppd-tcp3`";
         problems.report("schemes", "`schemes` is empty", remedy);
     }
+    check_limits(scenario, problems);
     let mut seen = BTreeSet::new();
     for (index, scheme) in scenario.schemes.iter().enumerate() {
         let key = format!("schemes.{index}");
@@ -104,6 +105,25 @@ fn check_schemes(scenario: &Scenario, problems: &mut Problems) {
             let message = format!("scheme `{scheme}`: {error}");
             problems.report(&error.key(&key), message, error.remedy());
         }
+    }
+}
+
+/// Checks that an overlay follows the limits of paths.
+fn check_limits(scenario: &Scenario, problems: &mut Problems) {
+    let limited = scenario
+        .paths
+        .iter()
+        .position(|path| path.tariff.is_limited());
+    if let Some(index) = limited
+        && scenario.schemes.iter().all(|scheme| *scheme == Scheme::Tcp)
+    {
+        let schemes = (0..scenario.schemes.len()).map(|index| format!("schemes.{index}"));
+        let keys: Vec<String> = std::iter::once(format!("path.{index}.tariff"))
+            .chain(schemes)
+            .collect();
+        let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
+        let message = "`tcp` has no overlay that limits what a path carries";
+        problems.report_among(&keys, message, "add another scheme, or omit the tariff");
     }
 }
 

@@ -71,6 +71,8 @@ pub(super) fn classes(state: &Value) -> String {
         let size = class["bytes"].as_f64().unwrap_or(0.0);
         let mut treatment = word(&class["treatment"]);
         if let Some(deadline) = class["deadline_ms"].as_f64() {
+            // Without the last digits of a conversion from seconds.
+            let deadline = (deadline * 1e3).round() / 1e3;
             let _ = write!(treatment, " within {deadline} ms");
         }
         let _ = writeln!(

@@ -9,7 +9,7 @@ use polypath_core::endpoint::MIN_PAIR_LEN;
 use polypath_core::liveness::{LivenessConfig, LivenessError};
 use polypath_core::policy::PathSet;
 use polypath_core::time::Duration;
-use polypath_document::{self as document, Problems, at_most_a_day};
+use polypath_document::{self as document, Problems, UsedPolicies, at_most_a_day};
 
 use super::{MIN_MTU_V6, NodeConfig, PathConfig, PathRelay, TunDevice, Uplinks, auto, control};
 use crate::keys;
@@ -155,16 +155,6 @@ fn check_policy(config: &NodeConfig, problems: &mut Problems) {
         problems.report("policy.leave", message, "omit it, or `liveness = \"off\"`");
     }
     check_tariffs(config, problems);
-    let costs = config.paths.iter().map(|path| path.tariff.cost);
-    let costly = costs
-        .clone()
-        .position(|cost| Some(cost) != costs.clone().min());
-    if let Some(index) = costly.filter(|_| !policy.respects_costs()) {
-        let key = format!("path.{index}.tariff.cost");
-        let message = format!("the policy `{}` does not regard costs", policy.name());
-        let remedy = "omit the cost, or use policy = { kind = \"in-time\" }";
-        problems.report_among(&[&key, POLICY_KIND], message, remedy);
-    }
     if let Err(error) = policy.check(config.paths.len()) {
         let message = format!("policy `{}`: {error}", policy.name());
         problems.report(&error.key("policy"), message, error.remedy());
@@ -182,15 +172,13 @@ fn check_tariffs(config: &NodeConfig, problems: &mut Problems) {
 
 fn check_classes(config: &NodeConfig, problems: &mut Problems) {
     document::check_classes(&config.classes, problems);
-    let policy = config.policy;
-    if !config.classes.is_empty() && !policy.respects_classes() {
-        let message = format!(
-            "the policy `{}` treats all packets alike, without classes",
-            policy.name()
-        );
-        let remedy = "remove the `[[class]]` tables, or use policy = { kind = \"in-time\" }";
-        problems.report_among(&["class", POLICY_KIND], message, remedy);
-    }
+    let costs: Vec<u8> = config.paths.iter().map(|path| path.tariff.cost).collect();
+    let policies = UsedPolicies {
+        policies: &[config.policy],
+        keys: &[POLICY_KIND.to_owned()],
+        remedy: "use policy = { kind = \"in-time\" }",
+    };
+    policies.check(&config.classes, &costs, problems);
 }
 
 fn check_overlay(addresses: &[IpNet], problems: &mut Problems) {

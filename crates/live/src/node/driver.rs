@@ -145,7 +145,7 @@ impl<M: Machine<Input = Input, Output = Output>> CatchUpDriver<M> {
         io: &mut impl MachineIo,
     ) -> io::Result<()> {
         self.handle_due(at, at - CATCH_UP, io)?;
-        self.handle_first(at, input, io)
+        self.pass(at, input, io)
     }
 
     /// Handles `input` at `at` before all deadlines: what the machine must know before it sends
@@ -156,6 +156,10 @@ impl<M: Machine<Input = Input, Output = Output>> CatchUpDriver<M> {
         input: Input,
         io: &mut impl MachineIo,
     ) -> io::Result<()> {
+        self.pass(at, input, io)
+    }
+
+    fn pass(&mut self, at: Time, input: Input, io: &mut impl MachineIo) -> io::Result<()> {
         let context = OutputContext { at, source: None };
         self.wake(context, Wake::Input(input), io)
     }

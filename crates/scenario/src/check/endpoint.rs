@@ -5,7 +5,7 @@ use polypath_core::endpoint::ProbingConfig;
 use polypath_core::liveness::LivenessConfig;
 use polypath_core::policy::PolicyConfig;
 use polypath_core::units::Bytes;
-use polypath_document::Problems;
+use polypath_document::{Problems, UsedPolicies};
 
 use super::{bounds, check_pair_len, positive};
 use crate::path::Path;
@@ -35,8 +35,8 @@ pub(crate) fn check_endpoint_policy(
     }
 }
 
-/// Checks that one of the compared `policies`, of the list at `key`, regards the classes of the file
-/// and the costs of its paths: they would change nothing otherwise.
+/// Checks that one of the compared `policies`, of the list at `key`, uses the classes of the file and
+/// the costs of its paths: they would change nothing otherwise.
 pub(crate) fn check_effects(
     key: &str,
     policies: &[PolicyConfig],
@@ -44,22 +44,14 @@ pub(crate) fn check_effects(
     paths: &[Path],
     problems: &mut Problems,
 ) {
-    let add = "add { kind = \"in-time\" } to the policies";
-    if !classes.is_empty() && !policies.iter().any(|policy| policy.respects_classes()) {
-        let message = "no policy of the file regards classes";
-        let remedy = format!("remove the `[[class]]` tables, or {add}");
-        problems.report_among(&["class", key], message, remedy);
-    }
-    let costs = || paths.iter().map(|path| path.tariff.cost);
-    let costly = costs().position(|cost| Some(cost) != costs().min());
-    if let Some(index) = costly
-        && !policies.iter().any(|policy| policy.respects_costs())
-    {
-        let cost = format!("path.{index}.tariff.cost");
-        let message = "no policy of the file regards costs";
-        let remedy = format!("omit the cost, or {add}");
-        problems.report_among(&[&cost, key], message, remedy);
-    }
+    let costs: Vec<u8> = paths.iter().map(|path| path.tariff.cost).collect();
+    let items = (0..policies.len()).map(|index| format!("{key}.{index}"));
+    let used = UsedPolicies {
+        policies,
+        keys: &items.collect::<Vec<_>>(),
+        remedy: &format!("add {{ kind = \"in-time\" }} to `{key}`"),
+    };
+    used.check(classes, &costs, problems);
 }
 
 /// Checks the heartbeats of the table at `key`.

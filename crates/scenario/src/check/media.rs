@@ -11,13 +11,13 @@ use super::{
     Largest, MAX_PACKET, check_effects, check_endpoint_policy, check_form, check_liveness,
     check_loaded_paths, check_name, check_packet, check_probing, check_rate, check_tcp, positive,
 };
-use crate::media::{Media, MediaPolicy, MediaScenario};
+use crate::media::{MEDIA_HEADERS, Media, MediaPolicy, MediaScenario};
 
 /// The maximum number of packets of a stream; the delay of each is kept until the end of its run.
 const MAX_PACKETS: u64 = 2_000_000;
 
 /// The MTU of a path: that of Ethernet. Nodes give their TUN device the MTU that fits it, and the
-/// kernel fragments larger packets; simulated ones are not.
+/// kernel fragments larger packets, which the simulator does not.
 const PATH_MTU: Bytes = Bytes(1500);
 
 /// The maximum number of deadlines.
@@ -70,7 +70,7 @@ fn check_stream(media: &Media, overhead: Bytes, problems: &mut Problems) {
         problems.report("media.packet", message, "use for example \"1316 B\"");
     } else {
         check_packet("media.packet", media.packet_len(), problems);
-        let most = PATH_MTU.0 - overhead.0 - (media.packet_len().0 - media.packet.0);
+        let most = PATH_MTU.0 - overhead.0 - MEDIA_HEADERS.0;
         if media.packet.0 > most && media.packet_len() <= MAX_PACKET {
             let message = format!("nodes carry a packet of {} in several frames", media.packet);
             let remedy = format!("use at most {} of payload", Bytes(most));

@@ -224,16 +224,16 @@ fn impossible_streams_are_refused_with_a_remedy() {
 }
 
 #[test]
-fn classes_and_costs_need_a_policy_that_regards_them() {
+fn classes_and_costs_need_a_policy_that_uses_them() {
     let policies = "media.policies=[{ kind = \"single-path\" }]";
     for (set, words) in [
         (
             "class=[{ name = \"a\", treatment = \"bulk\" }]",
-            "no policy of the file regards classes",
+            "the policy `single-path` does not use classes",
         ),
         (
             "path.1.tariff={ cost = 1 }",
-            "no policy of the file regards costs",
+            "the policy `single-path` does not use costs",
         ),
     ] {
         assert!(parsed(&[set]).is_ok(), "{set}");

@@ -311,30 +311,34 @@ fn what_does_not_go_together_is_blamed_on_the_option() {
 }
 
 #[test]
-fn only_an_overlay_follows_tariffs_and_classes() {
+fn costs_and_classes_need_a_policy_that_uses_them() {
     let cost = "path.1.tariff={ cost = 1, quota = \"1 MB\" }";
-    let found = problems(&[cost]);
-    assert!(
-        found[0].contains("no policy of the file regards costs"),
-        "{found:?}"
-    );
     let class = "class=[{ name = \"voice\", treatment = \"media\" }]";
-    let found = problems(&[class]);
+    let found = problems(&[cost, class]);
+    assert_eq!(found.len(), 2, "{found:?}");
+    for (problem, unused) in found.iter().zip(["classes", "costs"]) {
+        let part = format!("no policy of the file uses {unused}");
+        assert!(problem.contains(&part), "{problem}");
+    }
+    // What is refused may have been the policy.
+    let found = problems(&[cost, class, "schemes=[\"tcp\", \"in-time\"]"]);
+    assert_eq!(found.len(), 1, "{found:?}");
+    let form = "it is a table, as in `schemes = [{ kind = \"in-time\" }]`";
+    assert!(found[0].ends_with(form), "{found:?}");
+}
+
+#[test]
+fn plain_tcp_has_no_tariffs() {
+    let quota = "path.0.tariff={ quota = \"1 MB\" }";
+    let scenario = demo(&[quota, "schemes=[\"tcp\", { kind = \"single-path\" }]"]).unwrap();
+    let of = |scheme: Scheme| scenario.endpoint(scheme).tariffs.of(PathId(0)).quota;
+    assert_eq!(of(Scheme::Tcp), None);
+    assert_eq!(of(scenario.schemes[1]), Some(Bytes(1_000_000)));
+    let found = problems(&[quota, "schemes=[\"tcp\"]"]);
     assert!(
-        found[0].contains("no policy of the file regards classes"),
+        found.len() == 1 && found[0].contains("`tcp` has no overlay"),
         "{found:?}"
     );
-    let schemes = "schemes=[\"tcp\", { kind = \"in-time\" }]";
-    let scenario = demo(&[cost, class, schemes]).unwrap();
-    let quota = |scheme: Scheme| {
-        let tariff = scenario.endpoint(scheme).tariffs.of(PathId(1));
-        (tariff.cost, tariff.quota)
-    };
-    assert_eq!(quota(Scheme::Tcp), (0, None));
-    assert_eq!(quota(scenario.schemes[1]), (1, Some(Bytes(1_000_000))));
-    let found = problems(&["schemes=[\"tcp\", \"in-time\"]"]);
-    let form = "it is a table: `schemes = [{ kind = \"in-time\" }]`";
-    assert!(found[0].ends_with(form), "{found:?}");
 }
 
 #[test]

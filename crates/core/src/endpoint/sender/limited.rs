@@ -31,10 +31,12 @@ impl<P: Payload> Sender<P> {
     ) {
         let full = self.pacing.full(now, probed);
         paths.full = paths.full.or(full);
-        if self.are_losses_repaired() {
-            plan.may_wait |= !plan.copies.and(full).is_empty();
+        let rest = plan.copies.without(full);
+        if rest.is_empty() && self.are_losses_repaired() {
+            // Such a path was idle, so hardly anything waits there before the packet.
+            plan.may_wait = true;
         } else {
-            plan.copies = plan.copies.without(full);
+            plan.copies = rest;
             plan.probes = plan.probes.without(full);
         }
     }

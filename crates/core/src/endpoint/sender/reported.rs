@@ -120,7 +120,11 @@ impl<P: Payload> Sender<P> {
         let Some(repair) = &mut self.repair else {
             return;
         };
-        let usable = || carriers(&self.sizes, &self.outgoing, &packet.meta).copies;
+        // Heartbeats of this wake may have put a path ahead of its ceiling.
+        let usable = || {
+            let carriers = carriers(&self.sizes, &self.outgoing, &packet.meta);
+            carriers.with_full(self.pacing.full(now, self.all)).copies
+        };
         let first = paths.into_iter().next().unwrap_or_default();
         let copies = repair.copy(now, first, usable, &packet.meta);
         repair.on_sent(now, packet.clone(), paths.or(copies));

@@ -99,7 +99,7 @@ fn a_policy_without_classes_refuses_them() {
     let message = error_of("[[path]]", &format!("{VOICE}[[path]]"));
     assert!(
         message.contains("a.toml:12:")
-            && message.contains("`probe-and-switch` treats all packets alike")
+            && message.contains("`probe-and-switch` does not use classes")
             && message.contains("in-time"),
         "{message}"
     );

@@ -35,7 +35,7 @@ fn a_value_of_the_wrong_type_is_refused_with_an_example() {
 fn invalid_tariffs_are_refused_with_their_line() {
     let interface = "interface = \"p2\"";
     for (tariff, part) in [
-        ("cost = 1", "does not regard costs"),
+        ("cost = 1", "does not use costs"),
         ("coast = 1", "`cost`"),
         ("ceiling = \"1 kbit/s\"", "use 100 kbit/s or more"),
         ("quota = \"1 B\"", "use 100 kB or more"),

@@ -239,13 +239,19 @@ impl Quota {
     }
 
     /// Saves ahead of the use, which has grown by `growth` bytes in an interval; never more than the
-    /// quota, or than the use where that exceeds it.
+    /// quota while some of it is left. Beyond it, where only the peer sends, steps of the least lead
+    /// keep the file from being written for each datagram.
     fn grant(&mut self, growth: u64) {
         let (used, quota) = (self.count.used, self.bytes());
         let least = LEAD.min(quota / LEAD_DIVISOR).max(MIN_LEAD);
+        if used >= quota {
+            let excess = (used - quota).checked_next_multiple_of(least);
+            self.granted = quota.saturating_add(excess.unwrap_or(u64::MAX));
+            return;
+        }
         let lead = growth.saturating_mul(INTERVALS_AHEAD).max(least);
         if used.saturating_add(lead / 2) > self.granted {
-            self.granted = used.saturating_add(lead).min(quota.max(used));
+            self.granted = used.saturating_add(lead).min(quota);
         }
     }
 

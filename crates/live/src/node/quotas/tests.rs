@@ -139,11 +139,16 @@ fn no_more_than_the_quota_is_saved_unless_it_is_exceeded() {
             "{granted} of {used}"
         );
     }
-    // What the peer sends all the same is saved as it is, and a start adds nothing.
-    for used in [50_000_000, 50_000_300] {
-        update(&mut quotas, NOON, used, 0);
+    // What the peer sends all the same is saved in steps, to which a start adds nothing.
+    for (used, expected) in [
+        (0, 0),
+        (300, 500_000),
+        (500_000, 500_000),
+        (500_001, 1_000_000),
+    ] {
+        update(&mut quotas, NOON, 50_000_000 + used, 0);
         let exceeded = saved(&quotas, false);
-        assert_eq!(exceeded.used, used);
+        assert_eq!(exceeded.used, 50_000_000 + expected);
         let mut restarted = self::quotas(&tariffs(Renewal::Never), Some(exceeded), NOON);
         restarted.start();
         update(&mut restarted, NOON, 0, 0);

@@ -33,10 +33,9 @@ impl StateError {
     /// The correction for a node that starts all the same.
     pub(super) fn remedy(&self) -> &'static str {
         match self {
-            Self::Io(error) => match location_remedy(error) {
-                Some(remedy) => remedy,
-                None => "let the user that the node runs as read and write it",
-            },
+            Self::Io(error) => {
+                location_remedy(error).unwrap_or("let the user that the node runs as read and write it")
+            }
             Self::NotRegular => "name a regular file, or one that does not exist",
             Self::Malformed(_) | Self::Version(_) => {
                 "nothing to do if it is an old state file: the node replaces it; else name another file"
@@ -48,13 +47,10 @@ impl StateError {
                 "set this machine's clock if it is behind; else nothing to do: the node replaces the time when its \
                  peer has a new handshake"
             }
-            Self::Unwritable(error) => match location_remedy(error) {
-                Some(remedy) => remedy,
-                None => {
-                    "let the user that the node runs as create files in this directory, which must exist, and start \
-                     it again"
-                }
-            },
+            Self::Unwritable(error) => location_remedy(error).unwrap_or(
+                "let the user that the node runs as create files in this directory, which must exist, and start it \
+                 again",
+            ),
             Self::InUse => "give each node a file of its own, or stop the other node",
         }
     }
@@ -102,6 +98,7 @@ fn defect_of(error: &serde_json::Error) -> String {
     match error.classify() {
         Category::Eof if (line, column) == (1, 0) => "it is empty".to_owned(),
         Category::Eof => "it is cut off".to_owned(),
+        Category::Data => format!("it is not a state file: {error}"),
         _ => format!("it is not a state file: line {line}, column {column} is wrong"),
     }
 }

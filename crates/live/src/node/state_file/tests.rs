@@ -182,6 +182,7 @@ fn a_defect_has_its_own_remedy() {
     let file = |name: &str| directory.path().join(name);
     fs::write(file("malformed"), "{]").unwrap();
     fs::write(file("empty"), "").unwrap();
+    fs::write(file("else"), "{}").unwrap();
     fs::write(file("part"), "{\"version\":1,").unwrap();
     fs::write(file("newer"), r#"{"version":9,"peer":""}"#).unwrap();
     fs::create_dir(file("folder")).unwrap();
@@ -194,6 +195,7 @@ fn a_defect_has_its_own_remedy() {
         ),
         ("empty", "it is empty", "remove it to begin"),
         ("part", "it is cut off", "remove it to begin"),
+        ("else", "missing field `version`", "remove it to begin"),
         ("newer", "version 9", "update polypath"),
         ("folder", "is a directory", "a file in it"),
         ("fifo", "not a regular file", "name a regular file"),
@@ -215,6 +217,7 @@ fn a_defect_has_its_own_remedy() {
     // A node without quotas starts, and its warnings have the remedy.
     let folder = StateFile::open(&file("folder"), peer("b"), WALL);
     let remedy = |warning: &String| warning.ends_with("; name a file in it");
+    assert!(!folder.warnings.is_empty());
     assert!(folder.warnings.iter().all(remedy), "{:?}", folder.warnings);
 }
 

@@ -4,8 +4,8 @@ use alloc::vec::Vec;
 
 use super::*;
 use crate::class::{Class, Classes, Protocol, Treatment};
-use crate::frame::Purpose;
-use crate::frame::{Attempt, OVER_IPV4};
+use crate::frame::{Attempt, OVER_IPV4, Purpose};
+use crate::repair::{PathArrival, Report, SendTime};
 use crate::units::{Bytes, Rate};
 
 const CEILING: Rate = Rate(500_000);
@@ -15,7 +15,11 @@ struct Limited {
     endpoint: Endpoint<Packet>,
     free: [Time; 2],
     ceiling: Rate,
+    /// The number of packets sent, without their copies and repairs.
+    sent: u64,
     dropped: usize,
+    /// Those for which a path was not ahead of its ceiling.
+    dropped_with_room: usize,
 }
 
 impl Limited {
@@ -42,7 +46,9 @@ impl Limited {
             endpoint: endpoint.unwrap(),
             free: [Time::ZERO; 2],
             ceiling,
+            sent: 0,
             dropped: 0,
+            dropped_with_room: 0,
         }
     }
 
@@ -63,15 +69,19 @@ impl Limited {
                 Output::Event(Event::Dropped {
                     reason: DropReason::QueueFull,
                     ..
-                }) => self.dropped += 1,
+                }) => {
+                    self.dropped += 1;
+                    let is_ahead = |free: &Time| *free > now + MS * 100;
+                    self.dropped_with_room += usize::from(!self.free.iter().all(is_ahead));
+                }
                 Output::Transmit(Frame {
-                    body:
-                        Body::Reported {
-                            payload,
-                            attempt: Attempt::Repair,
-                        },
+                    body: Body::Reported { payload, attempt },
                     ..
-                }) => repairs.push(payload.0),
+                }) => match attempt {
+                    Attempt::Repair => repairs.push(payload.0),
+                    Attempt::First => self.sent += 1,
+                    Attempt::Copy => {}
+                },
                 _ => {}
             }
         }
@@ -166,15 +176,17 @@ fn losses_without_a_budget_are_unaffordable() {
     assert!(spent.unaffordable > 100, "{spent:?}");
 }
 
-/// Heartbeats and the answers to those of the peer count before the packet that follows in a wake:
-/// bulk waits, and media is dropped only if both paths are ahead of their ceilings.
+/// Heartbeats and the answers to those of the peer count before the packet that follows in a wake,
+/// and before its copy: bulk waits, and media is dropped only if both paths are ahead of their
+/// ceilings.
 #[test]
 fn heartbeats_count_before_the_packet() {
-    let (mut waited, mut dropped, mut sent) = (0, 0, 0);
+    let (mut waited, mut dropped, mut sent, mut copies) = (0, 0, 0, 0);
     for seed in (0..20).map(Seed) {
-        let config = config(PolicyConfig::InTime(policy(200, 10)));
+        let config = config(PolicyConfig::InTime(policy(300, 100)));
         let mut limited = Limited::with_ceiling(Rate(100_000), config);
         let mut stream = seed.stream("heartbeats");
+        let are_repairs_late = seed.0 % 2 == 0;
         for number in 0..2000_u64 {
             // As much in answers as the ceiling.
             let now = at(number * 5);
@@ -184,17 +196,32 @@ fn heartbeats_count_before_the_packet() {
                     limited.wake(now, Wake::Input(Input::Frame(heartbeat(now, path, number))));
                 }
             }
+            if are_repairs_late && number % 10 == 9 {
+                limited.run(now);
+                limited.wake(
+                    now,
+                    Wake::Input(Input::Frame(late_report(now, number, limited.sent))),
+                );
+            }
             if stream.chance(0.01) {
                 let kind = [Kind::Opaque, Kind::Data][usize::from(stream.chance(0.5))];
+                limited.run(now);
+                let before = limited.endpoint.sender.waiting();
+                let with_room = limited.dropped_with_room;
                 limited.send(now, 0, meta(kind, 100));
-                waited += limited.endpoint.sender.waiting();
+                // Bulk may be dropped since it has waited for too long.
+                let is_bulk = kind == Kind::Data;
+                assert!(is_bulk || limited.dropped_with_room == with_room);
+                waited += limited.endpoint.sender.waiting() - before;
                 sent += 1;
             }
         }
         dropped += limited.dropped;
+        copies += limited.endpoint.repair_statistics().unwrap().copies;
     }
     assert!(waited > 0 && dropped > 0, "{waited} {dropped}");
     assert!(waited + dropped < sent, "{waited} {dropped} {sent}");
+    assert!(copies > 0);
 }
 
 fn heartbeat(now: Time, path: PathId, number: u64) -> Frame<Packet> {
@@ -204,5 +231,27 @@ fn heartbeat(now: Time, path: PathId, number: u64) -> Frame<Packet> {
         sequence: number,
         sent: now,
         body: Body::Heartbeat(Purpose::Liveness),
+    }
+}
+
+/// A report that all packets below `base` have arrived, with which a repair arrives after half a second.
+fn late_report(now: Time, number: u64, base: u64) -> Frame<Packet> {
+    let paths = [FIRST, SECOND].map(|path| PathArrival {
+        path,
+        newest: SendTime::of(now - MS * 250),
+        age: Duration::ZERO,
+        reordering: Duration::ZERO,
+    });
+    let report = Report {
+        base,
+        paths: paths.to_vec(),
+        arrived: Vec::new(),
+    };
+    Frame {
+        path: FIRST,
+        epoch: Epoch(0),
+        sequence: number,
+        sent: now,
+        body: Body::Report(report.into()),
     }
 }
