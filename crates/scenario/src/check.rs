@@ -24,7 +24,9 @@ use crate::path::{Link, Path};
 use crate::scenario::{SCHEMA_VERSION, Scenario, Scheme};
 use crate::settings::Overlay;
 use crate::tcp::Tcp;
-pub(crate) use endpoint::{check_effects, check_endpoint_policy, check_liveness, check_probing};
+pub(crate) use endpoint::{
+    check_effects, check_endpoint_policy, check_frame, check_liveness, check_probing,
+};
 pub(crate) use media::check_media;
 
 /// The maximum number of paths.

@@ -10,14 +10,14 @@ use polypath_core::policy::PolicyConfig;
 use polypath_core::time::{Duration, Time};
 use polypath_live::clock::Clock;
 use polypath_scenario::{MediaPolicy, MediaScenario};
-use polypath_sim::{Delivery, Side};
+use polypath_sim::Side;
 use socket2::Socket;
 
 use super::PRIORITY;
 use super::ends::{Entrance, Exit};
 use super::path_use::PathUse;
 use super::programs::{Commands, Programs};
-use super::stream::{Schedule, Stream};
+use super::stream::{FinishedStream, Schedule, Stream};
 use super::transport::{TCP_CONGESTION_CONTROL, Transport};
 use crate::addressing::{STREAM_PORT, path_address};
 use crate::endpoints::Endpoints;
@@ -71,9 +71,9 @@ pub(super) struct RunningCarrier {
     stream: Stream,
 }
 
-/// The deliveries of a stream, and the nodes that carried it, if it was carried by nodes.
+/// What a stream has carried, and the nodes that carried it, if it was carried by nodes.
 pub(super) struct FinishedCarrier {
-    pub(super) deliveries: Vec<Delivery>,
+    pub(super) stream: FinishedStream,
     pub(super) nodes: Option<FinishedPair>,
 }
 
@@ -160,7 +160,7 @@ impl RunningCarrier {
     pub(super) fn finish(mut self) -> io::Result<FinishedCarrier> {
         // Before the stream, whose error would only be a consequence.
         self.check()?;
-        let deliveries = self.stream.finish()?;
+        let stream = self.stream.finish()?;
         let nodes = match self.running {
             Running::Nodes(nodes) => Some(nodes.finish()?),
             Running::Kernel => None,
@@ -169,13 +169,13 @@ impl RunningCarrier {
                 None
             }
             Running::Programs(programs) => {
-                if deliveries.is_empty() {
+                if stream.deliveries.is_empty() {
                     return Err(programs.useless());
                 }
                 None
             }
         };
-        Ok(FinishedCarrier { deliveries, nodes })
+        Ok(FinishedCarrier { stream, nodes })
     }
 }
 

@@ -88,6 +88,7 @@ impl<'a> GroupRun<'a> {
             .map_err(LabError::Emulation)?;
         self.watch_until(end + MEDIA_DRAIN, interrupt)?;
         let mut runs = Vec::new();
+        let mut longest = Duration::ZERO;
         let carriers = self.carriers.into_iter().zip(&self.endpoints).enumerate();
         for (at, (carrier, endpoints)) in carriers {
             let totals = Totals::of(&totals, at);
@@ -100,12 +101,14 @@ impl<'a> GroupRun<'a> {
             let name = carrier.name.clone();
             let failed = |source| LabError::of_carrier(&name, source);
             let mut finished = carrier.finish().map_err(failed)?;
-            finished.deliveries.retain(|of| of.at <= end + MEDIA_DRAIN);
+            longest = longest.max(finished.stream.latest);
+            let deliveries = &mut finished.stream.deliveries;
+            deliveries.retain(|of| of.at <= end + MEDIA_DRAIN);
             let span = self.start..end;
             let nodes = finished.nodes.as_ref();
             let events = nodes.map(|nodes| nodes.files.each_ref().map(NodeFiles::events));
             let wire = wire::of(events.as_ref(), span, (totals.start, totals.end))?;
-            let outcome = MediaOutcome::new(media, self.start, &finished.deliveries, wire);
+            let outcome = MediaOutcome::new(media, self.start, &finished.stream.deliveries, wire);
             runs.push(CarrierRun {
                 outcome,
                 measurement,
@@ -115,7 +118,12 @@ impl<'a> GroupRun<'a> {
         for (run, network) in runs.iter_mut().zip(&emulated.networks) {
             run.measurement.refused = network.counters().refused;
         }
-        Ok((runs, emulated.conditions()))
+        let conditions = emulated.conditions();
+        let conditions = LabConditions {
+            longest: longest.max(conditions.longest),
+            ..conditions
+        };
+        Ok((runs, conditions))
     }
 
     /// Sleeps until `time`; fails as soon as the emulation, a program or a node ends.

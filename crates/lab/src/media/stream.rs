@@ -68,12 +68,30 @@ impl Schedule {
 /// A running stream, on two threads, which are ended and joined when this is dropped.
 pub(super) struct Stream {
     is_over: Arc<AtomicBool>,
-    source: StreamThread<Vec<Time>>,
+    source: StreamThread<Sent>,
     sink: StreamThread<Vec<Arrival>>,
 }
 
 /// A thread of a stream, until it is joined.
 struct StreamThread<T>(Option<JoinHandle<io::Result<T>>>);
+
+/// What a source has sent.
+#[derive(Default)]
+struct Sent {
+    /// The scheduled times of the packets.
+    times: Vec<Time>,
+    /// The longest lateness of a packet.
+    latest: Duration,
+}
+
+/// What a stream has carried.
+pub(super) struct FinishedStream {
+    /// The deliveries in the order of their arrival.
+    pub(super) deliveries: Vec<Delivery>,
+    /// The longest lateness of the source, which has the priority of the nodes: a machine that
+    /// cannot run it cannot run them either.
+    pub(super) latest: Duration,
+}
 
 /// The packets that a sink expects: their number, and the length of their payloads in bytes.
 #[derive(Clone, Copy, Debug)]
@@ -113,20 +131,23 @@ impl Stream {
         self.sink.check()
     }
 
-    /// Ends it, and returns the deliveries in the order of their arrival.
+    /// Ends it.
     ///
     /// # Errors
     /// If a socket failed.
-    pub(super) fn finish(mut self) -> io::Result<Vec<Delivery>> {
+    pub(super) fn finish(mut self) -> io::Result<FinishedStream> {
         self.is_over.store(true, Ordering::Relaxed);
         let sent = self.source.join()?;
         let arrivals = self.sink.join()?;
         let delivery = |Arrival { number, at }: Arrival| {
-            let sent = *sent.get(usize::try_from(number).ok()?)?;
+            let sent = *sent.times.get(usize::try_from(number).ok()?)?;
             let delay = at.since(sent);
             Some(Delivery { number, at, delay })
         };
-        Ok(arrivals.into_iter().filter_map(delivery).collect())
+        Ok(FinishedStream {
+            deliveries: arrivals.into_iter().filter_map(delivery).collect(),
+            latest: sent.latest,
+        })
     }
 }
 
@@ -159,23 +180,24 @@ impl<T> StreamThread<T> {
     }
 }
 
-/// Sends the packets at their times; returns these times.
+/// Sends the packets at their times.
 fn send(
     mut entrance: Entrance,
     clock: Clock,
     schedule: &Schedule,
     is_over: &AtomicBool,
-) -> io::Result<Vec<Time>> {
+) -> io::Result<Sent> {
     // Without a priority the load of the machine delays the stream.
     let _ = priority::realtime(PRIORITY);
-    let mut sent = Vec::new();
+    let mut sent = Sent::default();
     for (number, at) in (0..).zip(schedule.times()) {
         let payload = schedule.payload(number);
         if !is_due(at, clock, is_over) {
             break;
         }
         // As in the simulator, a late source does not shorten the delay.
-        sent.push(at);
+        sent.times.push(at);
+        sent.latest = sent.latest.max(clock.now().since(at));
         entrance.send(&payload)?;
     }
     while !is_over.load(Ordering::Relaxed) {
@@ -297,7 +319,8 @@ link = [{ rate = "20 Mbit/s", delay = "5 ms", queue = "100 packets" }]
             Exit::Datagrams(to),
         );
         pause(Duration::from_millis(300));
-        let deliveries = stream.finish().unwrap();
+        let FinishedStream { deliveries, latest } = stream.finish().unwrap();
+        assert!(latest > Duration::ZERO && latest < Duration::from_secs(1));
         let numbers: Vec<u64> = deliveries.iter().map(|of| of.number).collect();
         let rest = (0..packets).filter(|number| *number != 2);
         let expected: Vec<u64> = [2].into_iter().chain(rest).collect();

@@ -23,7 +23,8 @@ pub struct LabConditions {
     pub lateness: Duration,
     /// Its bound, beyond which the run is invalid; the smallest of the groups.
     pub bound: Duration,
-    /// The longest lateness of a packet or wake, which is that of the longest stall of the machine.
+    /// The longest lateness of a packet, of a wake or of a source of media, which is that of the
+    /// longest stall of the machine.
     pub longest: Duration,
     /// The number of groups in which the carriers were run; with one, all carriers met the same load
     /// of the machine.

@@ -7,7 +7,8 @@ use polypath_core::policy::PolicyConfig;
 use polypath_core::units::Bytes;
 use polypath_document::{Problems, UsedPolicies};
 
-use super::{bounds, check_pair_len, positive};
+use super::{MAX_PACKET, bounds, check_pair_len, positive};
+use crate::endpoint::DEPLOYED_FRAMES;
 use crate::path::Path;
 
 /// Checks the policy of the table at `key`, over `paths` paths with `liveness`. Messages begin with
@@ -32,6 +33,19 @@ pub(crate) fn check_endpoint_policy(
     if let Err(error) = policy.check(paths) {
         let text = message(&error.to_string());
         problems.report(&error.key(key), text, error.remedy());
+    }
+}
+
+/// The MTU of a path: that of Ethernet. Nodes give their TUN device the MTU that fits it, and the
+/// kernel fragments larger packets, which the simulator does not.
+const PATH_MTU: Bytes = Bytes(1500);
+
+/// Checks that a deployed node carries `packet`, the value of `key`, with its `headers` in one frame.
+pub(crate) fn check_frame(key: &str, packet: Bytes, headers: Bytes, problems: &mut Problems) {
+    let most = PATH_MTU.0 - u64::from(DEPLOYED_FRAMES.data) - headers.0;
+    if packet.0 > most && packet.0.saturating_add(headers.0) <= MAX_PACKET.0 {
+        let message = format!("nodes carry a packet of {packet} in several frames");
+        problems.report(key, message, format!("use at most {}", Bytes(most)));
     }
 }
 

@@ -8,7 +8,7 @@ use polypath_document::{Problems, check_classes};
 
 use super::bounds::{self, at_most_a_day};
 use super::{
-    Largest, MAX_PACKET, check_effects, check_endpoint_policy, check_form, check_liveness,
+    Largest, check_effects, check_endpoint_policy, check_form, check_frame, check_liveness,
     check_loaded_paths, check_name, check_packet, check_probing, check_rate, check_tcp, positive,
 };
 use crate::media::{MEDIA_HEADERS, Media, MediaPolicy, MediaScenario};
@@ -16,17 +16,13 @@ use crate::media::{MEDIA_HEADERS, Media, MediaPolicy, MediaScenario};
 /// The maximum number of packets of a stream; the delay of each is kept until the end of its run.
 const MAX_PACKETS: u64 = 2_000_000;
 
-/// The MTU of a path: that of Ethernet. Nodes give their TUN device the MTU that fits it, and the
-/// kernel fragments larger packets, which the simulator does not.
-const PATH_MTU: Bytes = Bytes(1500);
-
 /// The maximum number of deadlines.
 const MAX_DEADLINES: usize = 8;
 
 /// Reports all problems of a media scenario with valid types.
 pub(crate) fn check_media(scenario: &MediaScenario, problems: &mut Problems) {
     check_form(scenario.schema, &scenario.name, &scenario.title, problems);
-    check_stream(&scenario.media, scenario.frame_overhead(), problems);
+    check_stream(&scenario.media, problems);
     check_deadlines(&scenario.media, problems);
     check_policies(scenario, problems);
     check_classes(&scenario.classes, problems);
@@ -62,20 +58,14 @@ pub(crate) fn check_media(scenario: &MediaScenario, problems: &mut Problems) {
     }
 }
 
-/// Checks the stream, to whose packets a frame adds `overhead`.
-fn check_stream(media: &Media, overhead: Bytes, problems: &mut Problems) {
+fn check_stream(media: &Media, problems: &mut Problems) {
     check_rate("media.rate", media.rate, problems);
     if media.packet == Bytes(0) {
         let message = "a packet without payload carries no media";
         problems.report("media.packet", message, "use for example \"1316 B\"");
     } else {
         check_packet("media.packet", media.packet_len(), problems);
-        let most = PATH_MTU.0 - overhead.0 - MEDIA_HEADERS.0;
-        if media.packet.0 > most && media.packet_len() <= MAX_PACKET {
-            let message = format!("nodes carry a packet of {} in several frames", media.packet);
-            let remedy = format!("use at most {} of payload", Bytes(most));
-            problems.report("media.packet", message, remedy);
-        }
+        check_frame("media.packet", media.packet, MEDIA_HEADERS, problems);
         bounds::check_gap("media", "rate", media.rate, media.packet, problems);
     }
     positive("media.duration", media.duration, problems);

@@ -146,7 +146,7 @@ fn impossible_streams_are_refused_with_a_remedy() {
         ),
         (
             "media.packet=1413 B",
-            &["in several frames", "at most 1.412 kB of payload"],
+            &["in several frames", "at most 1.412 kB"],
         ),
         ("media.duration=0 s", &["`duration` is zero"]),
         (

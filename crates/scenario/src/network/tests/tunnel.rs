@@ -75,6 +75,7 @@ fn what_a_node_would_refuse_is_refused() {
         ),
         ("1200 B", "70 kB", "a packet of 70 kB"),
         ("1200 B", "20 B", "no IP packet has 20 B"),
+        ("1200 B", "1441 B", "in several frames; use at most 1.44 kB"),
         ("\"20 ms\"", "\"0 ms\"", "`interval` is zero"),
     ] {
         let problems = problems_with(NETWORK, from, to);

@@ -13,7 +13,9 @@ use serde::{Deserialize, Serialize};
 
 use super::kind::{Direction, FlowPacket, TrafficKind};
 use super::multihomed::{FirstRoute, check_intervals, check_ways};
-use crate::check::{check_endpoint_policy, check_liveness, check_packet, check_probing};
+use crate::check::{
+    check_endpoint_policy, check_frame, check_liveness, check_packet, check_probing,
+};
 use crate::endpoint::{DEPLOYED_FRAMES, deployed_endpoint};
 use crate::tcp::Tcp;
 use polypath_document::Problems;
@@ -90,6 +92,7 @@ impl TrafficKind for Tunnel {
     fn check(&self, key: &str, problems: &mut Problems) {
         let at = |leaf: &str| format!("{key}.{leaf}");
         check_packet(&at("packet"), self.packet, problems);
+        check_frame(&at("packet"), self.packet, Bytes(0), problems);
         if self.packet < LEAST_PACKET {
             let message = format!("no IP packet has {}", self.packet);
             let remedy = format!("use {LEAST_PACKET} or more");
