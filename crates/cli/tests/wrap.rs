@@ -332,6 +332,63 @@ fn a_reset_of_the_server_is_one_for_the_client() {
     assert!(server.wait().unwrap().success());
 }
 
+/// A service that closes a connection with input left resets it, which must not look like the end of
+/// what it sent.
+#[test]
+fn a_service_that_refuses_input_resets_the_client() {
+    if !can_wrap(&["python3"]) {
+        return;
+    }
+    let (wrap_port, port) = (free_port(), free_port());
+    let mut server = one_shot(wrap_port, port, "import time; time.sleep(0.5); c.close()");
+    let program = format!(
+        "import socket, threading\n\
+         s = socket.create_connection(('127.0.0.1', {port}))\n\
+         def upload():\n\
+         \x20   try:\n\
+         \x20       while True: s.sendall(bytes(65536))\n\
+         \x20   except OSError: pass\n\
+         threading.Thread(target=upload, daemon=True).start()\n\
+         try:\n\
+         \x20   while s.recv(65536): pass\n\
+         \x20   print('end')\n\
+         except ConnectionResetError: print('reset')\n"
+    );
+    let output = wrap(wrap_port, &["python3", "-c", &program]);
+    let output = { output }.output().unwrap();
+    assert_eq!(printed(&output).trim(), "reset");
+    assert!(server.wait().unwrap().success());
+}
+
+/// A client that resets its connection does not leave the service waiting.
+#[test]
+fn a_reset_of_the_client_ends_the_connection_to_the_service() {
+    if !can_wrap(&["python3"]) {
+        return;
+    }
+    let (wrap_port, port) = (free_port(), free_port());
+    let end = "c.settimeout(20)\n\
+               try: print('end', len(c.recv(9)), len(c.recv(9)))\n\
+               except ConnectionResetError: print('reset')";
+    let mut server = one_shot(wrap_port, port, end);
+    let program = format!(
+        "import socket, struct, time\n\
+         s = socket.create_connection(('127.0.0.1', {port}))\n\
+         n = 0\n\
+         while n < 1000000: n += len(s.recv(65536))\n\
+         s.sendall(b'hello')\n\
+         time.sleep(0.5)\n\
+         s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack('ii', 1, 0))\n\
+         s.close()\n\
+         time.sleep(5)\n"
+    );
+    let output = wrap(wrap_port, &["python3", "-c", &program])
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{output:?}");
+    assert!(server.wait().unwrap().success(), "the service waits");
+}
+
 #[test]
 fn the_exit_code_is_that_of_the_program() {
     if !can_wrap(&[]) {

@@ -77,17 +77,21 @@ impl WrappedConnection {
         } = self;
         let handle = program.as_fd().try_clone_to_owned();
         let (from_program, to_program) = tokio::io::split(program);
-        let upload = AbortOnDropHandle::new(tokio::spawn(upload(from_program, writer)));
+        let mut upload = AbortOnDropHandle::new(tokio::spawn(upload(from_program, writer)));
+        let mut is_uploaded = false;
+        // The program may have reset the connection: then it reads nothing more.
+        let upload_fails = async {
+            let uploaded = (&mut upload).await;
+            is_uploaded = true;
+            if let Ok(Ok(())) = uploaded {
+                std::future::pending::<()>().await;
+            }
+        };
         // Its end is the end of the program's input.
-        let received = receive_named(
-            config,
-            stream,
-            Sink::bytes(to_program),
-            std::future::pending(),
-            |_| {},
-        )
-        .await;
+        let sink = Sink::bytes(to_program);
+        let received = receive_named(config, stream, sink, upload_fails, |_| {}).await;
         match (&received, &handle) {
+            (Ok(_), _) if is_uploaded => {}
             // The program may still send.
             (Ok(_), _) => drop(upload.await),
             // An end would make what came look like all there is.

@@ -41,6 +41,8 @@ impl Connecting {
         if let Err(refusal) = self.shared.open(self.stream, Position::Service(source)) {
             return refuse(&mut writer, refusal).await;
         }
+        // A handle would keep the stream from its end.
+        let failing = packets.downgrade();
         let reading = self.shared.spawn(read_packets(from_service, packets));
         let source = self.shared.source.identity();
         let welcome = SenderMessage::<Bytes>::Welcome { source };
@@ -56,11 +58,15 @@ impl Connecting {
             // The service sees the end of the client's bytes.
             to_service.shutdown().await
         };
-        if carried.await.is_err() {
-            // An end would make what came look like all there is.
+        if let Err(error) = carried.await {
+            // An end would make what came look like all there is, to the service and to the client.
             reset_when_dropped(to_service.as_ref());
             to_service.forget();
+            let failing = failing.upgrade();
             reading.abort();
+            if let Some(packets) = failing {
+                let _ = packets.send(Err(error)).await;
+            }
         }
     }
 
