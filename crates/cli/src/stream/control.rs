@@ -79,16 +79,45 @@ pub(crate) fn controller(
             connections,
             window,
         }),
-        (Connections::Auto, None) => Ok(ControllerConfig::VariedConnections {
-            connections: 1,
-            variation: VariationConfig {
+        (Connections::Auto, None) => {
+            let variation = VariationConfig {
                 max_connections: args.max_share.unwrap_or(MAX_CONNECTIONS),
                 ..VariationConfig::default()
-            },
-            control,
-        }),
+            };
+            Ok(ControllerConfig::VariedConnections {
+                connections: 1,
+                variation,
+                control: ControlConfig {
+                    spike: variation.spike(),
+                    ..control
+                },
+            })
+        }
         (Connections::Auto, Some(_)) => Err(Failure::input(
             "--window fixes the windows, and --connections auto varies them: use one of both",
         )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// With f >= cf a live source slower than the rate would end at one connection.
+    #[test]
+    fn varied_connections_have_an_f_below_cf() {
+        let args = ConnectionArgs {
+            connections: Connections::Auto,
+            max_share: Some(7),
+        };
+        let config = controller(Rate(1_000_000), args, None).unwrap();
+        let ControllerConfig::VariedConnections {
+            variation, control, ..
+        } = config
+        else {
+            panic!("{config:?}");
+        };
+        assert_eq!(variation.max_connections, 7);
+        assert!(control.spike < variation.congestion_factor);
     }
 }

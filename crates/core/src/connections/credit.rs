@@ -83,7 +83,7 @@ pub struct Credit {
 struct Connection {
     window: u32,
     /// Whether the kernel limits it, and not its credit.
-    is_coarse: bool,
+    is_kernels: bool,
     /// The number of packets that arrived on it.
     arrived: u64,
     credit: u64,
@@ -119,18 +119,18 @@ impl Credits {
     pub fn set_window(&mut self, connection: u32, packets: u32) {
         let added = Connection {
             window: 1,
-            is_coarse: false,
+            is_kernels: false,
             arrived: 0,
             credit: 0,
         };
         let known = self.connections.entry(connection).or_insert(added);
         known.window = packets.max(1);
-        let least = if known.is_coarse {
+        let least = if known.is_kernels {
             STILL_COARSE
         } else {
             COARSE
         };
-        known.is_coarse = known.window >= least;
+        known.is_kernels = known.window >= least;
     }
 
     /// Notes that a packet arrived on a connection.
@@ -151,7 +151,7 @@ impl Credits {
         let windows = self
             .connections
             .values()
-            .map(|known| (known.window, known.is_coarse));
+            .map(|known| (known.window, known.is_kernels));
         match windows.max().unwrap_or((1, false)) {
             (_, true) => WindowControl::Kernel,
             (1, false) => WindowControl::PacedCredits,
@@ -164,7 +164,7 @@ impl Credits {
     #[must_use]
     pub fn kernel_window(&self, connection: u32) -> Option<u32> {
         let known = self.connections.get(&connection)?;
-        Some(if known.is_coarse {
+        Some(if known.is_kernels {
             known.window
         } else {
             known.window + COARSE
@@ -242,7 +242,7 @@ impl Connection {
     /// The credit that its window permits.
     fn entitlement(&self) -> u64 {
         let window = u64::from(self.window);
-        self.arrived + if self.is_coarse { 2 * window } else { window }
+        self.arrived + if self.is_kernels { 2 * window } else { window }
     }
 
     fn is_due(&self) -> bool {

@@ -92,11 +92,11 @@ impl Default for VariationConfig {
 }
 
 impl ControlConfig {
-    /// The defaults for a stream, whose packets are the segments of `target`. The paper's guard of 3000 B/s would be more than a tenth of
-    /// a low rate: here it is at most a twentieth. The mean covers the time of 32 packets, but at
-    /// least a second, so that at 340 kbit/s and more the throughput is within a twentieth of the
-    /// target after 6 s at any round-trip time. Over fewer packets, one more or less in an interval
-    /// would move the windows.
+    /// The defaults for a stream, whose packets are the segments of `target`. The paper's guard of
+    /// 3000 B/s would be more than a tenth of a low rate: here it is at most a twentieth. The mean
+    /// covers the time of 32 packets, but at least a second, so that at 340 kbit/s and more the
+    /// throughput is within a twentieth of the target after 6 s at any round-trip time. Over fewer
+    /// packets, one more or less in an interval would move the windows.
     #[must_use]
     pub fn for_target(target: Target) -> Self {
         const SECOND: Duration = Duration::from_secs(1);
@@ -115,6 +115,18 @@ impl ControlConfig {
     pub fn interval_at(&self, rtt: Duration) -> Duration {
         let interval = self.interval.unwrap_or(rtt * u64::from(self.round_trips));
         interval.max(Duration::from_millis(1))
+    }
+}
+
+impl VariationConfig {
+    /// The f of Algorithm 1 for these parameters, cf - 1, as Table III has none.
+    ///
+    /// The sum of windows may pass `f W_n` by a step, which is `W_n` at the most: so the congestion
+    /// ratio comes to cf, and connections are stopped, only where next to nothing arrives. With an f
+    /// of cf or more it comes there wherever the target is missed for long.
+    #[must_use]
+    pub fn spike(&self) -> f64 {
+        self.congestion_factor - 1.0
     }
 }
 

@@ -12,6 +12,7 @@
 //! | 2 | progress | receiver | credit of the connection (8), packets received (8) |
 //! | 3 | closing | receiver | none |
 //! | 4 | open | receiver | version (1), stream (16), port of a service (2) |
+//! | 5 | leaving | receiver | none |
 //! | 16 | welcome | sender | identity of the source (8) |
 //! | 17 | refusal | sender | reason (1) |
 //! | 18 | packet | sender | sequence (8), payload |

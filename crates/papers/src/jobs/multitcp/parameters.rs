@@ -31,9 +31,7 @@ pub(crate) fn table_2() -> ControlConfig {
 
 /// Table III, for Figs. 7 to 9. It has a range of alpha, 0 to .9, of which Tables I and II have .9.
 ///
-/// It lacks f. The sum of windows may pass `f W_n` by a step, which is `W_n` at the most: with one
-/// less than cf, the congestion ratio comes to cf, and connections are stopped, only where next to
-/// nothing arrives. With an f of cf or more it comes there wherever the target is missed for long.
+/// It lacks f, for which [`VariationConfig::spike`] has a reason.
 pub(crate) fn table_3(smoothing: f64, spike: f64) -> ControlConfig {
     ControlConfig {
         smoothing,
@@ -42,9 +40,9 @@ pub(crate) fn table_3(smoothing: f64, spike: f64) -> ControlConfig {
     }
 }
 
-/// Table III with the alpha of the other tables and an f of cf - 1.
+/// Table III with the alpha of the other tables and the f for its cf.
 pub(crate) fn chosen() -> ControlConfig {
-    table_3(0.9, VariationConfig::default().congestion_factor - 1.0)
+    table_3(0.9, VariationConfig::default().spike())
 }
 
 /// Lambda, which the tables give in bytes and Algorithm 1 compares with a throughput.
