@@ -57,6 +57,21 @@ impl Flow {
     }
 }
 
+/// Asserts that the numbers below `count` have arrived at each node, once.
+fn assert_complete(arrived: [Vec<u32>; 2], count: u32, log: &str) {
+    for (node, mut numbers) in ["a", "b"].iter().zip(arrived) {
+        numbers.sort_unstable();
+        let missing: Vec<u32> = (0..count)
+            .filter(|n| numbers.binary_search(n).is_err())
+            .collect();
+        assert!(
+            missing.is_empty(),
+            "{missing:?} lost on the way to {node}: {log}"
+        );
+        assert_eq!(numbers.len(), count as usize, "duplicates at {node}");
+    }
+}
+
 #[test]
 fn a_reload_neither_loses_nor_duplicates_packets() {
     let Some(testbed) = Testbed::new() else {
@@ -94,17 +109,7 @@ fn a_reload_neither_loses_nor_duplicates_packets() {
         _ => {}
     });
     let (log_a, log_b) = (await_log(a, "reloaded", 2), await_log(b, "reloaded", 1));
-    for (node, mut numbers) in ["a", "b"].iter().zip(arrived) {
-        numbers.sort_unstable();
-        let missing: Vec<u32> = (0..1600)
-            .filter(|n| numbers.binary_search(n).is_err())
-            .collect();
-        assert!(
-            missing.is_empty(),
-            "{missing:?} lost on the way to {node}: {log_a}{log_b}"
-        );
-        assert_eq!(numbers.len(), 1600, "duplicates at {node}");
-    }
+    assert_complete(arrived, 1600, &format!("{log_a}{log_b}"));
     let status = await_status(a, |status| status["reloads"]["applied"] == 2);
     assert_eq!(status["policy"]["kind"], "probe-and-switch");
     assert_eq!(status["paths"][0]["local"], "10.1.1.1:7101");
@@ -128,6 +133,37 @@ fn a_reload_neither_loses_nor_duplicates_packets() {
             .iter()
             .all(|p| p["liveness"]["silences"] == 0)
     );
+}
+
+/// The policies of many senders and of copies that mask congestion replace others under traffic.
+#[test]
+fn reloads_to_delay_growth_and_diversity_lose_nothing() {
+    let Some(testbed) = Testbed::new() else {
+        return;
+    };
+    let files = [&testbed.files.a, &testbed.files.b];
+    let nodes = [testbed.start_a(), testbed.start_b()];
+    for file in files {
+        await_status(file, is_up);
+    }
+    let change = |from: &str, to: &str| {
+        for (file, node) in files.iter().zip(&nodes) {
+            edit(file, from, to);
+            send_hangup(node);
+        }
+    };
+    let flow = Flow::new(&testbed);
+    let arrived = flow.run(900, |number| match number {
+        300 => change("probe-and-switch", "delay-growth"),
+        600 => change("delay-growth", "diversity"),
+        _ => {}
+    });
+    let log = files.map(|file| await_log(file, "reloaded", 2)).concat();
+    assert_complete(arrived, 900, &log);
+    for file in files {
+        let status = await_status(file, |status| status["reloads"]["applied"] == 2);
+        assert_eq!(status["policy"]["kind"], "diversity");
+    }
 }
 
 #[test]

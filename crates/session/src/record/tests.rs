@@ -15,7 +15,7 @@ use polypath_core::rng::{Seed, Stream};
 use polypath_core::tariff::Tariffs;
 use polypath_core::time::Duration;
 use proptest::prelude::*;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::*;
 use crate::address::Source;
@@ -201,13 +201,27 @@ fn record_with(config: &EndpointConfig, loss: f64, seed: u64) -> [Vec<Entry>; 2]
 }
 
 fn policies() -> impl Strategy<Value = PolicyConfig> {
-    prop::sample::select(vec![
+    let others = [
         PolicyConfig::single_path(1),
         PolicyConfig::DuplicateAcks { path: 0 },
         PolicyConfig::DuplicateAll {},
         PolicyConfig::probe_and_switch(0),
+        PolicyConfig::Diversity(DiversityConfig::default()),
         fragments(),
-    ])
+    ];
+    prop::sample::select([&others[..], &by_delay()].concat())
+}
+
+/// The policies that measure and draw, with heartbeats that are frequent enough for a short run.
+fn by_delay() -> [PolicyConfig; 3] {
+    let often = json!({ "least": "50 ms", "most": "100 ms", "in_guard": "20 ms" });
+    let guard = json!({ "least": "10 ms", "most": "100 ms" });
+    [
+        json!({ "kind": "delay-centric", "guard": guard, "scope": "flow", "heartbeats": often }),
+        json!({ "kind": "predictive-delay-centric", "guard": guard, "heartbeats": often }),
+        json!({ "kind": "delay-growth", "hysteresis": "1 ms", "scope": "flow", "heartbeats": often }),
+    ]
+    .map(|policy| serde_json::from_value(policy).unwrap())
 }
 
 fn fragments() -> PolicyConfig {
