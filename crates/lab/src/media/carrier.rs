@@ -71,7 +71,7 @@ pub(super) struct RunningCarrier {
     stream: Stream,
 }
 
-/// What a stream has carried, and the nodes that carried it, if it was carried by nodes.
+/// The result of a stream, and the nodes that carried it, if it was carried by nodes.
 pub(super) struct FinishedCarrier {
     pub(super) stream: FinishedStream,
     pub(super) nodes: Option<FinishedPair>,

@@ -75,7 +75,7 @@ pub(super) struct Stream {
 /// A thread of a stream, until it is joined.
 struct StreamThread<T>(Option<JoinHandle<io::Result<T>>>);
 
-/// What a source has sent.
+/// The packets that a source has sent.
 #[derive(Default)]
 struct Sent {
     /// The scheduled times of the packets.
@@ -84,7 +84,7 @@ struct Sent {
     latest: Duration,
 }
 
-/// What a stream has carried.
+/// The result of a stream.
 pub(super) struct FinishedStream {
     /// The deliveries in the order of their arrival.
     pub(super) deliveries: Vec<Delivery>,
