@@ -148,18 +148,15 @@ impl<M: Machine<Input = Input, Output = Output>> CatchUpDriver<M> {
         self.pass(at, input, io)
     }
 
-    /// Handles `input` at `at` before all deadlines: what the machine must know before it sends
-    /// anything, since its first deadline is that of a handshake on all paths that it may use.
-    pub(super) fn handle_first(
+    /// Handles `input` at `at` without the deadlines up to then: at the start, what the machine must
+    /// know before it sends anything, since its first deadline is that of a handshake on all paths
+    /// that it may use.
+    pub(super) fn pass(
         &mut self,
         at: Time,
         input: Input,
         io: &mut impl MachineIo,
     ) -> io::Result<()> {
-        self.pass(at, input, io)
-    }
-
-    fn pass(&mut self, at: Time, input: Input, io: &mut impl MachineIo) -> io::Result<()> {
         let context = OutputContext { at, source: None };
         self.wake(context, Wake::Input(input), io)
     }

@@ -155,7 +155,7 @@ impl NodeEventHandler {
     /// is used up carries no handshake either.
     pub(super) fn set_former_use(&mut self, now: Time) -> io::Result<()> {
         for input in self.count_quotas(now) {
-            self.driver.handle_first(now, input, &mut self.io)?;
+            self.driver.pass(now, input, &mut self.io)?;
         }
         Ok(())
     }

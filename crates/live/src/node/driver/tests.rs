@@ -279,7 +279,7 @@ fn a_path_without_quota_left_is_silent_from_the_start() {
             used,
             is_renewed: false,
         };
-        driver.handle_first(ms(7), input, &mut sockets).unwrap();
+        driver.pass(ms(7), input, &mut sockets).unwrap();
         assert_eq!(sockets.sent, []);
         let packet = Input::Packet(Bytes::from_static(&[0x45; 20]));
         driver.handle_input(ms(8), packet, &mut sockets).unwrap();
