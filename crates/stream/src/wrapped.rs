@@ -78,25 +78,28 @@ impl WrappedConnection {
         let handle = program.as_fd().try_clone_to_owned();
         let (from_program, to_program) = tokio::io::split(program);
         let mut upload = AbortOnDropHandle::new(tokio::spawn(upload(from_program, writer)));
-        let mut is_uploaded = false;
-        // The program may have reset the connection: then it reads nothing more.
+        let mut uploaded = None;
+        // Either the program or the service has reset the connection, so nothing more is read.
         let upload_fails = async {
-            let uploaded = (&mut upload).await;
-            is_uploaded = true;
-            if let Ok(Ok(())) = uploaded {
+            let is_complete = matches!((&mut upload).await, Ok(Ok(())));
+            uploaded = Some(is_complete);
+            if is_complete {
                 std::future::pending::<()>().await;
             }
         };
         // Its end is the end of the program's input.
         let sink = Sink::bytes(to_program);
         let received = receive_named(config, stream, sink, upload_fails, |_| {}).await;
-        match (&received, &handle) {
-            (Ok(_), _) if is_uploaded => {}
+        match (&received, uploaded) {
+            (Ok(_), Some(true)) => {}
             // The program may still send.
-            (Ok(_), _) => drop(upload.await),
+            (Ok(_), None) => drop(upload.await),
             // An end would make what came look like all there is.
-            (Err(_), Ok(handle)) => reset_when_dropped(handle),
-            (Err(_), Err(_)) => {}
+            (Err(_), _) | (Ok(_), Some(false)) => {
+                if let Ok(handle) = &handle {
+                    reset_when_dropped(handle);
+                }
+            }
         }
         drop(reader);
         received.map(|_| ())
