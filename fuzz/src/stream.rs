@@ -72,6 +72,7 @@ fn inputs_of(connection: u32, message: &[u8]) -> Vec<SenderInput<u64>> {
                 packets: progress.received,
             },
         ],
+        Ok(ReceiverMessage::Failed { connection, .. }) => vec![SenderInput::Failed(connection)],
         Ok(ReceiverMessage::Closing) => vec![SenderInput::Closing(connection)],
         Ok(ReceiverMessage::Open { .. } | ReceiverMessage::Leaving) | Err(_) => {
             vec![SenderInput::Finished(connection)]

@@ -345,7 +345,7 @@ fn a_service_that_refuses_input_resets_the_client() {
         "import select, socket\n\
          s = socket.create_connection(('127.0.0.1', {port}))\n\
          s.setblocking(False)\n\
-         # The error of a reset is told once, to the first call: so one thread calls both.\n\
+         # The kernel returns the error of a reset once, to the first call: so one thread calls both.\n\
          try:\n\
          \x20   while True:\n\
          \x20       reads, writes, _ = select.select([s], [s], [])\n\

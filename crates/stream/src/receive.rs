@@ -5,6 +5,7 @@
 //! so that the windows of the connections close.
 
 mod connection;
+mod failed;
 mod reception;
 
 use std::io;

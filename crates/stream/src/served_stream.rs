@@ -8,7 +8,7 @@ use polypath_core::connections::wire::{Progress, Refusal, SenderMessage};
 use polypath_core::connections::{SenderInput, SenderOutput, StreamSender};
 use polypath_core::machine::Machine;
 use polypath_core::time::Time;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, sleep_until};
 
 use crate::channel::FromSender;
@@ -31,11 +31,15 @@ pub(crate) enum StreamEvent {
         received: u64,
         /// The queue of its messages.
         messages: mpsc::Sender<FromSender>,
+        /// Ends the connection at once.
+        stop: oneshot::Sender<()>,
     },
     /// The receiver reported its progress on a connection.
     Progress { connection: u32, progress: Progress },
     /// The receiver wants no further packets on a connection.
     Closing(u32),
+    /// A connection failed for the receiver.
+    Failed(u32),
     /// The receiver wants no more of the stream.
     Leaving,
     /// The socket of a connection accepted a packet.
@@ -68,6 +72,8 @@ struct Connection {
     /// `None` once no more messages follow.
     messages: Option<mpsc::Sender<FromSender>>,
     queued: u32,
+    /// Ends the connection at once.
+    stop: oneshot::Sender<()>,
 }
 
 /// The reason for the end of a stream.
@@ -79,7 +85,7 @@ pub(crate) enum StreamEnd {
     /// The receiver ended it.
     #[error("its receiver left")]
     Left,
-    /// The receiver went without a word.
+    /// All connections of the receiver have ended, and it did not leave the stream.
     #[error("its receiver did not return within {} s", ORPHANED.as_secs())]
     Orphaned,
     /// The source has no more packets for it.
@@ -162,7 +168,15 @@ impl ServedStream {
                 connection,
                 received,
                 messages,
-            } => self.attach(connection, received, messages),
+                stop,
+            } => {
+                let attached = Connection {
+                    messages: Some(messages),
+                    queued: 0,
+                    stop,
+                };
+                self.attach(connection, received, attached);
+            }
             StreamEvent::Progress {
                 connection,
                 progress,
@@ -183,6 +197,7 @@ impl ServedStream {
                     closing.messages = None;
                 }
             }
+            StreamEvent::Failed(connection) => self.detach(connection, false),
             // It ends the stream.
             StreamEvent::Leaving => {}
             StreamEvent::Written(connection) => {
@@ -198,18 +213,13 @@ impl ServedStream {
         }
     }
 
-    fn attach(&mut self, connection: u32, received: u64, messages: mpsc::Sender<FromSender>) {
+    fn attach(&mut self, connection: u32, received: u64, attached: Connection) {
         self.orphaned = None;
         let source = self.identity;
-        // Room is kept for the messages at the start and at the end.
-        let _ = messages.try_send(SenderMessage::Welcome { source });
+        attached.send(SenderMessage::Welcome { source });
         if let Some(packets) = self.total {
-            let _ = messages.try_send(SenderMessage::End { packets });
+            attached.send(SenderMessage::End { packets });
         }
-        let attached = Connection {
-            messages: Some(messages),
-            queued: 0,
-        };
         self.connections.insert(connection, attached);
         self.wake(SenderInput::Received { packets: received });
         // Nothing before the receiver permits it.
@@ -225,6 +235,8 @@ impl ServedStream {
         let Some(ended) = self.connections.remove(&connection) else {
             return;
         };
+        // It goes nowhere if the connection ended by itself.
+        let _ = ended.stop.send(());
         self.is_known_complete |= in_order && self.is_finished();
         let has_delivered = in_order && ended.messages.is_none();
         self.wake(if has_delivered {
@@ -264,9 +276,17 @@ impl ServedStream {
 
     fn announce(&mut self, message: &FromSender) {
         for connection in self.connections.values() {
-            if let Some(messages) = &connection.messages {
-                let _ = messages.try_send(message.clone());
-            }
+            connection.send(message.clone());
+        }
+    }
+}
+
+impl Connection {
+    /// Queues a message. There is room for as many as the machine may send, and for those at the
+    /// start and at the end; if the writer has ended, the end of the connection follows.
+    fn send(&self, message: FromSender) {
+        if let Some(messages) = &self.messages {
+            let _ = messages.try_send(message);
         }
     }
 }
@@ -289,11 +309,7 @@ fn send(connections: &mut BTreeMap<u32, Connection>, output: SenderOutput<Bytes>
         sequence: output.sequence,
         payload: output.packet,
     };
-    if let Some(messages) = &used.messages {
-        // Its queue has room for as many as the machine may send; if its writer has ended, the end
-        // of the connection follows.
-        let _ = messages.try_send(packet);
-    }
+    used.send(packet);
 }
 
 fn refusal_of(error: &SourceError) -> Refusal {

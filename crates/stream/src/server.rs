@@ -7,7 +7,7 @@
 mod accepted;
 mod service;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -141,7 +141,31 @@ struct Shared {
 #[derive(Clone, Debug)]
 struct StreamHandle {
     events: mpsc::Sender<StreamEvent>,
-    connections: Arc<AtomicU64>,
+    /// The numbers of its connections, without those that the receiver named as failed.
+    connections: Arc<Mutex<BTreeSet<u32>>>,
+}
+
+impl StreamHandle {
+    /// Adds a connection to at most `limit`, whose numbers differ.
+    fn add(&self, connection: u32, limit: usize) -> Result<(), Refusal> {
+        let mut connections = lock(&self.connections);
+        if connections.len() < limit && connections.insert(connection) {
+            return Ok(());
+        }
+        Err(Refusal::Connections)
+    }
+
+    fn remove(&self, connection: u32) {
+        lock(&self.connections).remove(&connection);
+    }
+
+    /// Ends a connection that failed for the receiver: others carry its packets, and a new one may
+    /// take its place.
+    async fn fail(&self, connection: u32) {
+        self.remove(connection);
+        // It fails if the stream has ended.
+        let _ = self.events.send(StreamEvent::Failed(connection)).await;
+    }
 }
 
 #[derive(Debug, Default)]
@@ -263,7 +287,12 @@ impl ServerCounters {
 }
 
 impl Shared {
-    /// The stream of this hello, which begins with it if it is new.
+    /// The stream with this name, if it is served.
+    fn known(&self, stream: &StreamId) -> Option<StreamHandle> {
+        lock(&self.streams).get(stream).cloned()
+    }
+
+    /// The stream of this hello, which begins with it if it is new, with the connection of the hello.
     fn stream(self: &Arc<Self>, hello: &Hello) -> Result<StreamHandle, Refusal> {
         let identity = self.source.identity();
         if hello.source != 0 && hello.source != identity {
@@ -271,9 +300,8 @@ impl Shared {
         }
         let mut streams = lock(&self.streams);
         if let Some(known) = streams.get(&hello.stream) {
-            let carried = known.connections.load(Ordering::Relaxed);
-            let has_room = carried < self.config.connections as u64;
-            return has_room.then(|| known.clone()).ok_or(Refusal::Connections);
+            known.add(hello.connection, self.config.connections)?;
+            return Ok(known.clone());
         }
         if streams.len() >= self.config.receivers {
             return Err(Refusal::Full);
@@ -284,7 +312,9 @@ impl Shared {
             .ok_or(Refusal::Source)?;
         let buffer = hello.buffer.clamp(1, MAX_BUFFER);
         let served = ServedStream::new(source, identity, buffer, hello.received);
-        Ok(self.start(&mut streams, hello.stream, served))
+        let started = self.start(&mut streams, hello.stream, served);
+        started.add(hello.connection, self.config.connections)?;
+        Ok(started)
     }
 
     /// Whether there is room for another receiver.

@@ -18,9 +18,16 @@ const RECEIVE_BUFFER: usize = 2 << 20;
 /// before the choice of their connection instead.
 const UNSENT: u32 = 8 << 10;
 
-/// The time in milliseconds after which a connection ends whose other end acknowledges nothing, or
-/// accepts nothing: its packets go on others. The system's own time is some 15 minutes.
-const USER_TIMEOUT: c_int = 120_000;
+/// The time after which a connection of a server ends whose receiver acknowledges nothing, or
+/// accepts nothing, as a player that pauses does. The system's own time is some 15 minutes.
+const SERVER_TIMEOUT: Duration = Duration::from_secs(120);
+/// The time after which a connection of a receiver ends whose server acknowledges nothing: longer
+/// than TCP waits for its third repetition (RFC 6298, at a round trip below a second), and short, as
+/// what the connection carried is missing until then.
+const RECEIVER_TIMEOUT: Duration = Duration::from_secs(10);
+/// The time without a segment after which a receiver asks whether the server is there, and between
+/// the questions.
+const ASK_EVERY: std::time::Duration = std::time::Duration::from_secs(2);
 
 /// The socket of a connection, beside the stream that reads and writes it.
 #[derive(Debug)]
@@ -66,7 +73,8 @@ pub(crate) async fn connect(server: SocketAddr) -> io::Result<TcpStream> {
     socket.set_nonblocking(true)?;
     set_receive_buffer(&socket);
     socket.set_tcp_nodelay(true)?;
-    socket.set_tcp_keepalive(&keepalive())?;
+    socket.set_tcp_keepalive(&keepalive(ASK_EVERY))?;
+    set_user_timeout(&socket, RECEIVER_TIMEOUT)?;
     TcpSocket::from_std_stream(socket.into())
         .connect(server)
         .await
@@ -83,7 +91,7 @@ fn set_receive_buffer(socket: &Socket) {
 /// `limit`.
 pub(crate) fn prepare_accepted(stream: &TcpStream, limit: Option<Rate>) -> io::Result<()> {
     stream.set_nodelay(true)?;
-    SockRef::from(stream).set_tcp_keepalive(&keepalive())?;
+    SockRef::from(stream).set_tcp_keepalive(&keepalive(std::time::Duration::from_secs(10)))?;
     if let Some(limit) = limit {
         let bytes = u32::try_from(limit.0 / 8).unwrap_or(u32::MAX);
         set_option(
@@ -92,11 +100,7 @@ pub(crate) fn prepare_accepted(stream: &TcpStream, limit: Option<Rate>) -> io::R
             bytes.cast_signed(),
         )?;
     }
-    set_option(
-        stream,
-        [libc::IPPROTO_TCP, libc::TCP_USER_TIMEOUT],
-        USER_TIMEOUT,
-    )?;
+    set_user_timeout(stream, SERVER_TIMEOUT)?;
     let unsent = c_int::try_from(UNSENT).unwrap_or(c_int::MAX);
     set_option(stream, [libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT], unsent)
 }
@@ -107,13 +111,20 @@ pub(crate) fn reset_when_dropped(socket: &impl AsFd) {
     let _ = SockRef::from(socket).set_linger(Some(std::time::Duration::ZERO));
 }
 
-/// Ends connections whose other end is gone, after some 25 s.
-fn keepalive() -> TcpKeepalive {
-    let seconds = std::time::Duration::from_secs;
+/// Ends a connection whose other end acknowledges nothing for `time`, whether data or keepalive
+/// probes wait for it (tcp(7), `TCP_USER_TIMEOUT`).
+fn set_user_timeout(socket: &impl AsFd, time: Duration) -> io::Result<()> {
+    let milliseconds = c_int::try_from(time.as_nanos() / 1_000_000).unwrap_or(c_int::MAX);
+    let option = [libc::IPPROTO_TCP, libc::TCP_USER_TIMEOUT];
+    set_option(socket, option, milliseconds)
+}
+
+/// Asks the other end of an idle connection at this interval; the user time-out decides when it is
+/// gone.
+fn keepalive(interval: std::time::Duration) -> TcpKeepalive {
     TcpKeepalive::new()
-        .with_time(seconds(10))
-        .with_interval(seconds(5))
-        .with_retries(3)
+        .with_time(interval)
+        .with_interval(interval)
 }
 
 #[expect(unsafe_code, reason = "no library here has these socket options")]

@@ -9,7 +9,7 @@ use polypath_core::connections::wire::Refusal;
 use polypath_core::connections::{ControllerConfig, VariationConfig};
 use polypath_core::units::Rate;
 use polypath_stream::{
-    Admission, ConnectionError, FileSource, LiveSource, ReceiveConfig, ReceiveError,
+    Admission, ConnectionError, FileSource, LiveSource, PAYLOAD, ReceiveConfig, ReceiveError,
     ReceiverSecurity, Server, ServerConfig, ServerError, ServerSecurity, Sink, Source, receive,
     receive_until,
 };
@@ -102,6 +102,51 @@ async fn resets_lose_and_double_no_byte() {
         report.failed
     );
     assert!(proxy.accepted() as u64 >= 6 + report.failed);
+}
+
+/// A receiver names connections of which the server has no sign that they failed: others carry their
+/// packets at once, and new ones take their places.
+#[tokio::test]
+async fn named_connections_are_replaced_at_once() {
+    const COUNT: u64 = 10;
+    let (_folder, source, bytes) = file_source(10 * PAYLOAD);
+    let config = ServerConfig {
+        connections: 2,
+        ..server_config(ServerSecurity::Insecure)
+    };
+    let server = serve_with(config, source);
+    let open = async |failed: &[u32], number| {
+        let mut opened = RawConnection::open(server.address, failed, number).await;
+        let is_welcome = opened.is_welcome().await;
+        (opened, is_welcome)
+    };
+    let exchange = async {
+        let (mut first, true) = open(&[], 1).await else {
+            panic!("the first connection is refused");
+        };
+        first.report(3, 0).await;
+        assert_eq!(first.packets(3).await, bytes[..3 * PAYLOAD]);
+        let (mut second, true) = open(&[], 2).await else {
+            panic!("the second connection is refused");
+        };
+        assert!(!open(&[], 3).await.1, "there are two");
+        assert!(!open(&[9], 4).await.1, "another was named");
+
+        second.name_failed(1).await;
+        second.report(COUNT, 0).await;
+        assert_eq!(second.packets(COUNT).await, bytes);
+        assert_eq!(first.next().await, None);
+
+        let (_third, true) = open(&[], 5).await else {
+            panic!("the place of the named connection is taken");
+        };
+        let (mut last, true) = open(&[2, 5], 6).await else {
+            panic!("the places of connections named before the hello are taken");
+        };
+        last.report(COUNT, 0).await;
+        assert_eq!(last.packets(COUNT).await, bytes);
+    };
+    timeout(LIMIT, exchange).await.unwrap();
 }
 
 #[tokio::test]

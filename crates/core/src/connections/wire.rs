@@ -13,6 +13,7 @@
 //! | 3 | closing | receiver | none |
 //! | 4 | open | receiver | version (1), stream (16), port of a service (2) |
 //! | 5 | leaving | receiver | none |
+//! | 6 | failed | receiver | stream (16), connection (4) |
 //! | 16 | welcome | sender | identity of the source (8) |
 //! | 17 | refusal | sender | reason (1) |
 //! | 18 | packet | sender | sequence (8), payload |
@@ -21,6 +22,10 @@
 //! Numbers are big-endian. A receiver begins each connection with a hello, which the sender answers
 //! by a welcome or a refusal. Connections with the same 16 bytes carry the same stream.
 //!
+//! A connection may end for the receiver without a sign to the sender, which would keep its packets
+//! from the others until the time-out of TCP. So the receiver names it on all connections that it
+//! has, and on each new one before the hello, until one with the name is welcome.
+//!
 //! An open asks for a connection to a service at the sender's host: after the welcome the connection
 //! carries the bytes to the service, without messages. Those from the service are the stream of this
 //! name, which has connections of its own.
@@ -28,7 +33,7 @@
 use alloc::vec::Vec;
 
 /// The version of the messages.
-pub const VERSION: u8 = 1;
+pub const VERSION: u8 = 2;
 /// The length of the header of a message.
 pub const HEADER_LEN: usize = 3;
 /// The bytes of a packet message before its payload.
@@ -50,6 +55,13 @@ pub enum ReceiverMessage {
     Closing,
     /// The receiver wants no more of the stream, which ends with all its connections.
     Leaving,
+    /// A connection has failed for the receiver, and what it carried may be lost.
+    Failed {
+        /// The stream.
+        stream: StreamId,
+        /// The connection, which may be unknown to the sender.
+        connection: u32,
+    },
     /// The receiver wants a connection to a service, whose bytes are the stream.
     Open {
         /// The stream.
@@ -160,6 +172,7 @@ const PROGRESS: u8 = 2;
 const CLOSING: u8 = 3;
 const OPEN: u8 = 4;
 const LEAVING: u8 = 5;
+const FAILED: u8 = 6;
 const WELCOME: u8 = 16;
 const REFUSAL: u8 = 17;
 const PACKET: u8 = 18;
@@ -201,6 +214,10 @@ impl ReceiverMessage {
             }),
             Self::Closing => write_message(to, CLOSING, |_| {}),
             Self::Leaving => write_message(to, LEAVING, |_| {}),
+            Self::Failed { stream, connection } => write_message(to, FAILED, |to| {
+                to.extend(stream);
+                to.extend(connection.to_be_bytes());
+            }),
             Self::Open { stream, port } => write_message(to, OPEN, |to| {
                 to.push(VERSION);
                 to.extend(stream);
@@ -229,6 +246,10 @@ impl ReceiverMessage {
             }),
             CLOSING => Self::Closing,
             LEAVING => Self::Leaving,
+            FAILED => Self::Failed {
+                stream: fields.take()?,
+                connection: u32::from_be_bytes(fields.take()?),
+            },
             OPEN => {
                 fields.check_version()?;
                 Self::Open {

@@ -255,7 +255,7 @@ fn endless(rate: Rate, span: polypath_core::time::Duration) -> io::Result<NamedT
 }
 
 /// Runs on this thread, whose namespace its sockets have.
-fn run<T>(work: impl Future<Output = io::Result<T>>) -> io::Result<T> {
+pub(super) fn run<T>(work: impl Future<Output = io::Result<T>>) -> io::Result<T> {
     Builder::new_current_thread()
         .enable_all()
         .build()?

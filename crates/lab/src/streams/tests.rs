@@ -1,3 +1,5 @@
+mod silence;
+
 use super::*;
 use crate::can_test;
 use polypath_core::connections::{ControlConfig, ControllerConfig, PlayOutConfig};

@@ -42,17 +42,25 @@ pub(super) enum EventKind {
     Ended(ConnectionError),
 }
 
-/// Opens a connection with this first window in bytes, and passes its events on until it ends; it
-/// ends in order once `messages` does.
+/// A connection to be opened.
+pub(super) struct Opening {
+    pub(super) hello: Hello,
+    /// The connections that failed, and of which the server may not know.
+    pub(super) failed: Vec<u32>,
+    /// The first window in bytes.
+    pub(super) window: u32,
+}
+
+/// Opens a connection, and passes its events on until it ends; it ends in order once `messages`
+/// does.
 pub(super) async fn run(
     config: Arc<ReceiveConfig>,
-    hello: Hello,
-    window: u32,
+    opening: Opening,
     messages: mpsc::UnboundedReceiver<ReceiverMessage>,
     events: mpsc::Sender<ConnectionEvent>,
 ) {
-    let connection = hello.connection;
-    let error = match carry(&config, hello, window, messages, &events).await {
+    let connection = opening.hello.connection;
+    let error = match carry(&config, &opening, messages, &events).await {
         Ok(()) => ConnectionError::Ended,
         Err(error) => error,
     };
@@ -62,12 +70,11 @@ pub(super) async fn run(
 
 async fn carry(
     config: &ReceiveConfig,
-    hello: Hello,
-    window: u32,
+    opening: &Opening,
     mut messages: mpsc::UnboundedReceiver<ReceiverMessage>,
     events: &mpsc::Sender<ConnectionEvent>,
 ) -> Result<(), ConnectionError> {
-    let opened = timeout(OPEN_WITHIN, open(config, hello, window)).await;
+    let opened = timeout(OPEN_WITHIN, open(config, opening)).await;
     let (socket, mut reader, mut writer) = opened.map_err(|_| ConnectionError::Late)??;
     let mut socket = Some(socket);
     loop {
@@ -88,7 +95,7 @@ async fn carry(
             return Ok(());
         };
         if let Some(kind) = kind_of(message?, &mut socket) {
-            let connection = hello.connection;
+            let connection = opening.hello.connection;
             if events
                 .send(ConnectionEvent { connection, kind })
                 .await
@@ -115,22 +122,24 @@ fn kind_of(message: FromSender, socket: &mut Option<ConnectionSocket>) -> Option
 
 type Opened = (ConnectionSocket, Reader<FromSender>, Writer);
 
-/// Connects with a window of `window` bytes, and sends the hello.
-async fn open(
-    config: &ReceiveConfig,
-    hello: Hello,
-    window: u32,
-) -> Result<Opened, ConnectionError> {
+/// Connects, and sends the hello after the names of the connections that failed.
+async fn open(config: &ReceiveConfig, opening: &Opening) -> Result<Opened, ConnectionError> {
+    let hello = opening.hello;
     let stream = connect(config.server).await?;
     let socket = ConnectionSocket::of(&stream)?;
-    socket.set_window(window)?;
+    socket.set_window(opening.window)?;
     let transport = match &config.security {
         ReceiverSecurity::Tls(tls) => Transport::connect(stream, Arc::clone(tls)).await?,
         ReceiverSecurity::Insecure => Transport::insecure(stream),
     };
     let (reader, mut writer) = transport.split();
-    writer
-        .write(|to| ReceiverMessage::Hello(hello).encode(to))
-        .await?;
+    let stream = hello.stream;
+    let first = |to: &mut Vec<u8>| {
+        for &connection in &opening.failed {
+            ReceiverMessage::Failed { stream, connection }.encode(to);
+        }
+        ReceiverMessage::Hello(hello).encode(to);
+    };
+    writer.write(first).await?;
     Ok((socket, reader, writer))
 }

@@ -1,5 +1,6 @@
 //! Drives the receiver of a stream.
 
+mod reports;
 mod windows;
 
 use std::collections::BTreeMap;
@@ -16,7 +17,8 @@ use polypath_core::units;
 use polypath_live::clock::Clock;
 use tokio::sync::mpsc;
 
-use super::connection::{self, ConnectionEvent, EventKind};
+use super::connection::{self, ConnectionEvent, EventKind, Opening};
+use super::failed::FailedConnections;
 use super::{ConnectionError, PACKET_ON_WIRE, ReceiveConfig, ReceiveError, ReceptionReport};
 use crate::sink::Sink;
 use crate::socket::ConnectionSocket;
@@ -62,6 +64,7 @@ pub(super) struct Reception<F: FnMut(&ReceptionReport)> {
     is_warned: bool,
     /// Whether the server takes fewer connections than are wanted, which is logged once.
     is_limited: bool,
+    failed: FailedConnections,
     /// The error of the last connection that failed.
     last_error: Option<ConnectionError>,
     /// The number of packets of the stream, once it is known.
@@ -79,6 +82,8 @@ struct Connection {
     socket: Option<ConnectionSocket>,
     /// Whether the receiver wants no further packets on it.
     is_closing: bool,
+    /// The failed connections that it names to the server before its hello.
+    names: Vec<u32>,
 }
 
 impl<F: FnMut(&ReceptionReport)> Reception<F> {
@@ -112,6 +117,7 @@ impl<F: FnMut(&ReceptionReport)> Reception<F> {
             unreachable_since: Time::ZERO,
             is_warned: false,
             is_limited: false,
+            failed: FailedConnections::default(),
             last_error: None,
             total: None,
         }
@@ -130,7 +136,7 @@ impl<F: FnMut(&ReceptionReport)> Reception<F> {
             self.tell(LEAVE, |_| ReceiverMessage::Leaving).await;
             return Err(error);
         }
-        // All bytes are here: that the server knows is a courtesy.
+        // All bytes are here: the server ends the stream at once if it learns that.
         let received = self.machine.received();
         self.tell(FINISH, |connection| connection.progress(received))
             .await;
@@ -227,6 +233,7 @@ impl<F: FnMut(&ReceptionReport)> Reception<F> {
         };
         let rtt = socket.rtt();
         opened.socket = Some(socket);
+        self.failed.remove(&std::mem::take(&mut opened.names));
         self.is_warned = false;
         self.credits.set_window(connection, opened.window);
         self.renew_window(connection);
@@ -281,7 +288,13 @@ impl<F: FnMut(&ReceptionReport)> Reception<F> {
         if was_open && !self.is_reachable() {
             self.unreachable_since = self.clock.now();
         }
-        if ended.is_none_or(|ended| ended.is_closing) || self.is_complete() {
+        if self.is_complete() {
+            return Ok(());
+        }
+        if !matches!(error, ConnectionError::Ended) {
+            self.name_failed(connection);
+        }
+        if ended.is_none_or(|ended| ended.is_closing) {
             return Ok(());
         }
         self.totals.failed += 1;
@@ -297,6 +310,15 @@ impl<F: FnMut(&ReceptionReport)> Reception<F> {
         self.wake(Wake::Input(ReceiverInput::Ended(connection)));
         self.last_error = Some(error);
         Ok(())
+    }
+
+    /// Names a failed connection to the server: now, and on each new connection until one is open.
+    fn name_failed(&mut self, connection: u32) {
+        self.failed.add(connection);
+        let stream = self.stream;
+        for carrying in self.carrying() {
+            carrying.send(ReceiverMessage::Failed { stream, connection });
+        }
     }
 
     fn wrong(&self, source: ConnectionError) -> ReceiveError {
@@ -359,20 +381,21 @@ impl<F: FnMut(&ReceptionReport)> Reception<F> {
         };
         self.totals.opened += 1;
         let (config, events) = (Arc::clone(&self.config), self.events.0.clone());
-        tokio::spawn(connection::run(
-            config,
+        let opening = Opening {
             hello,
+            failed: self.failed.names(),
             // Larger than the window of credits, as that of the kernel always is.
-            window_bytes(window.saturating_mul(2)),
-            outgoing,
-            events,
-        ));
+            window: window_bytes(window.saturating_mul(2)),
+        };
+        let names = opening.failed.clone();
+        tokio::spawn(connection::run(config, opening, outgoing, events));
         let opened = Connection {
             messages,
             window,
             credit: 0,
             socket: None,
             is_closing: false,
+            names,
         };
         self.connections.insert(connection, opened);
     }
@@ -382,7 +405,7 @@ impl<F: FnMut(&ReceptionReport)> Reception<F> {
             known.is_closing = true;
             self.credits.remove(connection);
             // If it is not open yet, the server reads this after the hello.
-            let _ = known.messages.send(ReceiverMessage::Closing);
+            known.send(ReceiverMessage::Closing);
         }
     }
 
@@ -396,8 +419,13 @@ impl<F: FnMut(&ReceptionReport)> Reception<F> {
         self.delivered.push(packet);
     }
 
+    /// The connections that carry the stream.
+    fn carrying(&self) -> impl Iterator<Item = &Connection> {
+        self.connections.values().filter(|of| of.socket.is_some())
+    }
+
     fn is_reachable(&self) -> bool {
-        self.connections.values().any(|of| of.socket.is_some())
+        self.carrying().next().is_some()
     }
 
     fn check_reachable(&mut self) -> Result<(), ReceiveError> {
@@ -416,8 +444,7 @@ impl<F: FnMut(&ReceptionReport)> Reception<F> {
     async fn tell(&mut self, patience: Duration, message: impl Fn(&Connection) -> ReceiverMessage) {
         self.connections.retain(|_, open| open.socket.is_some());
         for connection in self.connections.values() {
-            // It fails if the connection has ended, which its task reports.
-            let _ = connection.messages.send(message(connection));
+            connection.send(message(connection));
         }
         let finished = async {
             while !self.connections.is_empty()
@@ -430,52 +457,17 @@ impl<F: FnMut(&ReceptionReport)> Reception<F> {
         };
         let _ = tokio::time::timeout(std_duration(patience), finished).await;
     }
-
-    fn report(&mut self) {
-        let now = self.clock.now();
-        let (bytes, since) = std::mem::replace(&mut self.last_report, (self.totals.bytes, now));
-        let delivered = units::Bytes(self.totals.bytes - bytes);
-        self.totals.rate = units::Rate::average(delivered, now.since(since)).unwrap_or_default();
-        self.update_totals(now);
-        (self.observe)(&self.totals);
-    }
-
-    /// The report of the whole stream up to now.
-    fn final_report(&mut self) -> ReceptionReport {
-        let now = self.clock.now();
-        self.update_totals(now);
-        let bytes = units::Bytes(self.totals.bytes);
-        self.totals.rate = units::Rate::average(bytes, self.totals.elapsed).unwrap_or_default();
-        self.totals.clone()
-    }
-
-    fn update_totals(&mut self, now: Time) {
-        let carrying = self.connections.values().filter(|of| of.socket.is_some());
-        self.totals.connections = u32::try_from(carrying.count()).unwrap_or(u32::MAX);
-        self.totals.control = self.credits.control();
-        self.totals.elapsed = now.since(Time::ZERO);
-        if !self.is_complete() && self.totals.packets > 0 {
-            let gap = now.since(self.last_delivery);
-            self.totals.longest_gap = self.totals.longest_gap.max(gap);
-        }
-        self.totals.stops = self.machine.stops();
-        self.totals.duplicates = self.machine.packets().duplicates;
-    }
-}
-
-/// The last report is also that of a stream that fails or is cancelled.
-impl<F: FnMut(&ReceptionReport)> Drop for Reception<F> {
-    fn drop(&mut self) {
-        let report = self.final_report();
-        (self.observe)(&report);
-    }
 }
 
 impl Connection {
     /// Reports the credit and the number of packets received.
     fn report(&self, received: u64) {
+        self.send(self.progress(received));
+    }
+
+    fn send(&self, message: ReceiverMessage) {
         // It fails if the connection has ended, which its task reports.
-        let _ = self.messages.send(self.progress(received));
+        let _ = self.messages.send(message);
     }
 
     fn progress(&self, received: u64) -> ReceiverMessage {

@@ -11,7 +11,7 @@ use polypath_core::connections::wire::{
     Hello, MessageError, ReceiverMessage, Refusal, SenderMessage, StreamId,
 };
 use tokio::net::TcpStream;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 use tokio::time::{sleep, timeout};
 use tokio_util::task::AbortOnDropHandle;
 
@@ -96,18 +96,26 @@ async fn authenticate(shared: &Shared, stream: TcpStream) -> Result<Opened, Open
         ServerSecurity::Insecure => Transport::insecure(stream),
     };
     let (mut reader, mut writer) = transport.split::<ReceiverMessage>();
-    match reader.next().await {
-        Some(Ok(ReceiverMessage::Hello(hello))) => Ok((First::Hello(hello), reader, writer)),
-        Some(Ok(ReceiverMessage::Open { stream, port })) => {
-            Ok((First::Open { stream, port }, reader, writer))
-        }
-        Some(Err(error)) => {
-            if matches!(error, ChannelError::Message(MessageError::Version(_))) {
-                refuse(&mut writer, Refusal::Version).await;
+    loop {
+        return match reader.next().await {
+            Some(Ok(ReceiverMessage::Failed { stream, connection })) => {
+                if let Some(known) = shared.known(&stream) {
+                    known.fail(connection).await;
+                }
+                continue;
             }
-            Err(error.into())
-        }
-        Some(Ok(_)) | None => Err(OpenError::NoHello),
+            Some(Ok(ReceiverMessage::Hello(hello))) => Ok((First::Hello(hello), reader, writer)),
+            Some(Ok(ReceiverMessage::Open { stream, port })) => {
+                Ok((First::Open { stream, port }, reader, writer))
+            }
+            Some(Err(error)) => {
+                if matches!(error, ChannelError::Message(MessageError::Version(_))) {
+                    refuse(&mut writer, Refusal::Version).await;
+                }
+                Err(error.into())
+            }
+            Some(Ok(_)) | None => Err(OpenError::NoHello),
+        };
     }
 }
 
@@ -139,13 +147,11 @@ async fn attach(
         }
     };
     tracing::debug!(%peer, connection = hello.connection, "a connection was added");
-    for counter in [&shared.counters.connections, &*stream.connections] {
-        counter.fetch_add(1, Ordering::Relaxed);
-    }
+    let carrying = &shared.counters.connections;
+    carrying.fetch_add(1, Ordering::Relaxed);
     carry(&shared, &stream, &hello, reader, writer).await;
-    for counter in [&shared.counters.connections, &*stream.connections] {
-        counter.fetch_sub(1, Ordering::Relaxed);
-    }
+    carrying.fetch_sub(1, Ordering::Relaxed);
+    stream.remove(hello.connection);
 }
 
 /// Carries a stream on a connection until either ends.
@@ -158,10 +164,12 @@ async fn carry(
 ) {
     let connection = hello.connection;
     let (messages, queue) = mpsc::channel(MESSAGES);
+    let (stop, stopped) = oneshot::channel();
     let attached = StreamEvent::Attached {
         connection,
         received: hello.received,
         messages,
+        stop,
     };
     if stream.events.send(attached).await.is_err() {
         // The stream has just ended; the receiver tries again.
@@ -176,8 +184,10 @@ async fn carry(
         sleep(LINGER).await;
     };
     let in_order = tokio::select! {
-        in_order = read(connection, reader, &stream.events) => in_order,
+        in_order = read(connection, reader, stream) => in_order,
         () = over => false,
+        // The receiver has named it as failed.
+        Ok(()) = stopped => return,
     };
     let ended = StreamEvent::Ended {
         connection,
@@ -187,11 +197,7 @@ async fn carry(
 }
 
 /// Passes the messages of the receiver on; returns whether it ended the connection in order.
-async fn read(
-    connection: u32,
-    mut reader: Reader<ReceiverMessage>,
-    events: &mpsc::Sender<StreamEvent>,
-) -> bool {
+async fn read(connection: u32, mut reader: Reader<ReceiverMessage>, stream: &StreamHandle) -> bool {
     loop {
         let event = match reader.next().await {
             Some(Ok(ReceiverMessage::Progress(progress))) => StreamEvent::Progress {
@@ -200,12 +206,19 @@ async fn read(
             },
             Some(Ok(ReceiverMessage::Closing)) => StreamEvent::Closing(connection),
             Some(Ok(ReceiverMessage::Leaving)) => StreamEvent::Leaving,
+            Some(Ok(ReceiverMessage::Failed {
+                stream: _,
+                connection,
+            })) => {
+                stream.fail(connection).await;
+                continue;
+            }
             Some(Ok(ReceiverMessage::Hello(_) | ReceiverMessage::Open { .. }) | Err(_)) => {
                 return false;
             }
             None => return true,
         };
-        if events.send(event).await.is_err() {
+        if stream.events.send(event).await.is_err() {
             return true;
         }
     }

@@ -1,5 +1,7 @@
 //! Servers, receivers and proxies of the tests, all on loopback.
 
+mod raw_connection;
+
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -17,6 +19,8 @@ use polypath_stream::{
 use tokio::io::copy_bidirectional;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::{AbortHandle, JoinHandle};
+
+pub(crate) use raw_connection::RawConnection;
 
 /// Any free port.
 pub(crate) const ANY: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
@@ -68,17 +72,23 @@ pub(crate) fn serve_with(config: ServerConfig, source: Source) -> TestServer {
 
 /// A server of `source` without encryption.
 pub(crate) fn serve_insecure(listen: SocketAddr, source: Source) -> TestServer {
-    serve_with(
-        ServerConfig {
-            listen,
-            security: ServerSecurity::Insecure,
-            receivers: 300,
-            connections: 16,
-            connection_limit: None,
-            congestion_control: None,
-        },
-        source,
-    )
+    let config = ServerConfig {
+        listen,
+        ..server_config(ServerSecurity::Insecure)
+    };
+    serve_with(config, source)
+}
+
+/// A server at any free port.
+pub(crate) fn server_config(security: ServerSecurity) -> ServerConfig {
+    ServerConfig {
+        listen: ANY,
+        security,
+        receivers: 300,
+        connections: 16,
+        connection_limit: None,
+        congestion_control: None,
+    }
 }
 
 /// A server with TLS that admits anyone.
@@ -88,17 +98,7 @@ pub(crate) fn serve_tls(
     source: Source,
 ) -> TestServer {
     let tls = identity.server_config(admission).unwrap();
-    serve_with(
-        ServerConfig {
-            listen: ANY,
-            security: ServerSecurity::Tls(tls),
-            receivers: 300,
-            connections: 16,
-            connection_limit: None,
-            congestion_control: None,
-        },
-        source,
-    )
+    serve_with(server_config(ServerSecurity::Tls(tls)), source)
 }
 
 /// A receiver at this rate over `connections` connections.

@@ -23,11 +23,13 @@ fn receiver_message() -> impl Strategy<Value = ReceiverMessage> {
         .prop_map(|(credit, received)| ReceiverMessage::Progress(Progress { credit, received }));
     let open =
         any::<(StreamId, u16)>().prop_map(|(stream, port)| ReceiverMessage::Open { stream, port });
+    let failed = any::<(StreamId, u32)>()
+        .prop_map(|(stream, connection)| ReceiverMessage::Failed { stream, connection });
     let empty = prop_oneof![
         Just(ReceiverMessage::Closing),
         Just(ReceiverMessage::Leaving)
     ];
-    prop_oneof![hello, progress, open, empty]
+    prop_oneof![hello, progress, open, failed, empty]
 }
 
 fn sender_message() -> impl Strategy<Value = SenderMessage<Vec<u8>>> {
