@@ -6,7 +6,9 @@ mod library;
 use std::ffi::OsString;
 use std::net::{Ipv6Addr, SocketAddr};
 use std::os::unix::process::ExitStatusExt;
+use std::pin::pin;
 use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
 
 use anyhow::Context;
 use polypath_core::units::Rate;
@@ -20,6 +22,11 @@ use control::{Control, Wrapping};
 
 /// The port at which wrapped servers answer wrapped clients.
 const PORT: u16 = 7420;
+
+/// The time in which a program that runs loads the library.
+const LOADED_WITHIN: Duration = Duration::from_secs(2);
+/// The time in which what a program sent that has ended is read.
+const READ_WITHIN: Duration = Duration::from_millis(200);
 
 /// Arguments of `polypath wrap`.
 #[derive(Debug, clap::Args)]
@@ -48,12 +55,12 @@ const RULES: &str = "\
 Wrap a client and a server, and what the client receives comes over several TCP connections at the \
 wanted rate. Before each of its connections the client's end asks the port of --port at the destination: \
 if nobody answers within 1 s, the program connects as it would by itself. What the client sends uses \
-one connection. The server sees clients at a loopback address. The bytes are those of the programs: what they do not \
+one connection. The server sees clients at the address of its own that they used. The bytes are those of the programs: what they do not \
 encrypt is not encrypted.
 
 Threads, non-blocking sockets, epoll, sendfile, fork and TLS work as before, since the sockets of the \
 program are those of the kernel. A program that is linked statically, or that has more rights than its \
-user, does not load the library, and connects as it would by itself.
+user, does not load the library, and connects as it would by itself, with a warning.
 
 Exit codes: that of the program, 128 and its number after a signal; 2 bad input; 3 the machine lacks \
 something, such as the library beside this program.";
@@ -88,8 +95,23 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         let child = command
             .spawn()
             .map_err(|error| Failure::input(format!("{}: {error}", name.to_string_lossy())))?;
+        let waiting = async {
+            let mut waiting = pin!(wait(child, signals));
+            let ended = tokio::select! {
+                status = &mut waiting => Some(status),
+                () = control.warn_unless_loaded(LOADED_WITHIN) => None,
+            };
+            match ended {
+                Some(status) => {
+                    // What it sent when it loaded the library may not be read yet.
+                    control.warn_unless_loaded(READ_WITHIN).await;
+                    status
+                }
+                None => waiting.await,
+            }
+        };
         let ended = tokio::select! {
-            status = wait(child, signals) => status,
+            status = waiting => status,
             () = control.serve() => Err(std::io::ErrorKind::BrokenPipe.into()),
         };
         let waited = |error| Failure::run(format!("waiting for the program: {error}"));

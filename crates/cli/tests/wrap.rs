@@ -409,6 +409,22 @@ fn the_exit_code_is_that_of_the_program() {
     assert!(message.contains("no-such-program"), "{message}");
 }
 
+/// Debian's ldconfig is linked statically, since it repairs what other programs are linked to.
+#[test]
+fn a_program_that_does_not_load_the_library_is_a_warning() {
+    if !can_wrap(&["/usr/sbin/ldconfig"]) {
+        return;
+    }
+    let warnings = |program: &[&str]| {
+        let output = wrap(free_port(), program).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        let log = String::from_utf8(output.stderr).unwrap();
+        log.matches("does not load the library").count()
+    };
+    assert_eq!(warnings(&["/usr/sbin/ldconfig", "--version"]), 1);
+    assert_eq!(warnings(&["sh", "-c", "exit 0"]), 0);
+}
+
 #[test]
 fn sigterm_reaches_the_program() {
     if !can_wrap(&[]) {

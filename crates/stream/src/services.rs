@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::{Bytes, BytesMut};
@@ -29,11 +29,8 @@ impl Services {
     pub(crate) async fn connect(&self, port: u16, local: IpAddr) -> io::Result<TcpStream> {
         let known = self.lock().get(&port).copied();
         let service = known.ok_or(io::ErrorKind::NotFound)?;
-        let address = service.ip().to_canonical();
-        if !address.is_unspecified() && address != local.to_canonical() {
-            return Err(io::ErrorKind::PermissionDenied.into());
-        }
-        let connected = TcpStream::connect(reachable(service)).await;
+        let address = reached(service, local).ok_or(io::ErrorKind::PermissionDenied)?;
+        let connected = TcpStream::connect(address).await;
         if connected
             .as_ref()
             .is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused)
@@ -51,14 +48,18 @@ impl Services {
     }
 }
 
-/// The address at which a service that listens on any address is reached from this host.
-fn reachable(service: SocketAddr) -> SocketAddr {
-    let address = match service.ip() {
-        IpAddr::V4(v4) if v4.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
-        IpAddr::V6(v6) if v6.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
-        other => other,
+/// The address of a service for a client that used the address `local`: the same, so that the service
+/// sees no peer at loopback, which it may trust, that is none. `None` if a client could not reach it
+/// there by itself.
+fn reached(service: SocketAddr, local: IpAddr) -> Option<SocketAddr> {
+    let (listens_at, local) = (service.ip().to_canonical(), local.to_canonical());
+    let is_reachable = match listens_at {
+        IpAddr::V4(any) if any.is_unspecified() => local.is_ipv4(),
+        // Sockets of IPv6 accept IPv4 as well, unless the program has changed that.
+        IpAddr::V6(any) if any.is_unspecified() => true,
+        one => one == local,
     };
-    SocketAddr::new(address, service.port())
+    is_reachable.then(|| SocketAddr::new(local, service.port()))
 }
 
 /// Reads the bytes of a service to their end, in packets of what is there; an error is passed on.
@@ -83,5 +84,29 @@ pub(crate) async fn read_packets(
         if packets.send(packet).await.is_err() || has_failed {
             return;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_service_is_reached_where_the_client_reaches_it() {
+        let reached = |service: &str, local: &str| {
+            let reached = reached(service.parse().unwrap(), local.parse().unwrap());
+            reached.map(|address| address.to_string())
+        };
+        let at = |address: &str| Some(address.to_owned());
+        assert_eq!(reached("0.0.0.0:80", "192.0.2.1"), at("192.0.2.1:80"));
+        assert_eq!(reached("[::]:80", "2001:db8::1"), at("[2001:db8::1]:80"));
+        assert_eq!(reached("[::]:80", "::ffff:192.0.2.1"), at("192.0.2.1:80"));
+        assert_eq!(
+            reached("192.0.2.1:80", "::ffff:192.0.2.1"),
+            at("192.0.2.1:80")
+        );
+        assert_eq!(reached("0.0.0.0:80", "2001:db8::1"), None);
+        assert_eq!(reached("127.0.0.1:80", "192.0.2.1"), None);
+        assert_eq!(reached("192.0.2.2:80", "192.0.2.1"), None);
     }
 }

@@ -1,7 +1,8 @@
 //! The questions to the wrapping program, each over a connection of its own to its Unix socket.
 //!
 //! A question and an answer are one line each: `connect 192.0.2.1:80` is answered by `plain` or
-//! `through 127.0.0.1:40001`, and `listen 0.0.0.0:80` by `ok`.
+//! `through 127.0.0.1:40001`, and `listen 0.0.0.0:80` by `ok`. A process that has loaded the library
+//! sends `loaded`, which has no answer.
 
 use std::cell::Cell;
 use std::env;
@@ -44,6 +45,12 @@ pub(crate) fn announce(address: SocketAddr) {
     let _ = ask(&format!("listen {address}\n"));
 }
 
+/// Informs the wrapping program that this process has the library.
+pub(crate) fn announce_loaded() {
+    // It may have ended: then nothing is wrapped.
+    let _ = send("loaded\n");
+}
+
 fn ask(question: &str) -> Option<String> {
     if IS_ASKING.replace(true) {
         return None;
@@ -53,11 +60,16 @@ fn ask(question: &str) -> Option<String> {
     answer
 }
 
-fn exchange(question: &str) -> Option<String> {
+fn send(line: &str) -> Option<UnixStream> {
     let path = env::var_os(SOCKET)?;
     let mut stream = UnixStream::connect(path).ok()?;
+    stream.write_all(line.as_bytes()).ok()?;
+    Some(stream)
+}
+
+fn exchange(question: &str) -> Option<String> {
+    let stream = send(question)?;
     stream.set_read_timeout(Some(PATIENCE)).ok()?;
-    stream.write_all(question.as_bytes()).ok()?;
     let mut answer = String::new();
     BufReader::new(stream).read_line(&mut answer).ok()?;
     Some(answer.trim_end().to_owned())

@@ -7,6 +7,9 @@
 //! program's own socket stays a socket of the kernel: threads, non-blocking sockets, epoll, sendfile
 //! and fork work as before.
 //!
+//! When a process loads it, it informs the wrapping program, which otherwise warns that the library
+//! is not loaded.
+//!
 //! Whatever fails leaves the call as it would be without this library.
 
 #![allow(unsafe_code, reason = "functions of the C library are replaced")]
@@ -31,6 +34,15 @@ use nix::sys::socket::{
 type Connect = unsafe extern "C" fn(c_int, *const sockaddr, socklen_t) -> c_int;
 type Listen = unsafe extern "C" fn(c_int, c_int) -> c_int;
 type GetPeerName = unsafe extern "C" fn(c_int, *mut sockaddr, *mut socklen_t) -> c_int;
+
+/// The dynamic linker calls it when a process has loaded this library.
+#[used]
+#[unsafe(link_section = ".init_array")]
+static ON_LOAD: extern "C" fn() = on_load;
+
+extern "C" fn on_load() {
+    control::announce_loaded();
+}
 
 /// The functions of the C library that this library hides.
 #[derive(Clone, Copy)]
