@@ -5,7 +5,6 @@
 //! so that the windows of the connections close.
 
 mod connection;
-mod failed;
 mod reception;
 
 use std::io;

@@ -114,7 +114,7 @@ impl ServedStream {
             if self.is_finished() {
                 // The receiver then ends its side; until it has, it may ask again for the end.
                 self.end_connections();
-                if self.is_known_complete && self.connections.is_empty() {
+                if self.is_known_complete {
                     return StreamEnd::Complete;
                 }
             }
@@ -192,9 +192,9 @@ impl ServedStream {
                 self.wake(SenderInput::Received { packets });
             }
             StreamEvent::Closing(connection) => {
-                self.wake(SenderInput::Closing(connection));
                 if let Some(closing) = self.connections.get_mut(&connection) {
                     closing.messages = None;
+                    self.wake(SenderInput::Closing(connection));
                 }
             }
             StreamEvent::Failed(connection) => self.detach(connection, false),

@@ -162,9 +162,10 @@ impl StreamHandle {
     /// Ends a connection that failed for the receiver: others carry its packets, and a new one may
     /// take its place.
     async fn fail(&self, connection: u32) {
-        self.remove(connection);
         // It fails if the stream has ended.
         let _ = self.events.send(StreamEvent::Failed(connection)).await;
+        // Afterwards, so that both happen or neither, where this is dropped.
+        self.remove(connection);
     }
 }
 

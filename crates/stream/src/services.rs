@@ -31,10 +31,11 @@ impl Services {
         let service = known.ok_or(io::ErrorKind::NotFound)?;
         let address = reached(service, local).ok_or(io::ErrorKind::PermissionDenied)?;
         let connected = TcpStream::connect(address).await;
-        if connected
+        let is_refused = connected
             .as_ref()
-            .is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused)
-        {
+            .is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused);
+        // A socket of IPv6 may not accept IPv4.
+        if is_refused && address.is_ipv4() == service.ip().to_canonical().is_ipv4() {
             // It listens no more.
             self.lock().remove(&port);
         }
@@ -48,9 +49,9 @@ impl Services {
     }
 }
 
-/// The address of a service for a client that used the address `local`: the same, so that the service
-/// sees no peer at loopback, which it may trust, that is none. `None` if a client could not reach it
-/// there by itself.
+/// The address of a service for a client that used the address `local`: the same. At loopback the
+/// service would take the client for a program of this host, which it may trust. `None` if the client
+/// could not reach the service there by itself.
 fn reached(service: SocketAddr, local: IpAddr) -> Option<SocketAddr> {
     let (listens_at, local) = (service.ip().to_canonical(), local.to_canonical());
     let is_reachable = match listens_at {

@@ -15,7 +15,7 @@ use tokio_util::task::AbortOnDropHandle;
 use crate::channel::{FromSender, Reader, Transport, Writer};
 use crate::receive::{ReceiveConfig, ReceiveError, new_stream, receive_named};
 use crate::sink::Sink;
-use crate::socket::reset_when_dropped;
+use crate::socket::{connect, reset_when_dropped};
 
 /// The time in which the other end has to answer; then it is taken for one that knows nothing of
 /// this.
@@ -78,28 +78,25 @@ impl WrappedConnection {
         let handle = program.as_fd().try_clone_to_owned();
         let (from_program, to_program) = tokio::io::split(program);
         let mut upload = AbortOnDropHandle::new(tokio::spawn(upload(from_program, writer)));
-        let mut uploaded = None;
-        // Either the program or the service has reset the connection, so nothing more is read.
+        let mut is_uploaded = false;
+        // The program may have reset the connection: then it reads nothing more.
         let upload_fails = async {
-            let is_complete = matches!((&mut upload).await, Ok(Ok(())));
-            uploaded = Some(is_complete);
-            if is_complete {
+            let uploaded = (&mut upload).await;
+            is_uploaded = true;
+            if let Ok(Ok(())) = uploaded {
                 std::future::pending::<()>().await;
             }
         };
         // Its end is the end of the program's input.
         let sink = Sink::bytes(to_program);
         let received = receive_named(config, stream, sink, upload_fails, |_| {}).await;
-        match (&received, uploaded) {
-            (Ok(_), Some(true)) => {}
+        match (&received, &handle) {
+            (Ok(_), _) if is_uploaded => {}
             // The program may still send.
-            (Ok(_), None) => drop(upload.await),
+            (Ok(_), _) => drop(upload.await),
             // An end would make what came look like all there is.
-            (Err(_), _) | (Ok(_), Some(false)) => {
-                if let Ok(handle) = &handle {
-                    reset_when_dropped(handle);
-                }
-            }
+            (Err(_), Ok(handle)) => reset_when_dropped(handle),
+            (Err(_), Err(_)) => {}
         }
         drop(reader);
         received.map(|_| ())
@@ -114,8 +111,7 @@ enum Answer {
 }
 
 async fn ask(server: SocketAddr, stream: StreamId, port: u16) -> io::Result<Answer> {
-    let connection = TcpStream::connect(server).await?;
-    connection.set_nodelay(true)?;
+    let connection = connect(server).await?;
     let (mut reader, mut writer) = Transport::insecure(connection).split::<FromSender>();
     let open = ReceiverMessage::Open { stream, port };
     writer.write(|to| open.encode(to)).await?;

@@ -145,6 +145,17 @@ async fn named_connections_are_replaced_at_once() {
         };
         last.report(COUNT, 0).await;
         assert_eq!(last.packets(COUNT).await, bytes);
+
+        // A number that is used again does not take the new connection out of the count.
+        let (_again, true) = open(&[6], 6).await else {
+            panic!("the place of the named connection is taken");
+        };
+        assert_eq!(last.next().await, None, "the first with the number ends");
+        let (_other, true) = open(&[], 7).await else {
+            panic!("there is one");
+        };
+        sleep(Duration::from_millis(50)).await;
+        assert!(!open(&[], 8).await.1, "there are two");
     };
     timeout(LIMIT, exchange).await.unwrap();
 }

@@ -19,12 +19,14 @@
 //! | 18 | packet | sender | sequence (8), payload |
 //! | 19 | end | sender | packets of the stream (8) |
 //!
-//! Numbers are big-endian. A receiver begins each connection with a hello, which the sender answers
-//! by a welcome or a refusal. Connections with the same 16 bytes carry the same stream.
+//! Numbers are big-endian. A receiver begins each connection with a hello, before which only failed
+//! messages may come, and the sender answers the hello by a welcome or a refusal. Connections with the
+//! same 16 bytes carry the same stream.
 //!
 //! A connection may end for the receiver without a sign to the sender, which would keep its packets
-//! from the others until the time-out of TCP. So the receiver names it on all connections that it
-//! has, and on each new one before the hello, until one with the name is welcome.
+//! from the others until the time-out of TCP. So the receiver names it as failed on all connections
+//! that it has, and on each new one before the hello, until one with the name is welcome. A sender of
+//! version 1 ends a connection that begins so; one that begins with a hello it refuses.
 //!
 //! An open asks for a connection to a service at the sender's host: after the welcome the connection
 //! carries the bytes to the service, without messages. Those from the service are the stream of this

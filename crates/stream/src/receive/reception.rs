@@ -9,7 +9,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 use polypath_core::connections::wire::{Hello, Progress, ReceiverMessage, Refusal, StreamId};
 use polypath_core::connections::{
-    Credits, ReceiverConfig, ReceiverInput, ReceiverOutput, SizedPacket, StreamReceiver,
+    Credits, MAX_CONNECTIONS, ReceiverConfig, ReceiverInput, ReceiverOutput, SizedPacket,
+    StreamReceiver,
 };
 use polypath_core::machine::{Machine, Wake, step};
 use polypath_core::time::{Duration, Time};
@@ -18,7 +19,6 @@ use polypath_live::clock::Clock;
 use tokio::sync::mpsc;
 
 use super::connection::{self, ConnectionEvent, EventKind, Opening};
-use super::failed::FailedConnections;
 use super::{ConnectionError, PACKET_ON_WIRE, ReceiveConfig, ReceiveError, ReceptionReport};
 use crate::sink::Sink;
 use crate::socket::ConnectionSocket;
@@ -26,6 +26,9 @@ use windows::window_bytes;
 
 /// The events of connections that may wait; beyond it connections are not read.
 const EVENTS: usize = 64;
+/// The maximum number of connections that are named to the server as failed: beyond it are attempts
+/// to replace others.
+const MAX_NAMED: usize = MAX_CONNECTIONS as usize;
 /// The interval at which the kernel's windows are set again (it grows them by itself).
 const RENEW: Duration = Duration::from_millis(50);
 /// The interval of reports.
@@ -64,7 +67,9 @@ pub(super) struct Reception<F: FnMut(&ReceptionReport)> {
     is_warned: bool,
     /// Whether the server takes fewer connections than are wanted, which is logged once.
     is_limited: bool,
-    failed: FailedConnections,
+    /// The connections that failed, and of which the server may not know: one may end without a sign
+    /// to the other end ([`wire`](polypath_core::connections::wire)).
+    failed: Vec<u32>,
     /// The error of the last connection that failed.
     last_error: Option<ConnectionError>,
     /// The number of packets of the stream, once it is known.
@@ -117,7 +122,7 @@ impl<F: FnMut(&ReceptionReport)> Reception<F> {
             unreachable_since: Time::ZERO,
             is_warned: false,
             is_limited: false,
-            failed: FailedConnections::default(),
+            failed: Vec::new(),
             last_error: None,
             total: None,
         }
@@ -233,7 +238,8 @@ impl<F: FnMut(&ReceptionReport)> Reception<F> {
         };
         let rtt = socket.rtt();
         opened.socket = Some(socket);
-        self.failed.remove(&std::mem::take(&mut opened.names));
+        let named = std::mem::take(&mut opened.names);
+        self.failed.retain(|failed| !named.contains(failed));
         self.is_warned = false;
         self.credits.set_window(connection, opened.window);
         self.renew_window(connection);
@@ -312,12 +318,16 @@ impl<F: FnMut(&ReceptionReport)> Reception<F> {
         Ok(())
     }
 
-    /// Names a failed connection to the server: now, and on each new connection until one is open.
+    /// Names a failed connection to the server: on those that there are, and on each new one until
+    /// one is open.
     fn name_failed(&mut self, connection: u32) {
-        self.failed.add(connection);
+        if self.failed.len() < MAX_NAMED {
+            self.failed.push(connection);
+        }
         let stream = self.stream;
-        for carrying in self.carrying() {
-            carrying.send(ReceiverMessage::Failed { stream, connection });
+        for other in self.connections.values() {
+            // If it is not open yet, the server reads this after the hello.
+            other.send(ReceiverMessage::Failed { stream, connection });
         }
     }
 
@@ -383,7 +393,7 @@ impl<F: FnMut(&ReceptionReport)> Reception<F> {
         let (config, events) = (Arc::clone(&self.config), self.events.0.clone());
         let opening = Opening {
             hello,
-            failed: self.failed.names(),
+            failed: self.failed.clone(),
             // Larger than the window of credits, as that of the kernel always is.
             window: window_bytes(window.saturating_mul(2)),
         };

@@ -25,8 +25,10 @@ const LINGER: Duration = Duration::from_mins(1);
 
 /// Authenticates a connection, which another task then carries: this one may be aborted.
 pub(super) async fn open(shared: Arc<Shared>, stream: TcpStream, peer: SocketAddr) {
-    // A socket without an address has ended, as its reader will see.
-    let local = stream.local_addr().map_or(peer.ip(), |local| local.ip());
+    let Ok(local) = stream.local_addr().map(|local| local.ip()) else {
+        // It has ended.
+        return;
+    };
     let opened = match timeout(HANDSHAKE, authenticate(&shared, stream)).await {
         Ok(opened) => opened,
         Err(_) => Err(OpenError::Late),
@@ -149,9 +151,20 @@ async fn attach(
     tracing::debug!(%peer, connection = hello.connection, "a connection was added");
     let carrying = &shared.counters.connections;
     carrying.fetch_add(1, Ordering::Relaxed);
-    carry(&shared, &stream, &hello, reader, writer).await;
+    let end = carry(&shared, &stream, &hello, reader, writer).await;
     carrying.fetch_sub(1, Ordering::Relaxed);
-    stream.remove(hello.connection);
+    // What was named has left already, and its number may be that of another by now.
+    if !matches!(end, CarryEnd::Named) {
+        stream.remove(hello.connection);
+    }
+}
+
+/// The reason for which a connection carries a stream no more.
+enum CarryEnd {
+    /// Either has ended.
+    Ended,
+    /// The receiver has named the connection as failed.
+    Named,
 }
 
 /// Carries a stream on a connection until either ends.
@@ -161,7 +174,7 @@ async fn carry(
     hello: &Hello,
     reader: Reader<ReceiverMessage>,
     writer: Writer,
-) {
+) -> CarryEnd {
     let connection = hello.connection;
     let (messages, queue) = mpsc::channel(MESSAGES);
     let (stop, stopped) = oneshot::channel();
@@ -173,7 +186,7 @@ async fn carry(
     };
     if stream.events.send(attached).await.is_err() {
         // The stream has just ended; the receiver tries again.
-        return;
+        return CarryEnd::Ended;
     }
     let events = stream.events.clone();
     let writing = tokio::spawn(write(Arc::clone(shared), connection, queue, writer, events));
@@ -184,20 +197,21 @@ async fn carry(
         sleep(LINGER).await;
     };
     let in_order = tokio::select! {
-        in_order = read(connection, reader, stream) => in_order,
+        in_order = read(hello, reader, stream) => in_order,
         () = over => false,
-        // The receiver has named it as failed.
-        Ok(()) = stopped => return,
+        Ok(()) = stopped => return CarryEnd::Named,
     };
     let ended = StreamEvent::Ended {
         connection,
         in_order,
     };
     let _ = stream.events.send(ended).await;
+    CarryEnd::Ended
 }
 
 /// Passes the messages of the receiver on; returns whether it ended the connection in order.
-async fn read(connection: u32, mut reader: Reader<ReceiverMessage>, stream: &StreamHandle) -> bool {
+async fn read(hello: &Hello, mut reader: Reader<ReceiverMessage>, stream: &StreamHandle) -> bool {
+    let connection = hello.connection;
     loop {
         let event = match reader.next().await {
             Some(Ok(ReceiverMessage::Progress(progress))) => StreamEvent::Progress {
@@ -207,16 +221,15 @@ async fn read(connection: u32, mut reader: Reader<ReceiverMessage>, stream: &Str
             Some(Ok(ReceiverMessage::Closing)) => StreamEvent::Closing(connection),
             Some(Ok(ReceiverMessage::Leaving)) => StreamEvent::Leaving,
             Some(Ok(ReceiverMessage::Failed {
-                stream: _,
+                stream: name,
                 connection,
-            })) => {
+            })) if name == hello.stream => {
                 stream.fail(connection).await;
                 continue;
             }
-            Some(Ok(ReceiverMessage::Hello(_) | ReceiverMessage::Open { .. }) | Err(_)) => {
-                return false;
-            }
             None => return true,
+            // Others do not come after a hello.
+            Some(_) => return false,
         };
         if stream.events.send(event).await.is_err() {
             return true;

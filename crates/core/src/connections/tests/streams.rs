@@ -1,6 +1,6 @@
 //! A sender and a receiver over connections that end.
 
-use alloc::collections::{BTreeMap, VecDeque};
+use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::*;
 
@@ -10,6 +10,8 @@ struct Network {
     receiver: StreamReceiver<u64>,
     /// The packets on the way on each connection that is open at the sender.
     connections: BTreeMap<u32, VecDeque<(u64, u64)>>,
+    /// Those of them that have failed for the receiver alone.
+    silent: BTreeSet<u32>,
     offered: u64,
     delivered: Vec<u64>,
     now: Time,
@@ -25,6 +27,10 @@ enum Action {
     Arrive(usize, u32),
     /// The connection at this position is reset, with all packets on it.
     Reset(usize),
+    /// The connection at this position carries nothing any more, which only the receiver notices.
+    Silence(usize),
+    /// The receiver names the connections that fell silent.
+    Name,
     /// The sender learns what has arrived.
     Acknowledge,
     Wait(u64),
@@ -46,6 +52,7 @@ impl Network {
             sender: StreamSender::new(buffer, 0),
             receiver: StreamReceiver::new(&config),
             connections: BTreeMap::new(),
+            silent: BTreeSet::new(),
             offered: 0,
             delivered: Vec::new(),
             now: Time::ZERO,
@@ -100,6 +107,9 @@ impl Network {
 
     /// Delivers the packet at the head of a connection; returns false if there is none.
     fn arrive(&mut self, connection: u32) -> bool {
+        if self.silent.contains(&connection) {
+            return false;
+        }
         let queue = self.connections.get_mut(&connection);
         let Some((sequence, packet)) = queue.and_then(VecDeque::pop_front) else {
             return false;
@@ -120,7 +130,21 @@ impl Network {
     fn reset(&mut self, connection: u32) {
         self.connections.remove(&connection);
         self.send(SenderInput::Failed(connection));
-        self.receive(Wake::Input(ReceiverInput::Ended(connection)));
+        if !self.silent.remove(&connection) {
+            self.receive(Wake::Input(ReceiverInput::Ended(connection)));
+        }
+    }
+
+    fn silence(&mut self, connection: u32) {
+        if self.silent.insert(connection) {
+            self.receive(Wake::Input(ReceiverInput::Ended(connection)));
+        }
+    }
+
+    fn name(&mut self) {
+        for connection in self.silent.clone() {
+            self.reset(connection);
+        }
     }
 
     fn acknowledge(&mut self) {
@@ -162,6 +186,12 @@ impl Network {
                     self.reset(connection);
                 }
             }
+            Action::Silence(position) => {
+                if let Some(connection) = self.at(position) {
+                    self.silence(connection);
+                }
+            }
+            Action::Name => self.name(),
             Action::Acknowledge => self.acknowledge(),
             Action::Wait(ms) => self.wait(ms),
         }
@@ -169,6 +199,7 @@ impl Network {
 
     /// Lets everything arrive on connections that do not end any more.
     fn finish(&mut self) {
+        self.name();
         for _ in 0..10_000 {
             if self.sender.is_finished() {
                 return;
@@ -194,14 +225,16 @@ fn action() -> impl Strategy<Value = Action> {
         6 => (0_usize..8, 0_u32..6).prop_map(|(at, room)| Action::Room(at, room)),
         6 => (0_usize..8, 1_u32..8).prop_map(|(at, packets)| Action::Arrive(at, packets)),
         1 => (0_usize..8).prop_map(Action::Reset),
+        1 => (0_usize..8).prop_map(Action::Silence),
+        1 => Just(Action::Name),
         2 => Just(Action::Acknowledge),
         1 => (1_u64..3000).prop_map(Action::Wait),
     ]
 }
 
 proptest! {
-    /// Each packet is delivered once and in order, whichever connections end, and the sender keeps
-    /// no more than its capacity.
+    /// Each packet is delivered once and in order, whichever connections end or fall silent, and the
+    /// sender keeps no more than its capacity.
     #[test]
     fn no_packet_is_lost_doubled_or_out_of_order(
         connections in 1_u32..6,
