@@ -19,14 +19,13 @@ use crate::failure::Failure;
 use crate::log;
 use crate::stream::{ConnectionArgs, check_rate, controller, runtime, until_signal};
 use control::{Control, Wrapping};
+use library::LoadMarker;
 
 /// The port at which wrapped servers answer wrapped clients.
 const PORT: u16 = 7420;
 
 /// The time in which a program that runs loads the library.
 const LOADED_WITHIN: Duration = Duration::from_secs(2);
-/// The time in which what a program sent that has ended is read.
-const READ_WITHIN: Duration = Duration::from_millis(200);
 
 /// Arguments of `polypath wrap`.
 #[derive(Debug, clap::Args)]
@@ -72,6 +71,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let library = library::find()?;
     let folder = tempfile::tempdir().context("making a private folder")?;
     let socket = folder.path().join("control");
+    let marker = LoadMarker::beside(&socket).context("writing to a private folder")?;
     let (name, arguments) = args
         .program
         .split_first()
@@ -95,23 +95,8 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         let child = command
             .spawn()
             .map_err(|error| Failure::input(format!("{}: {error}", name.to_string_lossy())))?;
-        let waiting = async {
-            let mut waiting = pin!(wait(child, signals));
-            let ended = tokio::select! {
-                status = &mut waiting => Some(status),
-                () = control.warn_unless_loaded(LOADED_WITHIN) => None,
-            };
-            match ended {
-                Some(status) => {
-                    // What it sent when it loaded the library may not be read yet.
-                    control.warn_unless_loaded(READ_WITHIN).await;
-                    status
-                }
-                None => waiting.await,
-            }
-        };
         let ended = tokio::select! {
-            status = waiting => status,
+            status = wait_with_warning(child, signals, &marker) => status,
             () = control.serve() => Err(std::io::ErrorKind::BrokenPipe.into()),
         };
         let waited = |error| Failure::run(format!("waiting for the program: {error}"));
@@ -143,6 +128,21 @@ impl Signals {
             terminate: signal(SignalKind::terminate())?,
             interrupt: signal(SignalKind::interrupt())?,
         })
+    }
+}
+
+/// Waits for the program, and warns once if it does not load the library.
+async fn wait_with_warning(
+    child: Child,
+    signals: Signals,
+    marker: &LoadMarker,
+) -> std::io::Result<ExitStatus> {
+    let mut waiting = pin!(wait(child, signals));
+    let ended = tokio::time::timeout(LOADED_WITHIN, &mut waiting).await;
+    marker.warn();
+    match ended {
+        Ok(status) => status,
+        Err(_) => waiting.await,
     }
 }
 

@@ -419,7 +419,7 @@ fn a_program_that_does_not_load_the_library_is_a_warning() {
         let output = wrap(free_port(), program).output().unwrap();
         assert!(output.status.success(), "{output:?}");
         let log = String::from_utf8(output.stderr).unwrap();
-        log.matches("does not load the library").count()
+        log.matches("has not loaded the library").count()
     };
     assert_eq!(warnings(&["/usr/sbin/ldconfig", "--version"]), 1);
     assert_eq!(warnings(&["sh", "-c", "exit 0"]), 0);

@@ -7,8 +7,8 @@
 //! program's own socket stays a socket of the kernel: threads, non-blocking sockets, epoll, sendfile
 //! and fork work as before.
 //!
-//! When a process loads it, it informs the wrapping program, which otherwise warns that the library
-//! is not loaded.
+//! When it is loaded, it removes a file of the wrapping program, which warns if it finds that file
+//! later.
 //!
 //! Whatever fails leaves the call as it would be without this library.
 

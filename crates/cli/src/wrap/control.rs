@@ -19,7 +19,6 @@ use polypath_stream::{
 };
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, UnixListener, UnixStream};
-use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
 /// The time for which a host that did not answer is not asked again.
@@ -59,8 +58,6 @@ pub(super) struct Control {
 struct Shared {
     wrapping: Wrapping,
     services: Services,
-    /// Whether the program has loaded the library.
-    is_loaded: watch::Sender<bool>,
     /// The counters of the server, once this end answers at its port.
     server: Mutex<Option<ServerCounters>>,
     /// The connections of the program that are carried.
@@ -75,17 +72,12 @@ struct Shared {
 enum Question {
     Connect(SocketAddr),
     Listen(SocketAddr),
-    /// A process of the program has loaded the library.
-    Loaded,
 }
 
 impl FromStr for Question {
     type Err = ();
 
     fn from_str(line: &str) -> Result<Self, ()> {
-        if line.trim_end() == "loaded" {
-            return Ok(Self::Loaded);
-        }
         let (word, address) = line.trim_end().split_once(' ').ok_or(())?;
         let address = address.parse().map_err(|_| ())?;
         match word {
@@ -103,7 +95,6 @@ impl Control {
             shared: Arc::new(Shared {
                 wrapping,
                 services: Services::default(),
-                is_loaded: watch::Sender::default(),
                 server: Mutex::default(),
                 carried: Arc::default(),
                 plain: Mutex::default(),
@@ -125,18 +116,6 @@ impl Control {
                     sleep(ACCEPT_PAUSE).await;
                 }
             }
-        }
-    }
-
-    /// Waits until the program has loaded the library, and warns if it has not within `time`.
-    pub(super) async fn warn_unless_loaded(&self, time: Duration) {
-        let mut is_loaded = self.shared.is_loaded.subscribe();
-        let loading = is_loaded.wait_for(|is_loaded| *is_loaded);
-        if timeout(time, loading).await.is_err() {
-            tracing::warn!(
-                "the program has plain TCP: it does not load the library, as those do not that are \
-                 linked statically or have more rights than their user"
-            );
         }
     }
 
@@ -172,10 +151,6 @@ async fn answer(shared: Arc<Shared>, mut stream: UnixStream) {
         Ok(Question::Listen(address)) => {
             shared.offer(address);
             "ok\n".to_owned()
-        }
-        Ok(Question::Loaded) => {
-            shared.is_loaded.send_replace(true);
-            return;
         }
         Err(()) => return,
     };
@@ -304,14 +279,7 @@ mod tests {
             "listen 192.0.2.1:80\n".parse(),
             Ok(Question::Listen(address))
         );
-        assert_eq!("loaded\n".parse(), Ok(Question::Loaded));
-        for other in [
-            "",
-            "loaded 192.0.2.1:80",
-            "connect",
-            "connect here",
-            "accept 192.0.2.1:80",
-        ] {
+        for other in ["", "connect", "connect here", "accept 192.0.2.1:80"] {
             assert_eq!(other.parse::<Question>(), Err(()), "{other}");
         }
     }

@@ -2,6 +2,8 @@
 
 use std::env;
 use std::ffi::OsString;
+use std::fs::File;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
@@ -36,6 +38,31 @@ pub(super) fn find() -> Result<PathBuf, Failure> {
             folder.display()
         ))
     })
+}
+
+/// The file beside the socket for questions that the first process with the library removes.
+pub(super) struct LoadMarker(PathBuf);
+
+impl LoadMarker {
+    /// Creates it.
+    ///
+    /// # Errors
+    /// If the folder cannot be written.
+    pub(super) fn beside(socket: &Path) -> io::Result<Self> {
+        let path = socket.with_extension("not-loaded");
+        File::create(&path)?;
+        Ok(Self(path))
+    }
+
+    /// Warns if no process has loaded the library so far.
+    pub(super) fn warn(&self) {
+        if self.0.exists() {
+            tracing::warn!(
+                "the program has not loaded the library so far, and has plain TCP: it may be linked \
+                 statically, run with more rights than its user, or use another C library"
+            );
+        }
+    }
 }
 
 /// The list of libraries to load: this one before those that the user has.
