@@ -218,6 +218,50 @@ fn live_media_of_standard_input_ends_with_its_receivers() {
     );
 }
 
+/// A source of TCP that is reset after 4 s of media: the receiver still gets them, at their rate, and
+/// then the reason.
+#[test]
+fn receivers_get_what_is_left_of_a_source_that_fails() {
+    let port = {
+        let socket = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        socket.local_addr().unwrap().port()
+    };
+    let source = format!("tcp://127.0.0.1:{port}");
+    let mut server = RunningServer::start(&["--source", &source, "--insecure"], Stdio::null());
+    let get = ["stream", "get", &server.address, "--rate", "1 Mbit/s"];
+    let receiver = polypath()
+        .args(get)
+        .arg("--insecure")
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    std::thread::sleep(std::time::Duration::from_secs(1));
+    // Words of their positions: the receiver may have come late.
+    let sent: Vec<u8> = (0..125_020_u32).flat_map(u32::to_be_bytes).collect();
+    let mut input = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    input.write_all(&sent).unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    socket2::SockRef::from(&input)
+        .set_linger(Some(std::time::Duration::ZERO))
+        .unwrap();
+    drop(input);
+    let output = receiver.wait_with_output().unwrap();
+    let message = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{message}");
+    assert!(
+        message.contains("the source of the server failed"),
+        "{message}"
+    );
+    let media = output.stdout;
+    let first = u32::from_be_bytes(*media.first_chunk().unwrap()) as usize * 4;
+    assert!(sent[first..].starts_with(&media), "{first}");
+    // What several connections had in flight at the end may be missing.
+    let end = first + media.len();
+    assert!(end > sent.len() * 9 / 10, "{end} of {}", sent.len());
+    assert_eq!(server.child.wait().unwrap().code(), Some(1));
+}
+
 #[test]
 fn bad_input_is_refused_with_its_remedy() {
     let folder = tempfile::tempdir().unwrap();

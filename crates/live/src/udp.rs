@@ -385,10 +385,17 @@ fn interface_error(path: &PathConfig, interface: &str, source: io::Error) -> Udp
 
 /// Enlarges the buffers, up to the limit of the system without `CAP_NET_ADMIN`.
 fn enlarge_buffers(socket: &Socket) -> io::Result<()> {
-    if setsockopt(socket, RcvBufForce, &RECEIVE_BUFFER).is_err() {
-        socket.set_recv_buffer_size(RECEIVE_BUFFER)?;
-    }
+    enlarge_receive_buffer(socket)?;
     socket.set_send_buffer_size(SEND_BUFFER)
+}
+
+/// Enlarges the receive buffer of a UDP socket to 4 MB, or to the limit of the system without
+/// `CAP_NET_ADMIN`. Fails if the system refuses both.
+pub fn enlarge_receive_buffer(socket: &impl AsFd) -> io::Result<()> {
+    if setsockopt(socket, RcvBufForce, &RECEIVE_BUFFER).is_err() {
+        SockRef::from(socket).set_recv_buffer_size(RECEIVE_BUFFER)?;
+    }
+    Ok(())
 }
 
 fn nanoseconds(stamp: TimeSpec) -> u64 {

@@ -1,9 +1,11 @@
 //! Live bytes, which are kept for as long as a receiver may need them.
 
 use std::collections::VecDeque;
+use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::{Bytes, BytesMut};
+use polypath_live::udp::enlarge_receive_buffer;
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::net::UdpSocket;
 use tokio::sync::watch;
@@ -100,6 +102,19 @@ impl LiveSource {
             Ended::Failed
         });
         result
+    }
+
+    /// A socket at this address for [`receive_from`](Self::receive_from), with room for what comes at
+    /// once: a key frame is some hundred datagrams, and the system's default holds 90. Without
+    /// `CAP_NET_ADMIN` it is the most that the system permits. Must be called in a Tokio runtime.
+    ///
+    /// # Errors
+    /// If the address cannot be used.
+    pub fn bind(address: SocketAddr) -> std::io::Result<UdpSocket> {
+        let socket = std::net::UdpSocket::bind(address)?;
+        socket.set_nonblocking(true)?;
+        enlarge_receive_buffer(&socket)?;
+        UdpSocket::from_std(socket)
     }
 
     /// Receives datagrams, of which each becomes a packet, until the task is dropped.
@@ -262,6 +277,29 @@ mod tests {
             source.push(packet(number));
         }
         assert!(matches!(position.next().await, Err(SourceError::TooSlow)));
+    }
+
+    #[tokio::test]
+    async fn a_burst_of_datagrams_waits_for_its_reader() {
+        let any = SocketAddr::from(([127, 0, 0, 1], 0));
+        let socket = LiveSource::bind(any).unwrap();
+        if !nix::unistd::geteuid().is_root() {
+            eprintln!("skipped: only root may have a large receive buffer");
+            return;
+        }
+        let sender = std::net::UdpSocket::bind(any).unwrap();
+        let to = socket.local_addr().unwrap();
+        for _ in 0..400 {
+            sender.send_to(&[7; PAYLOAD], to).unwrap();
+        }
+        let source = LiveSource::new(1 << 20).unwrap();
+        let mut position = source.subscribe();
+        let receiving = tokio::spawn(async move { source.receive_from(&socket).await });
+        for number in 0..400 {
+            let next = tokio::time::timeout(std::time::Duration::from_secs(10), position.next());
+            assert!(next.await.is_ok(), "{number} of 400 datagrams came");
+        }
+        receiving.abort();
     }
 
     #[tokio::test]

@@ -12,8 +12,8 @@ use polypath_stream::{
     Admission, FileSource, LiveSource, Server, ServerConfig, ServerCounters, ServerError,
     ServerSecurity, Source, StreamKey,
 };
-use tokio::net::{TcpListener, UdpSocket};
-use tokio::time::sleep;
+use tokio::net::TcpListener;
+use tokio::time::{sleep, timeout};
 
 use super::report::{server_json, server_line};
 use super::{identity, runtime, until_signal};
@@ -27,6 +27,8 @@ use crate::scenario::Format;
 const INTERVAL: Duration = Duration::from_secs(10);
 /// The time that receivers have for the rest of a live source that has ended.
 const REST: Duration = Duration::from_mins(1);
+/// The time that connections then have for what is queued.
+const FLUSH: Duration = Duration::from_secs(5);
 /// The interval at which the end of the last receiver is noticed.
 const POLL: Duration = Duration::from_millis(100);
 
@@ -209,43 +211,50 @@ fn security(args: &Args) -> Result<ServerSecurity, Failure> {
     Ok(ServerSecurity::Tls(tls))
 }
 
-/// Reads a live source to its end, and waits for the receivers; a file never ends.
+/// Reads a live source to its end, and waits for the receivers, also if the source fails; a file
+/// never ends.
 async fn feed(
     source: &SourceArg,
     live: &LiveSource,
     counters: &ServerCounters,
 ) -> Result<(), Failure> {
-    match source {
+    let read = match source {
         SourceArg::File(_) => std::future::pending().await,
         SourceArg::Stdin => {
             let read = live.read_from(tokio::io::stdin()).await;
-            read.context("reading standard input")?;
+            read.context("reading standard input")
         }
         SourceArg::Udp(address) => {
-            let socket = UdpSocket::bind(address).await;
+            let socket = LiveSource::bind(*address);
             let socket = socket.map_err(|error| unusable(*address, error))?;
-            live.receive_from(&socket)
-                .await
-                .context("receiving the source")?;
+            let received = live.receive_from(&socket).await;
+            received.context("receiving the source")
         }
         SourceArg::Tcp(address) => {
             let listener = TcpListener::bind(address).await;
             let listener = listener.map_err(|error| unusable(*address, error))?;
             let (stream, from) = listener.accept().await.context("accepting the source")?;
             tracing::info!(%from, "the source is connected");
-            live.read_from(stream).await.context("reading the source")?;
-        }
-    }
-    let drained = async {
-        while counters.read().receivers > 0 {
-            sleep(POLL).await;
+            live.read_from(stream).await.context("reading the source")
         }
     };
-    if tokio::time::timeout(REST, drained).await.is_err() {
+    if !is_reached(REST, || counters.read().receivers == 0).await {
         let left = counters.read().receivers;
         tracing::warn!("the source has ended, and {left} receivers did not take all of it in time");
     }
-    Ok(())
+    // Of a source that failed, they have the last packets and the reason after their streams' end.
+    is_reached(FLUSH, || counters.read().connections == 0).await;
+    Ok(read?)
+}
+
+/// Whether `is_over` becomes true in this time.
+async fn is_reached(within: Duration, is_over: impl Fn() -> bool) -> bool {
+    let ending = async {
+        while !is_over() {
+            sleep(POLL).await;
+        }
+    };
+    timeout(within, ending).await.is_ok()
 }
 
 /// Logs the counters while they change.
