@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use anyhow::Context;
 use polypath_batch::{replica_seeds, run_settings};
+use polypath_core::policy::DelayCentricConfig;
 use polypath_core::time::Duration;
 use polypath_report::stability::{StabilityFigures, StabilityRecord, json, render, write};
 use polypath_scenario::Network;
@@ -24,6 +25,12 @@ const REPLICAS: std::ops::RangeInclusive<u32> = 2..=8;
 const DEFAULT_WORK: u64 = 1_200_000;
 /// The maximum number of settings of a map.
 const MAX_SETTINGS: usize = 1000;
+/// The mean guard times of a map by default.
+const GUARD_TIMES: [Duration; 3] = [
+    Duration::ZERO,
+    Duration::from_millis(500),
+    Duration::from_millis(2500),
+];
 /// The longest value of a grid.
 const LONGEST: Duration = Duration::from_secs(3600);
 /// The name of the policy of the file in reports.
@@ -63,10 +70,11 @@ pub(crate) struct SendersArgs {
     /// or fewer, at least 2, if a setting would run more than 1 200 000 s of single senders].
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole(1..=10_000_u32))]
     replicas: Option<u32>,
-    /// Add the policies to compare with, and recommend one: for `multihomed` flows the six mechanisms of the paper (pure,
-    /// guard, predictive, predictive-guard, and the last two with the original trend rule), for
-    /// `tunnel` flows the policies of nodes that differ for datagrams, with their default
-    /// parameters.
+    /// Add the policies to compare with, and recommend one: for `multihomed` flows the six
+    /// mechanisms of the paper (pure, guard, predictive, predictive-guard, and the last two with the
+    /// original trend rule) and `delay-growth`, for `tunnel` flows the policies of nodes that differ
+    /// for datagrams, with their default parameters, predictive also with a guard time of 1 to 4 s,
+    /// and from three paths on fragments.
     #[arg(long)]
     baselines: bool,
 }
@@ -80,9 +88,10 @@ struct MapArgs {
     /// The hystereses of the map, or the thresholds of a predictive policy.
     #[arg(long, value_name = "SPANS", requires = "map", value_delimiter = ',', value_parser = span, default_value = "5ms,10ms,20ms,50ms")]
     hysteresis: Vec<Duration>,
-    /// The mean guard times of the map, each drawn within 60 % of it; 0 s for none.
-    #[arg(long, value_name = "SPANS", requires = "map", value_delimiter = ',', value_parser = span, default_value = "0s,500ms,2500ms")]
-    guard_time: Vec<Duration>,
+    /// The mean guard times of the map, each drawn within 60 % of it; 0 s for none [default:
+    /// 0s,500ms,2500ms; `delay-growth` has none].
+    #[arg(long, value_name = "SPANS", requires = "map", value_delimiter = ',', value_parser = span)]
+    guard_time: Option<Vec<Duration>>,
     /// The mean heartbeat intervals of the map, each drawn within 50 % of it.
     #[arg(long, value_name = "SPANS", requires = "map", value_delimiter = ',', value_parser = span, default_value = "200ms,1s,5s")]
     heartbeat: Vec<Duration>,
@@ -163,19 +172,30 @@ fn default_replicas(network: &Network) -> u32 {
 }
 
 impl MapArgs {
+    fn guard_times(&self, policy: DelayCentricConfig) -> Result<Vec<Duration>, Failure> {
+        let has_none = policy.growth().is_some();
+        match &self.guard_time {
+            Some(_) if has_none => Err(Failure::input(
+                "`delay-growth` has no guard time: leave out --guard-time",
+            )),
+            Some(given) => Ok(given.clone()),
+            None if has_none => Ok(vec![Duration::ZERO]),
+            None => Ok(GUARD_TIMES.to_vec()),
+        }
+    }
+
     fn settings(&self, traffic: SenderTraffic<'_>) -> Result<Vec<Setting>, Failure> {
         let policy = traffic.policy();
-        let of_paper = policy.by_delay().filter(|policy| policy.growth().is_none());
-        let policy = of_paper.ok_or_else(|| {
+        let policy = policy.by_delay().ok_or_else(|| {
             Failure::input(format!(
-                "--map varies guard times, which `{}` does not have: use it with `delay-centric` or \
-                 `predictive-delay-centric`",
+                "--map varies the interval of heartbeats, which is no parameter of `{}`: use it with \
+                 `delay-centric`, `predictive-delay-centric` or `delay-growth`",
                 policy.name()
             ))
         })?;
         let grid = PolicyGrid {
             hysteresis: self.hysteresis.clone(),
-            guard_time: self.guard_time.clone(),
+            guard_time: self.guard_times(policy)?,
             heartbeat: self.heartbeat.clone(),
         };
         let count = grid.points().count();
@@ -186,11 +206,15 @@ impl MapArgs {
             )));
         }
         let settings = grid.settings(policy);
+        let remedy = match policy.growth() {
+            Some(_) => "--heartbeat",
+            None => "--guard-time or --heartbeat",
+        };
         for setting in &settings {
             if let Err(error) = setting.policy.check(traffic.ways().len()) {
                 let name = &setting.name;
                 return Err(Failure::input(format!(
-                    "the setting \"{name}\" of the map is invalid: {error}; change --guard-time or --heartbeat"
+                    "the setting \"{name}\" of the map is invalid: {error}; change {remedy}"
                 )));
             }
         }

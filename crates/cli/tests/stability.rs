@@ -11,6 +11,9 @@ use serde_json::Value;
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
+/// Sets a policy without guard time.
+const GROWTH: &str = "flow.0.traffic.policy={ kind = \"delay-growth\" }";
+
 /// Studies a scenario with the report in `out`.
 fn study(scenario: &str, out: &Path, arguments: &[&str]) -> Output {
     let mut command = polypath();
@@ -88,7 +91,7 @@ fn nodes_are_compared_by_their_policies() {
     let output = study("thousand-nodes", dir.path(), &arguments);
     let report: Value = serde_json::from_str(&printed(&output)).unwrap();
     let settings = report["settings"].as_array().unwrap();
-    assert_eq!(settings.len(), 8, "the file's policy once");
+    assert_eq!(settings.len(), 9, "the file's policy once");
     let of = |name: &str| settings.iter().find(|of| of["name"] == name).unwrap();
     let mean = |of: &Value, key: &str| of[key]["mean"].as_f64().unwrap();
     let (in_time, copies) = (of("file"), of("duplicate-all"));
@@ -178,13 +181,30 @@ fn the_seed_determines_the_bytes_on_any_number_of_threads() {
     assert_eq!(first, run("b", "3", "7"));
     assert_ne!(first.0, run("c", "2", "8").0);
     let report: Value = serde_json::from_str(&first.0).unwrap();
-    assert_eq!(report["settings"].as_array().unwrap().len(), 1 + 6 + 2);
+    assert_eq!(report["settings"].as_array().unwrap().len(), 1 + 7 + 2);
     assert_eq!(report["seed"], 7);
     assert!(report["recommended"].is_string());
     assert!(
         !first.0.contains("per second of"),
         "the speed of the machine is not part of the report"
     );
+}
+
+/// `delay-growth` has no guard time, and a map over the rest.
+#[test]
+fn a_map_varies_what_the_policy_has() {
+    let few = ["--senders", "6", "--seconds", "11", "--replicas", "2"];
+    let map = ["--map", "--hysteresis", "5ms,20ms", "--heartbeat", "1s"];
+    let report = report(&[&few[..], &map, &["--set", GROWTH]].concat());
+    let settings = report["settings"].as_array().unwrap();
+    let names: Vec<&str> = settings
+        .iter()
+        .filter_map(|of| of["name"].as_str())
+        .collect();
+    let point = |hysteresis| format!("{hysteresis}, no guard time, heartbeats 1 s");
+    assert_eq!(names, ["file", &point("5 ms"), &point("20 ms")]);
+    assert_eq!(settings[2]["policy"]["kind"], "delay-growth");
+    assert_eq!(settings[2]["policy"]["hysteresis"], "20 ms");
 }
 
 /// The files of a report folder.
@@ -263,7 +283,12 @@ fn bad_input_is_refused_with_place_and_remedy() {
         (
             "thousand-nodes",
             &["--map"],
-            &["guard times", "`in-time`", "delay-centric"],
+            &["interval of heartbeats", "`in-time`", "delay-centric"],
+        ),
+        (
+            "two-uplinks",
+            &["--map", "--guard-time", "0s", "--set", GROWTH],
+            &["`delay-growth` has no guard time", "--guard-time"],
         ),
         (
             "two-uplinks",

@@ -2,7 +2,8 @@
 
 use polypath_core::policy::delay_centric::{Guard, Heartbeats, TrendRule};
 use polypath_core::policy::{
-    DelayCentricConfig, GrowthConfig, PolicyConfig, PredictiveConfig, ReactiveConfig, Weights,
+    DelayCentricConfig, DiversityConfig, GrowthConfig, PolicyConfig, PredictiveConfig,
+    ReactiveConfig, Weights,
 };
 use polypath_core::repair::RepairConfig;
 use polypath_core::time::Duration;
@@ -78,24 +79,42 @@ impl Setting {
         }
     }
 
-    /// The policies with which those of senders of this kind are compared: of nodes all others
-    /// that differ for datagrams, with their default parameters; of multihomed sources those of the paper, whichever theirs is.
+    /// The policies with which those of senders of this kind are compared. Nodes: all others that
+    /// differ for datagrams, with their default parameters, predictive with the paper's guard time,
+    /// and fragments of which one may be lost. Multihomed sources: those of the paper
+    /// and `delay-growth`, whichever theirs is.
     #[must_use]
     pub fn baselines(traffic: SenderTraffic<'_>) -> Vec<Self> {
         match traffic {
-            SenderTraffic::Multihomed(traffic) => Self::of_paper(traffic.policy),
-            SenderTraffic::Tunnel(traffic) => {
-                let mut others = Self::of_nodes();
-                let own = traffic.policy.or_hysteresis(true);
+            SenderTraffic::Multihomed(traffic) => {
+                let growth = PolicyConfig::DelayGrowth(GrowthConfig {
+                    heartbeats: traffic.policy.heartbeats(),
+                    ..GrowthConfig::default()
+                });
+                let mut all = Self::of_paper(traffic.policy);
+                all.push(Self::named(growth.name(), growth));
+                all
+            }
+            SenderTraffic::Tunnel(_) => {
+                let mut others = Self::of_nodes(traffic.ways().len());
+                let own = traffic.policy().or_hysteresis(true);
                 others.retain(|setting| setting.policy != own);
                 others
             }
         }
     }
 
-    /// The policies of nodes that differ for datagrams: `duplicate-acks` treats them as
-    /// `single-path` does, and `diversity` as `duplicate-all`.
-    fn of_nodes() -> Vec<Self> {
+    /// The policies of nodes with this number of paths that differ for datagrams: `duplicate-acks`
+    /// treats them as `single-path` does, and `diversity` with copies as `duplicate-all`.
+    pub(super) fn of_nodes(paths: usize) -> Vec<Self> {
+        let fragments = PolicyConfig::Diversity(DiversityConfig {
+            recovery: Some(1),
+            ..DiversityConfig::default()
+        });
+        let guarded = PolicyConfig::PredictiveDelayCentric(PredictiveConfig {
+            guard: Self::guard_of_paper(),
+            ..PredictiveConfig::default()
+        });
         let all = [
             PolicyConfig::single_path(0),
             PolicyConfig::RoundRobin {
@@ -108,7 +127,24 @@ impl Setting {
             PolicyConfig::DelayGrowth(GrowthConfig::default()),
             PolicyConfig::InTime(RepairConfig::default()),
         ];
-        all.map(|policy| Self::named(policy.name(), policy)).into()
+        let named = all.map(|policy| Self::named(policy.name(), policy));
+        let others = [
+            Self::named("predictive-delay-centric, guard time", guarded),
+            Self::named("fragments", fragments),
+        ];
+        let mut all: Vec<Self> = named.into_iter().chain(others).collect();
+        // Fragments need three paths.
+        all.retain(|setting| setting.policy.check(paths).is_ok());
+        all
+    }
+
+    /// The guard time of the paper (IV.A).
+    const fn guard_of_paper() -> Guard {
+        Guard {
+            least: Duration::from_secs(1),
+            most: Duration::from_secs(4),
+            ..Guard::NONE
+        }
     }
 
     /// The mechanisms (i) to (iv) of the delay-centric paper (III), and the predictive ones with the
@@ -116,11 +152,7 @@ impl Setting {
     #[must_use]
     pub fn of_paper(policy: DelayCentricConfig) -> Vec<Self> {
         let heartbeats = policy.heartbeats();
-        let guard = Guard {
-            least: Duration::from_secs(1),
-            most: Duration::from_secs(4),
-            ..Guard::default()
-        };
+        let guard = Self::guard_of_paper();
         let reactive = |guard| {
             DelayCentricConfig::DelayCentric(ReactiveConfig {
                 guard,

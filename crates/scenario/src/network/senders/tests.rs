@@ -179,7 +179,10 @@ fn nodes_are_senders_with_any_policy() {
     assert!(senders.sources(Seed(1), Time::MAX).is_empty());
     let baselines = Setting::baselines(senders.traffic);
     let invalid = baselines.iter().find(|of| of.policy.check(2).is_err());
-    assert_eq!((baselines.len(), invalid), (7, None), "all but its own");
+    assert_eq!((baselines.len(), invalid), (8, None), "all but its own");
+    let with_fragments = Setting::of_nodes(3);
+    assert_eq!(with_fragments.last().unwrap().name, "fragments");
+    assert_eq!(with_fragments.len(), Setting::of_nodes(2).len() + 1);
     network.set_sender_policy(PolicyConfig::DuplicateAll {});
     let policy = network.senders().unwrap().traffic.policy();
     assert_eq!(policy, PolicyConfig::DuplicateAll {});
