@@ -57,6 +57,9 @@ pub struct DownloadOutcome {
     pub links: Counters,
     /// The packets that the receivers' host received with a mark (CE, RFC 3168), in the whole run.
     pub marked: u64,
+    /// The share of the packets towards the receivers that no link delivered, 0 to 1: in the whole
+    /// run, in a lab without nodes in the measurement.
+    pub lost: f64,
 }
 
 impl DownloadSchedule {

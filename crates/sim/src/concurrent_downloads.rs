@@ -78,6 +78,8 @@ pub struct DownloadsSample<'a> {
     pub arrived: Vec<u32>,
     /// The duplicate segments received by each download: spurious retransmissions.
     pub spurious: Vec<u64>,
+    /// The segments of each download that arrived with a mark.
+    pub marks: Vec<u64>,
     /// The totals of the links, for each direction.
     pub links: Vec<LinkReport<'a>>,
 }
@@ -168,6 +170,7 @@ fn sample(pairs: &DownloadHosts, now: Time) -> DownloadsSample<'_> {
         senders: servers().map(sent).collect(),
         arrived: clients().map(Client::in_order).collect(),
         spurious: clients().map(Client::spurious).collect(),
+        marks: clients().map(Client::marks).collect(),
         links: pairs.network().links_at(now).collect(),
     }
 }

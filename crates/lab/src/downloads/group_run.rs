@@ -24,7 +24,7 @@ use crate::emulation::Emulation;
 use crate::endpoints::Endpoints;
 use crate::interrupt::Interrupt;
 use crate::network::{Network, Snapshot};
-use crate::node_pair::{NodePair, PRIORITY};
+use crate::node_pair::{FinishedPair, NodePair, PRIORITY};
 use crate::settle::await_settled;
 
 /// The interval at which the carriers are checked.
@@ -103,11 +103,16 @@ impl<'a> GroupRun<'a> {
             outcome.map_err(|source| LabError::of_carrier(&self.carriers[at].name, source))
         };
         let outcomes = (0..).zip(totals).map(outcome);
-        let outcomes = outcomes.collect::<Result<Vec<_>, _>>()?;
+        let mut outcomes = outcomes.collect::<Result<Vec<_>, _>>()?;
         drop(connections);
-        for (carrier, nodes) in self.carriers.iter().zip(self.nodes) {
+        let ended = self.carriers.iter().zip(self.nodes);
+        for ((carrier, nodes), outcome) in ended.zip(&mut outcomes) {
             let finished = nodes.map(NodePair::finish).transpose();
-            finished.map_err(|source| LabError::of_carrier(&carrier.name, source))?;
+            let finished =
+                finished.map_err(|source| LabError::of_carrier(&carrier.name, source))?;
+            if let Some(pair) = finished {
+                outcome.lost = lost_between(&pair);
+            }
         }
         let emulated = self.emulation.finish().map_err(LabError::Emulation)?;
         Ok((outcomes, emulated.conditions()))
@@ -169,11 +174,14 @@ impl<'a> GroupRun<'a> {
         };
         let links = |time: usize| towards_client(&snapshots[time][at]);
         let client = self.endpoints[at].at(Side::Client);
+        let links_measured = links(1) - links(0);
+        let delivered = links_measured.packets_delivered as f64;
         let marked = client.counter("netstat", "IpExt:", "InCEPkts")?;
         Ok(DownloadOutcome {
             shares: DownloadShares::of([begin, end, last]),
             measured: self.schedule.measured,
-            links: links(1) - links(0),
+            lost: (1.0 - delivered / links_measured.packets_in.max(1) as f64).max(0.0),
+            links: links_measured,
             marked: marked
                 .ok_or_else(|| io::Error::other("the kernel counts no marked packets"))?,
         })
@@ -265,6 +273,14 @@ fn start_nodes(carrier: &DownloadCarrier, endpoints: &Endpoints) -> io::Result<O
     }
     let start = |policy| NodePair::of_scenario(&carrier.scenario, policy, endpoints);
     carrier.policy.map(start).transpose()
+}
+
+/// The share of the packets of the server's applications that the client's node did not deliver.
+fn lost_between(pair: &FinishedPair) -> f64 {
+    let [server, client] = &pair.stats;
+    let sent = server.tun.from_applications.packets;
+    let lost = sent.saturating_sub(client.tun.to_applications.packets);
+    lost as f64 / sent.max(1) as f64
 }
 
 /// The totals of all links towards the client.

@@ -76,6 +76,12 @@ impl Client {
         self.receiver.spurious()
     }
 
+    /// The number of segments that arrived with a mark ([`Receiver::marks`]).
+    #[must_use]
+    pub const fn marks(&self) -> u64 {
+        self.receiver.marks()
+    }
+
     /// The receiver's estimate of the round-trip time.
     #[must_use]
     pub const fn rtt(&self) -> Option<Duration> {

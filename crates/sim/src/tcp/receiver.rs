@@ -52,6 +52,8 @@ struct AdvertisedWindow {
 struct EcnEcho {
     capable: bool,
     marked: bool,
+    /// The segments that arrived with a mark, over all connections.
+    arrived: u64,
 }
 
 impl Receiver {
@@ -73,7 +75,7 @@ impl Receiver {
             delay: AckDelay::new(config.delayed_ack),
             echo: EcnEcho {
                 capable: config.ecn,
-                marked: false,
+                ..EcnEcho::default()
             },
             window_timer: WindowTimer::default(),
             spurious: 0,
@@ -96,6 +98,13 @@ impl Receiver {
     #[must_use]
     pub const fn spurious(&self) -> u64 {
         self.spurious
+    }
+
+    /// The number of segments that arrived with a mark (CE, RFC 3168), over all connections; 0
+    /// without ECN.
+    #[must_use]
+    pub const fn marks(&self) -> u64 {
+        self.echo.arrived
     }
 
     /// The estimate of the round-trip time, once a window has been received.
@@ -234,7 +243,9 @@ impl EcnEcho {
     fn take(&mut self, segment: &Segment) {
         if self.capable {
             self.marked &= !segment.ecn_flags.reduced;
-            self.marked |= segment.ecn == Ecn::Ce;
+            let is_marked = segment.ecn == Ecn::Ce;
+            self.marked |= is_marked;
+            self.arrived += u64::from(is_marked);
         }
     }
 }

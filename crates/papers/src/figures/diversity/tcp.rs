@@ -156,10 +156,12 @@ impl Cell {
                 both(|of| of.jain, 3),
                 both(|of| of.late, 2),
                 both(|of| of.dropped * 100.0, 2),
+                both(|of| of.lost * 100.0, 2),
+                both(|of| of.marked as f64, 0),
             ];
-            let marks = of(Site::Lab, |of| of.marked as f64, 0);
-            let cells = head.into_iter().chain(figures.into_iter().flatten());
-            cells.chain([marks]).collect()
+            head.into_iter()
+                .chain(figures.into_iter().flatten())
+                .collect()
         })
     }
 }
@@ -344,7 +346,10 @@ fn table(cells: &[Cell]) -> FigureTable {
             "in the lab",
             "dropped at queues %, simulated",
             "in the lab",
-            "marks, in the lab",
+            "lost on all links %, simulated",
+            "in the lab",
+            "marks, simulated",
+            "in the lab",
         ],
         cells.iter().flat_map(Cell::rows).collect(),
     )
@@ -362,6 +367,7 @@ mod tests {
             queue_delay: 0.05,
             dropped: 0.0,
             marked: 0,
+            lost: 0.0,
         };
         let run = [20e6, 2e6, 16e6, 16e6, 18e6, 18e6].map(carried);
         Cell {

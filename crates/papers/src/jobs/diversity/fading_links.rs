@@ -13,6 +13,7 @@ use polypath_report::downloads::{
     DownloadCarrier, DownloadOutcome, DownloadSchedule, DownloadShares, KernelRecovery,
 };
 use polypath_scenario::Scenario;
+use polypath_sim::tcp::SenderStats;
 use polypath_sim::{DownloadsRun, DownloadsSample, Side, run_concurrent_downloads};
 use serde::{Deserialize, Serialize};
 
@@ -158,8 +159,10 @@ pub(crate) struct Carried {
     pub(crate) queue_delay: f64,
     /// The share of packets that the links dropped at their queues.
     pub(crate) dropped: f64,
-    /// The packets that arrived with a mark, in the whole run; 0 in the simulator.
+    /// The packets that arrived with a mark, in the whole run.
     pub(crate) marked: u64,
+    /// The share of packets that no link delivered.
+    pub(crate) lost: f64,
 }
 
 impl Carried {
@@ -172,6 +175,7 @@ impl Carried {
             queue_delay: outcome.queue_delay(),
             dropped: outcome.links.drops.queue() as f64 / offered,
             marked: outcome.marked,
+            lost: outcome.lost,
         }
     }
 }
@@ -225,7 +229,8 @@ impl FadingDownloads {
             shares: DownloadShares::of([&start.bytes, &end.bytes, &last.bytes]),
             measured: schedule.measured,
             links: end.links - start.links,
-            marked: 0,
+            marked: last.marked,
+            lost: last.lost,
         })
     }
 }
@@ -234,6 +239,10 @@ impl FadingDownloads {
 struct Totals {
     /// The bytes that each download has received.
     bytes: Vec<f64>,
+    /// The segments that have arrived with a mark.
+    marked: u64,
+    /// The share of the segments sent that all links lost.
+    lost: f64,
     /// The counters of all links towards the clients.
     links: Counters,
 }
@@ -243,10 +252,16 @@ impl Totals {
         let arrived = sample.arrived.iter();
         let links = sample.links.iter();
         let links = links.filter(|link| link.name.towards == Some(Side::Client));
+        let total = |of: fn(&SenderStats) -> u64| sample.senders.iter().map(of).sum::<u64>();
+        let (sent, repeated) = (total(|of| of.sent), total(|of| of.retransmitted));
+        let spurious: u64 = sample.spurious.iter().sum();
         Self {
             bytes: arrived
                 .map(|&segments| f64::from(segments) * payload)
                 .collect(),
+            marked: sample.marks.iter().sum(),
+            // The others among those sent again had arrived.
+            lost: repeated.saturating_sub(spurious) as f64 / sent.max(1) as f64,
             links: links.map(|link| link.counters).sum(),
         }
     }
