@@ -2,9 +2,7 @@
 
 use std::str::FromStr;
 
-use polypath_core::connections::{
-    ControlConfig, ControllerConfig, MAX_CONNECTIONS, VariationConfig,
-};
+use polypath_core::connections::{ControlConfig, ControllerConfig, MAX_CONNECTIONS};
 use polypath_core::units::Rate;
 use polypath_stream::target;
 
@@ -64,7 +62,6 @@ pub(crate) fn controller(
     args: ConnectionArgs,
     window: Option<u32>,
 ) -> Result<ControllerConfig, Failure> {
-    let control = ControlConfig::for_target(target(rate));
     if let (Connections::Fixed(connections), Some(share)) = (args.connections, args.max_share) {
         return Err(Failure::input(format!(
             "--max-share {share} limits --connections auto; {connections} connections take the share of {connections}"
@@ -73,25 +70,15 @@ pub(crate) fn controller(
     match (args.connections, window) {
         (Connections::Fixed(connections), None) => Ok(ControllerConfig::AdjustWindow {
             connections,
-            control,
+            control: ControlConfig::for_target(target(rate)),
         }),
         (Connections::Fixed(connections), Some(window)) => Ok(ControllerConfig::FixedWindows {
             connections,
             window,
         }),
         (Connections::Auto, None) => {
-            let variation = VariationConfig {
-                max_connections: args.max_share.unwrap_or(MAX_CONNECTIONS),
-                ..VariationConfig::default()
-            };
-            Ok(ControllerConfig::VariedConnections {
-                connections: 1,
-                variation,
-                control: ControlConfig {
-                    spike: variation.spike(),
-                    ..control
-                },
-            })
+            let most = args.max_share.unwrap_or(MAX_CONNECTIONS);
+            Ok(ControllerConfig::auto(target(rate), most))
         }
         (Connections::Auto, Some(_)) => Err(Failure::input(
             "--window fixes the windows, and --connections auto varies them: use one of both",

@@ -56,6 +56,24 @@ pub enum ControllerConfig {
 }
 
 impl ControllerConfig {
+    /// Connections for a stream that follow the congestion, from one to `max_connections`, with the
+    /// defaults of [`ControlConfig::for_target`] and the f of [`VariationConfig::spike`].
+    #[must_use]
+    pub fn auto(target: Target, max_connections: u32) -> Self {
+        let variation = VariationConfig {
+            max_connections,
+            ..VariationConfig::default()
+        };
+        Self::VariedConnections {
+            connections: 1,
+            variation,
+            control: ControlConfig {
+                spike: variation.spike(),
+                ..ControlConfig::for_target(target)
+            },
+        }
+    }
+
     /// Builds the controller.
     #[must_use]
     pub fn build(self, target: Target) -> Box<dyn ConnectionController> {

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use clap::Args;
-use polypath_core::connections::{ControlConfig, ControllerConfig, PlayOutConfig};
+use polypath_core::connections::{ControlConfig, ControllerConfig, MAX_CONNECTIONS, PlayOutConfig};
 use polypath_core::time::Duration;
 use polypath_core::units::Rate;
 use polypath_lab::streams::StreamLab;
@@ -60,6 +60,8 @@ pub(crate) struct Live {
 struct LiveResult {
     carrier: String,
     stops: u32,
+    /// The mean number of connections beside the transfers.
+    connections: f64,
     /// The rate of the media beside the transfers, in bits per second.
     rate_bit_per_s: f64,
     /// The rate of all transfers together.
@@ -130,6 +132,10 @@ impl Live {
                 control: ControlConfig::for_target(target(WANTED)),
             }),
         };
+        let auto = |name: &str, most| StreamCarrier {
+            name: name.to_owned(),
+            transport: StreamTransport::Connections(ControllerConfig::auto(target(WANTED), most)),
+        };
         let transfer = TransferTime {
             from: ALONE,
             until: Duration::from_secs(self.seconds),
@@ -146,6 +152,8 @@ impl Live {
                     name: "one TCP".to_owned(),
                     transport: StreamTransport::Tcp,
                 },
+                auto("auto", MAX_CONNECTIONS),
+                auto("auto, --max-share 3", 3),
             ],
             rate: WANTED,
             connection_limit: None,
@@ -173,6 +181,7 @@ impl Live {
         LiveResult {
             carrier: name.to_owned(),
             stops: outcome.stops,
+            connections: mean(&outcome.connections),
             rate_bit_per_s: mean(&outcome.throughput),
             transfers_bit_per_s: mean(&outcome.transfers),
             decoder_errors,
@@ -185,6 +194,7 @@ impl Live {
             vec![
                 of.carrier.clone(),
                 of.stops.to_string(),
+                format!("{:.1}", of.connections),
                 format!("{:.2}", of.rate_bit_per_s / 1e6),
                 format!("{:.2}", of.transfers_bit_per_s / 1e6),
                 of.decoder_errors.to_string(),
@@ -194,6 +204,7 @@ impl Live {
         let header = [
             "carrier",
             "stops",
+            "connections",
             "media, Mbit/s",
             "transfers, Mbit/s",
             "decoder errors",
@@ -213,7 +224,7 @@ impl Live {
 
 /// Several connections play without a stop, an error or a missing byte, and one TCP stops.
 fn bounds(results: &[LiveResult]) -> Vec<(String, bool)> {
-    let [several, one] = results else {
+    let [several, one, ..] = results else {
         return Vec::new();
     };
     vec![
