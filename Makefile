@@ -145,9 +145,10 @@ fuzz-build: setup ## build the targets of `make fuzz`
 miri: setup ## tests of `unsafe` code, buffers and parsers under Miri, which finds undefined behaviour
 	@scripts/miri.sh "$(BUILT)/miri"
 
-deploy-check: setup build ## run every command of docs/deploy.md in namespaces: two sites, a relay, a NAT
-	@scripts/setup.sh nft:nftables python3:python3
+deploy-check: setup build ## run every command of docs/deploy.md and docs/two-nodes.md in namespaces: two sites, a relay, a NAT
+	@scripts/setup.sh nft:nftables python3:python3 curl:curl pkill:procps
 	@scripts/guide.sh deploy-check "$(POLYPATH)" docs/deploy.md 180
+	@scripts/guide.sh two-nodes "$(POLYPATH)" docs/two-nodes.md 90
 
 # The plugins among them are found by the folders of their packages.
 RECIPE_PACKAGES = ffplay:ffmpeg gst-launch-1.0:gstreamer1.0-tools vlc:vlc-bin \
