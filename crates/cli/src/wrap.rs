@@ -54,8 +54,8 @@ const RULES: &str = "\
 Wrap a client and a server, and what the client receives comes over several TCP connections at the \
 wanted rate. Before each of its connections the client's end asks the port of --port at the destination: \
 if nobody answers within 1 s, the program connects as it would by itself. What the client sends uses \
-one connection. The server sees clients at the address of its own that they used. The bytes are those of the programs: what they do not \
-encrypt is not encrypted.
+one connection. The server sees clients at the address of its own that they used. The bytes are those \
+of the programs: what they do not encrypt is not encrypted.
 
 Threads, non-blocking sockets, epoll, sendfile, fork and TLS work as before, since the sockets of the \
 program are those of the kernel. A program that is linked statically, or that has more rights than its \

@@ -52,6 +52,11 @@ fn wrap(port: u16, program: &[&str]) -> Command {
     command
 }
 
+/// Runs a wrapped program of Python to its end.
+fn run_python(port: u16, program: &str) -> Output {
+    wrap(port, &["python3", "-c", program]).output().unwrap()
+}
+
 /// python3's HTTP server, killed on drop.
 struct WebServer {
     child: Child,
@@ -197,7 +202,7 @@ fn threads_and_selectors_of_a_python_client_work() {
         server.port,
         server.port,
     );
-    let output = wrap(port, &["python3", "-c", &program]).output().unwrap();
+    let output = run_python(port, &program);
     let (printed, log) = body(output);
     let sum = Command::new("sha256sum")
         .arg(folder.path().join("media.ts"))
@@ -300,9 +305,7 @@ fn read_all(wrap_port: u16, port: u16) -> String {
          \x20   print('end', n)\n\
          except ConnectionResetError: print('reset')\n"
     );
-    let output = wrap(wrap_port, &["python3", "-c", &program])
-        .output()
-        .unwrap();
+    let output = run_python(wrap_port, &program);
     printed(&output).trim().to_owned()
 }
 
@@ -354,9 +357,7 @@ fn a_service_that_refuses_input_resets_the_client() {
          \x20   print('end')\n\
          except ConnectionResetError: print('reset')\n"
     );
-    let output = wrap(wrap_port, &["python3", "-c", &program])
-        .output()
-        .unwrap();
+    let output = run_python(wrap_port, &program);
     assert_eq!(printed(&output).trim(), "reset");
     assert!(server.wait().unwrap().success());
 }
@@ -383,9 +384,7 @@ fn a_reset_of_the_client_ends_the_connection_to_the_service() {
          s.close()\n\
          time.sleep(5)\n"
     );
-    let output = wrap(wrap_port, &["python3", "-c", &program])
-        .output()
-        .unwrap();
+    let output = run_python(wrap_port, &program);
     assert!(output.status.success(), "{output:?}");
     assert!(server.wait().unwrap().success(), "the service waits");
 }

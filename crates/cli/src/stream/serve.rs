@@ -87,7 +87,8 @@ Each receiver gets a whole file, or live media from its start on, at the rate th
 receiver whose connections ended has 60 s to return; after a restart of the server, one that receives a file \
 continues where it was.
 
-SIGINT or SIGTERM ends the server; so does the end of live media, once all receivers have the rest, or after 60 s. \
+SIGINT or SIGTERM ends the server; so does the end of live media, or the failure of its source, once all \
+receivers have the rest, or after 60 s. \
 The counters are printed at the end.
 
 Exit codes: 0 the server ran until a signal, or to the end of live media; 1 the source failed; 2 bad \
