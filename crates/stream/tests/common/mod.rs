@@ -210,6 +210,12 @@ impl Proxy {
         self.connections.lock().unwrap().len()
     }
 
+    /// The number of connections that are open.
+    pub(crate) fn open(&self) -> usize {
+        let connections = self.connections.lock().unwrap();
+        connections.iter().filter(|of| !of.is_finished()).count()
+    }
+
     /// Resets every second connection, and returns their number.
     pub(crate) fn reset_half(&self) -> usize {
         let connections = self.connections.lock().unwrap();
