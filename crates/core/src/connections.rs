@@ -37,6 +37,7 @@ mod control_unit;
 mod controller;
 mod credit;
 pub mod equations;
+mod failures;
 mod fixed_windows;
 mod parameters;
 mod playout;

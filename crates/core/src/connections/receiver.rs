@@ -4,6 +4,7 @@ use alloc::vec::Vec;
 
 use super::config::ControllerConfig;
 use super::control_unit::{ControlDecision, ControlInput, ControlUnit};
+use super::failures::Failures;
 use super::parameters::Target;
 use super::playout::{PlayOut, PlayOutConfig, PlayOutEvent, PlayOutInput};
 use super::resequencer::{OfferResult, Resequencer, ResequencerCounts};
@@ -36,7 +37,7 @@ pub struct ReceiverConfig {
 /// order of packets, and plays them.
 ///
 /// A connection that ends by itself is replaced after 100 ms, and after up to 5 s while nothing
-/// arrives on new ones.
+/// arrives on new ones. If it fails, the sender is told so on all others.
 #[derive(Clone, Debug)]
 pub struct StreamReceiver<P> {
     unit: ControlUnit,
@@ -51,6 +52,7 @@ pub struct StreamReceiver<P> {
     has_started: bool,
     until: Time,
     retry: Retry,
+    failures: Failures,
 }
 
 /// A packet with its size in bytes, which a simulated packet does not have by itself.
@@ -89,8 +91,12 @@ pub enum ReceiverInput<P> {
         /// The packet.
         packet: SizedPacket<P>,
     },
-    /// This connection ended, which the receiver did not close.
+    /// The sender carries the stream on this connection, and has read what came before its hello.
+    Welcome(u32),
+    /// The sender ended this connection, after all that it carried.
     Ended(u32),
+    /// This connection failed, and what it carried may be lost.
+    Failed(u32),
     /// All packets have arrived: the player plays the rest.
     Complete,
 }
@@ -98,7 +104,8 @@ pub enum ReceiverInput<P> {
 /// An output of a receiver.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ReceiverOutput<P> {
-    /// Open this connection with a window of `window` segments. Numbers start at 1 and are used
+    /// Open this connection with a window of `window` segments, and name the
+    /// [`failed`](StreamReceiver::failed) ones before its hello. Numbers start at 1 and are used
     /// once.
     Open {
         /// The connection.
@@ -115,6 +122,8 @@ pub enum ReceiverOutput<P> {
     },
     /// Close this connection after the packets that it still carries.
     Close(u32),
+    /// Tell the sender on all connections that are open or being opened that this one has failed.
+    NameFailed(u32),
     /// The next packet of the stream.
     Deliver(P),
     /// A packet that is too far ahead: offer it again after others were delivered, and read nothing
@@ -151,6 +160,7 @@ impl<P> StreamReceiver<P> {
                 last_before: 0,
                 has_received: false,
             },
+            failures: Failures::default(),
         }
     }
 
@@ -165,6 +175,12 @@ impl<P> StreamReceiver<P> {
     #[must_use]
     pub fn connections(&self) -> &[u32] {
         &self.open
+    }
+
+    /// The failed connections of which the sender may not know, in the order in which they failed.
+    #[must_use]
+    pub fn failed(&self) -> &[u32] {
+        self.failures.connections()
     }
 
     /// Whether the control unit samples the throughput: it needs a round-trip time first.
@@ -330,7 +346,13 @@ impl<P> Machine for StreamReceiver<P> {
                 self.retry.has_received |= connection > self.retry.last_before;
                 self.on_packet(now, sequence, packet, out);
             }
+            ReceiverInput::Welcome(connection) => self.failures.on_welcome(connection),
             ReceiverInput::Ended(connection) => self.on_ended(now, connection),
+            ReceiverInput::Failed(connection) => {
+                self.failures.add(connection, self.opened);
+                out(ReceiverOutput::NameFailed(connection));
+                self.on_ended(now, connection);
+            }
             ReceiverInput::Complete => {
                 if let Some(player) = &mut self.player {
                     let out = &mut |event| out(ReceiverOutput::Player(event));

@@ -9,8 +9,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use polypath_core::connections::wire::{Hello, Progress, ReceiverMessage, Refusal, StreamId};
 use polypath_core::connections::{
-    Credits, MAX_CONNECTIONS, ReceiverConfig, ReceiverInput, ReceiverOutput, SizedPacket,
-    StreamReceiver,
+    Credits, ReceiverConfig, ReceiverInput, ReceiverOutput, SizedPacket, StreamReceiver,
 };
 use polypath_core::machine::{Machine, Wake, step};
 use polypath_core::time::{Duration, Time};
@@ -26,9 +25,6 @@ use windows::window_bytes;
 
 /// The events of connections that may wait; beyond it connections are not read.
 const EVENTS: usize = 64;
-/// The maximum number of connections that are named to the server as failed: beyond it are attempts
-/// to replace others.
-const MAX_NAMED: usize = MAX_CONNECTIONS as usize;
 /// The interval at which the kernel's windows are set again (it grows them by itself).
 const RENEW: Duration = Duration::from_millis(50);
 /// The interval of reports.
@@ -67,9 +63,6 @@ pub(super) struct Reception<F: FnMut(&ReceptionReport)> {
     is_warned: bool,
     /// Whether the server takes fewer connections than are wanted, which is logged once.
     is_limited: bool,
-    /// The connections that failed, and of which the server may not know: one may end without a sign
-    /// to the other end ([`wire`](polypath_core::connections::wire)).
-    failed: Vec<u32>,
     /// The error of the last connection that failed.
     last_error: Option<ConnectionError>,
     /// The number of packets of the stream, once it is known.
@@ -87,8 +80,6 @@ struct Connection {
     socket: Option<ConnectionSocket>,
     /// Whether the receiver wants no further packets on it.
     is_closing: bool,
-    /// The failed connections that it names to the server before its hello.
-    names: Vec<u32>,
 }
 
 impl<F: FnMut(&ReceptionReport)> Reception<F> {
@@ -122,7 +113,6 @@ impl<F: FnMut(&ReceptionReport)> Reception<F> {
             unreachable_since: Time::ZERO,
             is_warned: false,
             is_limited: false,
-            failed: Vec::new(),
             last_error: None,
             total: None,
         }
@@ -238,10 +228,9 @@ impl<F: FnMut(&ReceptionReport)> Reception<F> {
         };
         let rtt = socket.rtt();
         opened.socket = Some(socket);
-        let named = std::mem::take(&mut opened.names);
-        self.failed.retain(|failed| !named.contains(failed));
-        self.is_warned = false;
         self.credits.set_window(connection, opened.window);
+        self.is_warned = false;
+        self.wake(Wake::Input(ReceiverInput::Welcome(connection)));
         self.renew_window(connection);
         if let Some(rtt) = rtt.filter(|_| self.totals.rtt.is_none()) {
             self.set_rtt(rtt);
@@ -297,9 +286,11 @@ impl<F: FnMut(&ReceptionReport)> Reception<F> {
         if self.is_complete() {
             return Ok(());
         }
-        if !matches!(error, ConnectionError::Ended) {
-            self.name_failed(connection);
-        }
+        let input = match error {
+            ConnectionError::Ended => ReceiverInput::Ended(connection),
+            _ => ReceiverInput::Failed(connection),
+        };
+        self.wake(Wake::Input(input));
         if ended.is_none_or(|ended| ended.is_closing) {
             return Ok(());
         }
@@ -313,17 +304,11 @@ impl<F: FnMut(&ReceptionReport)> Reception<F> {
             // Once, and not for each attempt.
             tracing::warn!("no connection to {}: {error}", self.config.server);
         }
-        self.wake(Wake::Input(ReceiverInput::Ended(connection)));
         self.last_error = Some(error);
         Ok(())
     }
 
-    /// Names a failed connection to the server: on those that there are, and on each new one until
-    /// one is open.
-    fn name_failed(&mut self, connection: u32) {
-        if self.failed.len() < MAX_NAMED {
-            self.failed.push(connection);
-        }
+    fn name_failed(&self, connection: u32) {
         let stream = self.stream;
         for other in self.connections.values() {
             // If it is not open yet, the server reads this after the hello.
@@ -370,6 +355,7 @@ impl<F: FnMut(&ReceptionReport)> Reception<F> {
                     self.set_window(connection, window);
                 }
                 ReceiverOutput::Close(connection) => self.close(connection),
+                ReceiverOutput::NameFailed(connection) => self.name_failed(connection),
                 ReceiverOutput::Deliver(packet) => self.deliver(now, packet),
                 ReceiverOutput::Refused { .. } => *is_refused = true,
                 ReceiverOutput::Controlled(decision) => {
@@ -393,11 +379,10 @@ impl<F: FnMut(&ReceptionReport)> Reception<F> {
         let (config, events) = (Arc::clone(&self.config), self.events.0.clone());
         let opening = Opening {
             hello,
-            failed: self.failed.clone(),
+            failed: self.machine.failed().to_vec(),
             // Larger than the window of credits, as that of the kernel always is.
             window: window_bytes(window.saturating_mul(2)),
         };
-        let names = opening.failed.clone();
         tokio::spawn(connection::run(config, opening, outgoing, events));
         let opened = Connection {
             messages,
@@ -405,7 +390,6 @@ impl<F: FnMut(&ReceptionReport)> Reception<F> {
             credit: 0,
             socket: None,
             is_closing: false,
-            names,
         };
         self.connections.insert(connection, opened);
     }

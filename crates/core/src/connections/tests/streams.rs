@@ -1,6 +1,6 @@
 //! A sender and a receiver over connections that end.
 
-use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
+use alloc::collections::{BTreeMap, VecDeque};
 
 use super::*;
 
@@ -8,13 +8,24 @@ use super::*;
 struct Network {
     sender: StreamSender<u64>,
     receiver: StreamReceiver<u64>,
-    /// The packets on the way on each connection that is open at the sender.
-    connections: BTreeMap<u32, VecDeque<(u64, u64)>>,
-    /// Those of them that have failed for the receiver alone.
-    silent: BTreeSet<u32>,
+    /// The connections that have not failed for the sender.
+    connections: BTreeMap<u32, Link>,
     offered: u64,
     delivered: Vec<u64>,
     now: Time,
+}
+
+/// What is on the way on a connection.
+#[derive(Default)]
+struct Link {
+    /// The packets to the receiver.
+    packets: VecDeque<(u64, u64)>,
+    /// The failed connections that are named to the sender.
+    names: VecDeque<u32>,
+    /// Whether the sender has read the hello.
+    is_welcome: bool,
+    /// Whether it has failed for the receiver alone.
+    is_silent: bool,
 }
 
 /// An action of the network or the sender's application.
@@ -29,8 +40,8 @@ enum Action {
     Reset(usize),
     /// The connection at this position carries nothing any more, which only the receiver notices.
     Silence(usize),
-    /// The receiver names the connections that fell silent.
-    Name,
+    /// What the receiver sent on the connection at this position arrives.
+    Hear(usize),
     /// The sender learns what has arrived.
     Acknowledge,
     Wait(u64),
@@ -52,7 +63,6 @@ impl Network {
             sender: StreamSender::new(buffer, 0),
             receiver: StreamReceiver::new(&config),
             connections: BTreeMap::new(),
-            silent: BTreeSet::new(),
             offered: 0,
             delivered: Vec::new(),
             now: Time::ZERO,
@@ -62,13 +72,24 @@ impl Network {
     }
 
     fn receive(&mut self, wake: Wake<ReceiverInput<u64>>) {
-        step(
-            &mut self.receiver,
-            self.now,
-            wake,
-            &mut |output| match output {
+        let mut outputs = Vec::new();
+        step(&mut self.receiver, self.now, wake, &mut |output| {
+            outputs.push(output);
+        });
+        for output in outputs {
+            match output {
                 ReceiverOutput::Open { connection, .. } => {
-                    self.connections.insert(connection, VecDeque::new());
+                    let names = self.receiver.failed().iter().copied().collect();
+                    let link = Link {
+                        names,
+                        ..Link::default()
+                    };
+                    self.connections.insert(connection, link);
+                }
+                ReceiverOutput::NameFailed(failed) => {
+                    for link in self.connections.values_mut() {
+                        link.names.push_back(failed);
+                    }
                 }
                 ReceiverOutput::Close(_) => panic!("the number of connections is fixed"),
                 ReceiverOutput::Deliver(packet) => self.delivered.push(packet),
@@ -76,8 +97,8 @@ impl Network {
                     panic!("a sender sends what the receiver accepts")
                 }
                 _ => {}
-            },
-        );
+            }
+        }
     }
 
     fn send(&mut self, input: SenderInput<u64>) {
@@ -92,9 +113,9 @@ impl Network {
                     packet,
                 } = output;
                 assert_eq!(sequence, packet, "a packet keeps its number");
-                let queue = self.connections.get_mut(&connection);
-                queue
-                    .expect("an open connection")
+                let link = self.connections.get_mut(&connection);
+                link.expect("an open connection")
+                    .packets
                     .push_back((sequence, packet));
             },
         );
@@ -107,11 +128,9 @@ impl Network {
 
     /// Delivers the packet at the head of a connection; returns false if there is none.
     fn arrive(&mut self, connection: u32) -> bool {
-        if self.silent.contains(&connection) {
-            return false;
-        }
-        let queue = self.connections.get_mut(&connection);
-        let Some((sequence, packet)) = queue.and_then(VecDeque::pop_front) else {
+        let link = self.connections.get_mut(&connection);
+        let link = link.filter(|link| !link.is_silent);
+        let Some((sequence, packet)) = link.and_then(|link| link.packets.pop_front()) else {
             return false;
         };
         let packet = SizedPacket {
@@ -128,22 +147,40 @@ impl Network {
     }
 
     fn reset(&mut self, connection: u32) {
-        self.connections.remove(&connection);
+        let link = self.connections.remove(&connection);
         self.send(SenderInput::Failed(connection));
-        if !self.silent.remove(&connection) {
-            self.receive(Wake::Input(ReceiverInput::Ended(connection)));
+        if link.is_some_and(|link| !link.is_silent) {
+            self.receive(Wake::Input(ReceiverInput::Failed(connection)));
         }
     }
 
     fn silence(&mut self, connection: u32) {
-        if self.silent.insert(connection) {
-            self.receive(Wake::Input(ReceiverInput::Ended(connection)));
+        let link = self.connections.get_mut(&connection);
+        if link.is_some_and(|link| !core::mem::replace(&mut link.is_silent, true)) {
+            self.receive(Wake::Input(ReceiverInput::Failed(connection)));
         }
     }
 
-    fn name(&mut self) {
-        for connection in self.silent.clone() {
-            self.reset(connection);
+    /// The sender reads the names of failed connections, and the hello.
+    fn hear(&mut self, connection: u32) {
+        let link = self.connections.get_mut(&connection);
+        let Some(link) = link.filter(|link| !link.is_silent) else {
+            return;
+        };
+        let names = core::mem::take(&mut link.names);
+        if !core::mem::replace(&mut link.is_welcome, true) {
+            self.receive(Wake::Input(ReceiverInput::Welcome(connection)));
+        }
+        for failed in names {
+            self.connections.remove(&failed);
+            self.send(SenderInput::Failed(failed));
+        }
+    }
+
+    /// The connection has room for packets, once the sender knows it.
+    fn make_room(&mut self, connection: u32, room: u32) {
+        if self.connections[&connection].is_welcome {
+            self.send(SenderInput::Writable { connection, room });
         }
     }
 
@@ -173,7 +210,7 @@ impl Network {
             }
             Action::Room(position, room) => {
                 if let Some(connection) = self.at(position) {
-                    self.send(SenderInput::Writable { connection, room });
+                    self.make_room(connection, room);
                 }
             }
             Action::Arrive(position, packets) => {
@@ -191,7 +228,11 @@ impl Network {
                     self.silence(connection);
                 }
             }
-            Action::Name => self.name(),
+            Action::Hear(position) => {
+                if let Some(connection) = self.at(position) {
+                    self.hear(connection);
+                }
+            }
             Action::Acknowledge => self.acknowledge(),
             Action::Wait(ms) => self.wait(ms),
         }
@@ -199,7 +240,6 @@ impl Network {
 
     /// Lets everything arrive on connections that do not end any more.
     fn finish(&mut self) {
-        self.name();
         for _ in 0..10_000 {
             if self.sender.is_finished() {
                 return;
@@ -207,10 +247,11 @@ impl Network {
             self.wait(1000);
             let connections: Vec<u32> = self.connections.keys().copied().collect();
             for connection in connections {
-                self.send(SenderInput::Writable {
-                    connection,
-                    room: 8,
-                });
+                self.hear(connection);
+                // Another may have named it.
+                if self.connections.contains_key(&connection) {
+                    self.make_room(connection, 8);
+                }
                 while self.arrive(connection) {}
             }
             self.acknowledge();
@@ -226,7 +267,7 @@ fn action() -> impl Strategy<Value = Action> {
         6 => (0_usize..8, 1_u32..8).prop_map(|(at, packets)| Action::Arrive(at, packets)),
         1 => (0_usize..8).prop_map(Action::Reset),
         1 => (0_usize..8).prop_map(Action::Silence),
-        1 => Just(Action::Name),
+        3 => (0_usize..8).prop_map(Action::Hear),
         2 => Just(Action::Acknowledge),
         1 => (1_u64..3000).prop_map(Action::Wait),
     ]
@@ -260,7 +301,7 @@ proptest! {
             network.act(Action::Offer(9));
             network.send(SenderInput::Credit { connection: 1, packets: arrived + window });
             network.send(SenderInput::Writable { connection: 1, room: 9 });
-            let flight = network.connections[&1].len() as u64;
+            let flight = network.connections[&1].packets.len() as u64;
             prop_assert_eq!(flight, window);
             arrived += u64::from(network.arrive(1));
             network.acknowledge();
@@ -279,8 +320,8 @@ fn a_reset_connection_s_packets_are_sent_again_first() {
         });
     }
     network.act(Action::Offer(6));
-    assert_eq!(network.connections[&1], [(1, 1), (3, 3)]);
-    assert_eq!(network.connections[&2], [(2, 2), (4, 4)]);
+    assert_eq!(network.connections[&1].packets, [(1, 1), (3, 3)]);
+    assert_eq!(network.connections[&2].packets, [(2, 2), (4, 4)]);
     assert!(network.arrive(1));
     network.acknowledge();
     network.reset(1);
@@ -289,7 +330,7 @@ fn a_reset_connection_s_packets_are_sent_again_first() {
         room: 3,
     });
     let on_second = [(2, 2), (4, 4), (3, 3), (5, 5), (6, 6)];
-    assert_eq!(network.connections[&2], on_second);
+    assert_eq!(network.connections[&2].packets, on_second);
     assert_eq!(network.sender.repeated(), 1, "the first had arrived");
 }
 
@@ -311,12 +352,12 @@ fn a_connection_that_closes_carries_no_further_packet() {
         connection: 1,
         packets: 9,
     });
-    assert_eq!(network.connections[&1], [(1, 1)]);
+    assert_eq!(network.connections[&1].packets, [(1, 1)]);
     network.send(SenderInput::Writable {
         connection: 2,
         room: 9,
     });
-    assert_eq!(network.connections[&2], [(2, 2), (3, 3), (4, 4)]);
+    assert_eq!(network.connections[&2].packets, [(2, 2), (3, 3), (4, 4)]);
 }
 
 /// 100 ms, then twice as long each time until a packet arrives on a new connection.
@@ -344,4 +385,33 @@ fn connections_that_end_at_once_are_replaced_ever_more_slowly() {
     network.reset(9);
     let due = network.receiver.deadline().unwrap().at;
     assert_eq!(due, network.now + MS * 100);
+}
+
+/// Two connections fail without a sign to the sender, and so does one of the two that replace them:
+/// each new one names those that failed before it was opened, until its hello has arrived.
+#[test]
+fn failed_connections_are_named_until_a_new_one_is_welcome() {
+    let mut network = Network::new(2, 64);
+    network.act(Action::Offer(4));
+    for connection in [1, 2] {
+        network.hear(connection);
+        network.make_room(connection, 2);
+    }
+    network.silence(1);
+    assert_eq!(network.connections[&2].names, [1]);
+    network.silence(2);
+    network.wait(100);
+    assert_eq!(network.connections[&3].names, [1, 2]);
+    network.silence(3);
+    network.wait(1000);
+    assert_eq!(network.connections[&5].names, [1, 2, 3]);
+    // Opened before the third failed.
+    network.hear(4);
+    assert_eq!(network.receiver.failed(), [3]);
+    network.hear(5);
+    assert!(network.receiver.failed().is_empty());
+    network.make_room(5, 4);
+    assert_eq!(network.connections[&5].packets.len(), 4);
+    network.finish();
+    assert_eq!(network.delivered, [1, 2, 3, 4]);
 }

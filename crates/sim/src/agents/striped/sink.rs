@@ -208,7 +208,10 @@ impl StripedSink {
             ReceiverOutput::Player(event) => {
                 out(StripedSinkOutput::Event(StreamEvent::Player(event)));
             }
-            ReceiverOutput::Deliver(()) | ReceiverOutput::Refused { .. } => {}
+            // Simulated connections do not fail.
+            ReceiverOutput::NameFailed(_)
+            | ReceiverOutput::Deliver(())
+            | ReceiverOutput::Refused { .. } => {}
         };
         match wake {
             Wake::Input(input) => self.receiver.handle_input(now, input, apply),
