@@ -8,6 +8,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+use std::time::Duration;
 
 use common::{polypath, printed};
 use nix::sys::signal::{Signal, kill};
@@ -63,6 +64,29 @@ impl RunningServer {
             address,
             head,
         }
+    }
+
+    /// Waits until a receiver has connected.
+    fn await_receiver(&self) {
+        let (_, port) = self.address.rsplit_once(':').unwrap();
+        // The local port and the state `ESTABLISHED` of a row of /proc/net/tcp (proc(5)).
+        let port = format!(":{:04X}", port.parse::<u16>().unwrap());
+        let is_connected = |row: &str| {
+            let mut fields = row.split_whitespace().skip(1);
+            fields.next().is_some_and(|local| local.ends_with(&port)) && fields.nth(1) == Some("01")
+        };
+        let is_any_connected = || {
+            let rows = fs::read_to_string("/proc/net/tcp").unwrap();
+            rows.lines().any(is_connected)
+        };
+        let mut attempts = 0;
+        while !is_any_connected() {
+            attempts += 1;
+            assert!(attempts < 3000, "no receiver connects");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        // The stream begins with the hello, a round trip later.
+        std::thread::sleep(Duration::from_millis(500));
     }
 
     /// Ends it by a signal, and returns its counters.
@@ -196,12 +220,13 @@ fn live_media_of_standard_input_ends_with_its_receivers() {
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
+    server.await_receiver();
     let mut sent = Vec::new();
     for number in 0..300_u32 {
         let chunk = number.to_be_bytes().repeat(300);
         input.write_all(&chunk).unwrap();
         sent.extend(chunk);
-        std::thread::sleep(std::time::Duration::from_millis(5));
+        std::thread::sleep(Duration::from_millis(5));
     }
     drop(input);
     let output = receiver.wait_with_output().unwrap();
@@ -236,14 +261,14 @@ fn receivers_get_what_is_left_of_a_source_that_fails() {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    std::thread::sleep(std::time::Duration::from_secs(1));
+    server.await_receiver();
     // Words of their positions: the receiver may have come late.
     let sent: Vec<u8> = (0..125_020_u32).flat_map(u32::to_be_bytes).collect();
     let mut input = TcpStream::connect(("127.0.0.1", port)).unwrap();
     input.write_all(&sent).unwrap();
-    std::thread::sleep(std::time::Duration::from_millis(500));
+    std::thread::sleep(Duration::from_millis(500));
     socket2::SockRef::from(&input)
-        .set_linger(Some(std::time::Duration::ZERO))
+        .set_linger(Some(Duration::ZERO))
         .unwrap();
     drop(input);
     let output = receiver.wait_with_output().unwrap();

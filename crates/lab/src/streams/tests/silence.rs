@@ -18,6 +18,7 @@ use crate::namespace::Namespace;
 use crate::streams::programs;
 
 const SERVER: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 7000);
+const CONNECTIONS: u8 = 4;
 const SECOND: std::time::Duration = std::time::Duration::from_secs(1);
 
 /// A namespace whose rules come before the table of local addresses, so that they drop segments on
@@ -30,8 +31,8 @@ fn namespace() -> Namespace {
     namespace
 }
 
-/// Drops all segments to the receiver on half of its connections, and returns their number.
-fn cut_half(namespace: &Namespace) -> usize {
+/// The ports of the receiver's connections.
+fn receiver_ports(namespace: &Namespace) -> Vec<String> {
     let filter = format!("dport = {}", SERVER.port());
     let mut command = Command::new("ss");
     command.args(["-Htn", "state", "established", &filter]);
@@ -40,7 +41,12 @@ fn cut_half(namespace: &Namespace) -> usize {
         let local = line.split_whitespace().nth(2).unwrap();
         local.rsplit_once(':').unwrap().1.to_owned()
     };
-    let cut: Vec<String> = sockets.lines().step_by(2).map(local_port).collect();
+    sockets.lines().map(local_port).collect()
+}
+
+/// Drops all segments to the receiver on every second of its connections, and returns their number.
+fn cut_half(namespace: &Namespace) -> usize {
+    let cut: Vec<String> = receiver_ports(namespace).into_iter().step_by(2).collect();
     for port in &cut {
         let rule = ["rule", "add", "pref", "10", "ipproto", "tcp"];
         let to_receiver = ["dport", port, "blackhole"];
@@ -65,7 +71,7 @@ fn packets_of_connections_that_fall_silent_come_on_the_others() {
         security: ServerSecurity::Insecure,
         receivers: 1,
         // No more than the receiver wants: each of those that are cut must make room.
-        connections: 4,
+        connections: CONNECTIONS.into(),
         connection_limit: None,
         congestion_control: None,
     };
@@ -74,7 +80,7 @@ fn packets_of_connections_that_fall_silent_come_on_the_others() {
         security: ReceiverSecurity::Insecure,
         rate: Rate(4_000_000),
         controller: ControllerConfig::AdjustWindow {
-            connections: 4,
+            connections: CONNECTIONS.into(),
             control: ControlConfig {
                 // The round trip of loopback would give samples of less than a millisecond.
                 interval: Some(Duration::from_millis(50)),
@@ -92,7 +98,11 @@ fn packets_of_connections_that_fall_silent_come_on_the_others() {
         let serving = tokio::spawn(server.serve());
         let sink = Sink::bytes(tokio::fs::File::create(&output).await?);
         let receiving = tokio::spawn(receive(receiver, sink, |_| {}));
-        sleep(SECOND).await;
+        while receiver_ports(&namespace).len() < CONNECTIONS.into() {
+            sleep(SECOND / 20).await;
+        }
+        // They carry packets by then.
+        sleep(SECOND / 2).await;
         let cut = cut_half(&namespace);
         let report = timeout(40 * SECOND, receiving).await??;
         let report = report.map_err(io::Error::other)?;
@@ -100,7 +110,7 @@ fn packets_of_connections_that_fall_silent_come_on_the_others() {
         Ok((cut, report))
     };
     let (cut, report) = namespace.run(|| programs::run(exchange)).unwrap();
-    println!("{cut} of 4 connections were cut: {report:?}");
+    println!("{cut} of {CONNECTIONS} connections were cut: {report:?}");
     assert_eq!(cut, 2);
     assert!(report.failed >= 2);
     assert!(std::fs::read(output).unwrap() == bytes);
