@@ -17,6 +17,8 @@ use crate::units::{Bytes, Rate};
 /// The time until a connection that ended is replaced: at first, and at most while none of those
 /// that are opened carries a packet.
 const RETRY: [Duration; 2] = [Duration::from_millis(100), Duration::from_secs(5)];
+/// The time until another connection is tried where the sender has refused one.
+const TRY_MORE: Duration = Duration::from_secs(10);
 
 /// The configuration of a receiver.
 #[derive(Clone, Copy, Debug)]
@@ -37,7 +39,8 @@ pub struct ReceiverConfig {
 /// order of packets, and plays them.
 ///
 /// A connection that ends by itself is replaced after 100 ms, and after up to 5 s while nothing
-/// arrives on new ones. If it fails, the sender is told so on all others.
+/// arrives on new ones. If it fails, the sender is told so on all others. If the sender refuses one,
+/// the windows are those of the others, and one more is tried every 10 s.
 #[derive(Clone, Debug)]
 pub struct StreamReceiver<P> {
     unit: ControlUnit,
@@ -53,6 +56,15 @@ pub struct StreamReceiver<P> {
     until: Time,
     retry: Retry,
     failures: Failures,
+    permitted: Option<Permitted>,
+}
+
+/// The most connections that the sender permits, after it has refused one.
+#[derive(Clone, Copy, Debug)]
+struct Permitted {
+    connections: u32,
+    /// The time at which one more is tried.
+    until: Time,
 }
 
 /// A packet with its size in bytes, which a simulated packet does not have by itself.
@@ -97,6 +109,8 @@ pub enum ReceiverInput<P> {
     Ended(u32),
     /// This connection failed, and what it carried may be lost.
     Failed(u32),
+    /// The sender has refused this connection, since it permits no more than there are.
+    Refused(u32),
     /// All packets have arrived: the player plays the rest.
     Complete,
 }
@@ -161,6 +175,7 @@ impl<P> StreamReceiver<P> {
                 has_received: false,
             },
             failures: Failures::default(),
+            permitted: None,
         }
     }
 
@@ -235,12 +250,24 @@ impl<P> StreamReceiver<P> {
     ) {
         if let Some(decision) = decision {
             out(ReceiverOutput::Controlled(decision));
-            self.reconcile(now, decision.wanted, out);
+            self.reconcile(now, out);
+        }
+    }
+
+    /// The wanted windows, on as many connections as the sender permits.
+    fn possible(&self) -> Windows {
+        let wanted = self.unit.wanted();
+        match self.permitted {
+            Some(permitted) if permitted.connections < wanted.connections() => {
+                wanted.over(permitted.connections)
+            }
+            _ => wanted,
         }
     }
 
     /// Opens and closes connections and sets windows as wanted.
-    fn reconcile(&mut self, now: Time, wanted: Windows, out: &mut impl FnMut(ReceiverOutput<P>)) {
+    fn reconcile(&mut self, now: Time, out: &mut impl FnMut(ReceiverOutput<P>)) {
+        let wanted = self.possible();
         while self.open.len() > wanted.connections() as usize
             && let Some(connection) = self.open.pop()
         {
@@ -299,11 +326,41 @@ impl<P> StreamReceiver<P> {
         }
     }
 
-    /// The time at which connections that ended are replaced; `None` if all are open.
+    fn on_refused(&mut self, now: Time, connection: u32, out: &mut impl FnMut(ReceiverOutput<P>)) {
+        self.open.retain(|open| *open != connection);
+        if self.open.is_empty() {
+            self.retry.begin(now, self.opened);
+        }
+        self.permitted = Some(Permitted {
+            connections: u32::try_from(self.open.len()).unwrap_or(u32::MAX).max(1),
+            until: now + TRY_MORE,
+        });
+        self.reconcile(now, out);
+    }
+
+    /// One more connection may be permitted by now.
+    fn try_more(&mut self, now: Time) {
+        if let Some(permitted) = &mut self.permitted
+            && permitted.until <= now
+        {
+            permitted.connections = permitted.connections.saturating_add(1);
+            permitted.until = now + TRY_MORE;
+            if permitted.connections >= self.unit.wanted().connections() {
+                self.permitted = None;
+            }
+        }
+    }
+
+    /// The time at which connections that are missing are opened; `None` if there are as many as
+    /// wanted.
     fn replacement(&self) -> Option<Time> {
-        let at = self.retry.until?;
-        let is_missing = self.open.len() < self.unit.wanted().connections() as usize;
-        (is_missing && at < self.until).then_some(at)
+        let open = self.open.len();
+        let is_missing = |windows: Windows| open < windows.connections() as usize;
+        let retry = self.retry.until.filter(|_| is_missing(self.possible()));
+        let permitted = self.permitted.map(|permitted| permitted.until);
+        let more = permitted.filter(|_| is_missing(self.unit.wanted()));
+        let at = retry.into_iter().chain(more).min()?;
+        (at < self.until).then_some(at)
     }
 }
 
@@ -335,7 +392,7 @@ impl<P> Machine for StreamReceiver<P> {
         match input {
             ReceiverInput::Start => {
                 self.has_started = true;
-                self.reconcile(now, self.unit.wanted(), out);
+                self.reconcile(now, out);
             }
             ReceiverInput::Rtt(rtt) => self.on_rtt(now, rtt, out),
             ReceiverInput::Packet {
@@ -346,6 +403,7 @@ impl<P> Machine for StreamReceiver<P> {
                 self.retry.has_received |= connection > self.retry.last_before;
                 self.on_packet(now, sequence, packet, out);
             }
+            ReceiverInput::Refused(connection) => self.on_refused(now, connection, out),
             ReceiverInput::Welcome(connection) => self.failures.on_welcome(connection),
             ReceiverInput::Ended(connection) => self.on_ended(now, connection),
             ReceiverInput::Failed(connection) => {
@@ -375,7 +433,8 @@ impl<P> Machine for StreamReceiver<P> {
             .handle_timeout(now, &mut |output| decision = Some(output));
         self.apply(now, decision, out);
         if self.replacement().is_some_and(|at| at <= now) {
-            self.reconcile(now, self.unit.wanted(), out);
+            self.try_more(now);
+            self.reconcile(now, out);
         }
     }
 

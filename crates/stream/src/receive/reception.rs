@@ -198,13 +198,16 @@ impl<F: FnMut(&ReceptionReport)> Reception<F> {
         }
         let written = self.totals.bytes;
         let packets = std::mem::take(&mut self.delivered);
+        let failed = |source| ReceiveError::Output { written, source };
         for packet in &packets {
-            let result = self.sink.write(packet).await;
-            result.map_err(|source| ReceiveError::Output { written, source })?;
-            self.totals.bytes += packet.len() as u64;
+            self.sink.write(packet).await.map_err(failed)?;
         }
-        let result = self.sink.flush().await;
-        result.map_err(|source| ReceiveError::Output { written, source })
+        self.sink.flush().await.map_err(failed)?;
+        self.totals.bytes += packets
+            .iter()
+            .map(|packet| packet.len() as u64)
+            .sum::<u64>();
+        Ok(())
     }
 
     fn handle_event(&mut self, event: ConnectionEvent) -> Result<(), ReceiveError> {
@@ -215,7 +218,7 @@ impl<F: FnMut(&ReceptionReport)> Reception<F> {
                 return self.on_packet(connection, sequence, payload);
             }
             EventKind::End(packets) => self.total = Some(packets),
-            EventKind::Refused(refusal) => return self.on_refused(refusal),
+            EventKind::Refused(refusal) => return self.on_refused(connection, refusal),
             EventKind::Ended(error) => return self.on_ended(connection, error),
         }
         Ok(())
@@ -263,12 +266,16 @@ impl<F: FnMut(&ReceptionReport)> Reception<F> {
         Ok(())
     }
 
-    fn on_refused(&mut self, refusal: Refusal) -> Result<(), ReceiveError> {
+    fn on_refused(&mut self, connection: u32, refusal: Refusal) -> Result<(), ReceiveError> {
         if refusal == Refusal::Connections && self.connections.len() > 1 {
             // Another connection than this one carries the stream.
             if !std::mem::replace(&mut self.is_limited, true) {
                 tracing::warn!("{refusal}");
             }
+            if let Some(refused) = self.connections.get_mut(&connection) {
+                refused.is_closing = true;
+            }
+            self.wake(Wake::Input(ReceiverInput::Refused(connection)));
             return Ok(());
         }
         let server = self.config.server;

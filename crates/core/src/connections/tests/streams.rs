@@ -10,6 +10,8 @@ struct Network {
     receiver: StreamReceiver<u64>,
     /// The connections that have not failed for the sender.
     connections: BTreeMap<u32, Link>,
+    /// The windows of those that have not failed for the receiver.
+    windows: BTreeMap<u32, u32>,
     offered: u64,
     delivered: Vec<u64>,
     now: Time,
@@ -63,6 +65,7 @@ impl Network {
             sender: StreamSender::new(buffer, 0),
             receiver: StreamReceiver::new(&config),
             connections: BTreeMap::new(),
+            windows: BTreeMap::new(),
             offered: 0,
             delivered: Vec::new(),
             now: Time::ZERO,
@@ -72,13 +75,17 @@ impl Network {
     }
 
     fn receive(&mut self, wake: Wake<ReceiverInput<u64>>) {
+        if let Wake::Input(ReceiverInput::Failed(gone) | ReceiverInput::Refused(gone)) = &wake {
+            self.windows.remove(gone);
+        }
         let mut outputs = Vec::new();
         step(&mut self.receiver, self.now, wake, &mut |output| {
             outputs.push(output);
         });
         for output in outputs {
             match output {
-                ReceiverOutput::Open { connection, .. } => {
+                ReceiverOutput::Open { connection, window } => {
+                    self.windows.insert(connection, window);
                     let names = self.receiver.failed().iter().copied().collect();
                     let link = Link {
                         names,
@@ -90,6 +97,9 @@ impl Network {
                     for link in self.connections.values_mut() {
                         link.names.push_back(failed);
                     }
+                }
+                ReceiverOutput::SetWindow { connection, window } => {
+                    self.windows.insert(connection, window);
                 }
                 ReceiverOutput::Close(_) => panic!("the number of connections is fixed"),
                 ReceiverOutput::Deliver(packet) => self.delivered.push(packet),
@@ -414,4 +424,33 @@ fn failed_connections_are_named_until_a_new_one_is_welcome() {
     assert_eq!(network.connections[&5].packets.len(), 4);
     network.finish();
     assert_eq!(network.delivered, [1, 2, 3, 4]);
+}
+
+/// A sender permits two of four connections: these have the windows of all, and one more is tried
+/// every 10 s.
+#[test]
+fn refused_connections_are_tried_one_by_one() {
+    let mut network = Network::new(4, 64);
+    for refused in [3, 4] {
+        network.connections.remove(&refused);
+        network.receive(Wake::Input(ReceiverInput::Refused(refused)));
+    }
+    assert_eq!(network.windows, BTreeMap::from([(1, 8), (2, 8)]));
+    network.wait(9999);
+    assert_eq!(network.receiver.connections(), [1, 2]);
+    network.wait(1);
+    assert_eq!(network.receiver.connections(), [1, 2, 5]);
+    assert_eq!(network.windows, BTreeMap::from([(1, 6), (2, 5), (5, 5)]));
+    network.connections.remove(&5);
+    network.receive(Wake::Input(ReceiverInput::Refused(5)));
+    assert_eq!(network.windows, BTreeMap::from([(1, 8), (2, 8)]));
+    // One that is reset is replaced at once, and then both that are missing, one after the other.
+    network.reset(2);
+    network.wait(100);
+    assert_eq!(network.receiver.connections(), [1, 6]);
+    network.wait(10_000);
+    assert_eq!(network.receiver.connections(), [1, 6, 7]);
+    network.wait(10_000);
+    assert_eq!(network.receiver.connections(), [1, 6, 7, 8]);
+    assert_eq!(network.receiver.deadline(), None);
 }
