@@ -8,6 +8,7 @@ mod serve;
 
 use std::future::Future;
 use std::io;
+use std::net::SocketAddr;
 use std::path::Path;
 
 use anyhow::Context;
@@ -56,6 +57,24 @@ pub(crate) fn run(command: &Command) -> Result<(), Failure> {
 fn identity(file: &Path) -> Result<StreamIdentity, Failure> {
     let key = keys::load(file).map_err(Failure::input)?;
     StreamIdentity::of(&key).map_err(Failure::input)
+}
+
+/// The address and port of a program on the command line.
+fn program_address(text: &str) -> Result<SocketAddr, String> {
+    match text.parse::<SocketAddr>() {
+        Ok(address) if address.port() != 0 => Ok(address),
+        Ok(_) => Err(format!("`{text}` has port 0: give that of the program")),
+        Err(_) => Err(no_address(text)),
+    }
+}
+
+/// The address and port to listen at, of which the system chooses the port if it is 0.
+fn listening_address(text: &str) -> Result<SocketAddr, String> {
+    text.parse().map_err(|_| no_address(text))
+}
+
+fn no_address(text: &str) -> String {
+    format!("`{text}` is no address and port, such as 127.0.0.1:5000 or [2001:db8::1]:5000")
 }
 
 /// One thread carries all streams, so that a server uses one core.

@@ -31,8 +31,8 @@ const LOADED_WITHIN: Duration = Duration::from_secs(2);
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = RULES)]
 pub(crate) struct Args {
-    /// The rate at which this end wants to receive, such as "5 Mbit/s".
-    #[arg(long)]
+    /// The rate at which this end wants to receive, such as "5 Mbit/s"; 1 kbit/s to 2 Gbit/s.
+    #[arg(long, allow_negative_numbers = true)]
     rate: Rate,
     #[command(flatten)]
     connections: ConnectionArgs,

@@ -243,6 +243,34 @@ fn live_media_of_standard_input_ends_with_its_receivers() {
     );
 }
 
+/// A signal ends the stream of live media for its receivers: they have all that came, and learn why
+/// it ends.
+#[test]
+fn receivers_of_a_server_that_is_stopped_learn_it_at_once() {
+    let mut server = RunningServer::start(&["--source", "-", "--insecure"], Stdio::piped());
+    let mut input = server.child.stdin.take().unwrap();
+    let receiver = polypath()
+        .args(["stream", "get", &server.address, "--rate", "8 Mbit/s"])
+        .args(["--insecure", "--patience", "1 h", "--format", "json"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    server.await_receiver();
+    let sent: Vec<u8> = (0..5000_u32).flat_map(u32::to_be_bytes).collect();
+    input.write_all(&sent).unwrap();
+    std::thread::sleep(Duration::from_millis(500));
+    let pid = Pid::from_raw(i32::try_from(server.child.id()).unwrap());
+    kill(pid, Signal::SIGTERM).unwrap();
+    let output = receiver.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(output.stdout == sent, "{} B", output.stdout.len());
+    let message = String::from_utf8(output.stderr).unwrap();
+    assert!(message.contains("the server was stopped"), "{message}");
+    assert!(message.contains("\"complete\": false"), "{message}");
+    assert!(server.child.wait().unwrap().success());
+}
+
 /// A source of TCP that is reset after 4 s of media: the receiver still gets them, at their rate, and
 /// then the reason.
 #[test]
@@ -266,6 +294,8 @@ fn receivers_get_what_is_left_of_a_source_that_fails() {
     let sent: Vec<u8> = (0..125_020_u32).flat_map(u32::to_be_bytes).collect();
     let mut input = TcpStream::connect(("127.0.0.1", port)).unwrap();
     input.write_all(&sent).unwrap();
+    std::thread::sleep(Duration::from_millis(200));
+    TcpStream::connect(("127.0.0.1", port)).expect_err("it has its one program");
     std::thread::sleep(Duration::from_millis(500));
     socket2::SockRef::from(&input)
         .set_linger(Some(Duration::ZERO))
@@ -314,6 +344,28 @@ fn bad_input_is_refused_with_its_remedy() {
         &[&serve[..], &[folder.path().to_str().unwrap(), "--insecure"]].concat(),
     );
     assert!(message.contains("no regular file"), "{message}");
+    // To open it would wait for a writer.
+    let pipe = folder.path().join("pipe");
+    nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).unwrap();
+    let message = failed(
+        2,
+        &[&serve[..], &[pipe.to_str().unwrap(), "--insecure"]].concat(),
+    );
+    assert!(message.contains("no regular file"), "{message}");
+    let message = failed(
+        2,
+        &[&serve[..], &["udp://127.0.0.1:0", "--insecure"]].concat(),
+    );
+    assert!(message.contains("port 0"), "{message}");
+    let named = ["serve", "--listen", "localhost:7400", "--source", source];
+    let message = failed(2, &[&named[..], &["--insecure"]].concat());
+    assert!(message.contains("such as 127.0.0.1:5000"), "{message}");
+    let twice = ["serve", "--listen", "127.0.0.1:7400", "--insecure"];
+    let message = failed(
+        2,
+        &[&twice[..], &["--source", "tcp://127.0.0.1:7400"]].concat(),
+    );
+    assert!(message.contains("different ports"), "{message}");
     let exposed = [
         "serve",
         "--listen",
@@ -344,6 +396,18 @@ fn bad_input_is_refused_with_its_remedy() {
     let get = ["get", "127.0.0.1:9", "--rate"];
     let message = failed(2, &[&get[..], &["800", "--insecure"]].concat());
     assert!(message.contains("bit/s"), "{message}");
+    let message = failed(2, &[&get[..], &["-1", "--insecure"]].concat());
+    assert!(!message.contains("tip"), "{message}");
+    for (to, reason) in [
+        (folder.path().to_str().unwrap(), "is a folder"),
+        ("udp://127.0.0.1:0", "port 0"),
+    ] {
+        let message = failed(
+            2,
+            &[&get[..], &["1 Mbit/s", "--insecure", "--to", to]].concat(),
+        );
+        assert!(message.contains(reason), "{message}");
+    }
     let message = failed(2, &[&get[..], &["10 bit/s", "--insecure"]].concat());
     assert!(message.contains("1 kbit/s to"), "{message}");
     let message = failed(2, &[&get[..], &["1 Mbit/s", "--key", &server_key]].concat());

@@ -3,12 +3,14 @@
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use polypath_live::udp::enlarge_receive_buffer;
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::net::UdpSocket;
 use tokio::sync::watch;
+use tokio::time::{Instant, timeout_at};
 
 use crate::source::{PAYLOAD, SourceError};
 
@@ -50,7 +52,13 @@ struct Ring {
 enum Ended {
     Complete,
     Failed,
+    Stopped,
 }
+
+/// The time for which bytes that fill no packet wait for more.
+const GATHER: Duration = Duration::from_millis(20);
+/// The size of a packet of MPEG-TS in bytes, and its first byte (ISO/IEC 13818-1, 2.4.3).
+const TS_PACKET: (usize, u8) = (188, 0x47);
 
 impl LiveSource {
     /// A source without packets, which keeps the last `backlog` bytes for slow receivers.
@@ -76,18 +84,29 @@ impl LiveSource {
         })
     }
 
-    /// Reads bytes to their end, in packets of seven packets of MPEG-TS.
+    /// Reads bytes to their end, in packets of seven packets of MPEG-TS; of less, but whole ones, if
+    /// no more come within 20 ms.
     ///
     /// # Errors
     /// Fails if reading does; the stream of all receivers then fails, too.
     pub async fn read_from(&self, mut input: impl AsyncRead + Unpin) -> std::io::Result<()> {
         let mut buffer = BytesMut::new();
+        let mut waiting_since = Instant::now();
         let result = loop {
             buffer.reserve(16 * PAYLOAD);
-            match input.read_buf(&mut buffer).await {
+            let waiting = sendable(&buffer);
+            let until = (waiting > 0).then_some(waiting_since + GATHER);
+            let Some(read) = read_until(&mut input, &mut buffer, until).await else {
+                self.push(buffer.split_to(waiting).freeze());
+                continue;
+            };
+            match read {
                 Ok(0) => break Ok(()),
                 Ok(_) => {}
                 Err(error) => break Err(error),
+            }
+            if waiting == 0 || buffer.len() >= PAYLOAD {
+                waiting_since = Instant::now();
             }
             while buffer.len() >= PAYLOAD {
                 self.push(buffer.split_to(PAYLOAD).freeze());
@@ -138,6 +157,11 @@ impl LiveSource {
         }
     }
 
+    /// Ends the source: receivers get what has come, and then the reason.
+    pub fn stop(&self) {
+        self.end(Ended::Stopped);
+    }
+
     pub(crate) fn identity(&self) -> u64 {
         self.identity
     }
@@ -155,6 +179,9 @@ impl LiveSource {
 
     fn push(&self, packet: Bytes) {
         let mut ring = self.shared.lock();
+        if ring.end.is_some() {
+            return;
+        }
         ring.bytes += packet.len() + PACKET_COST;
         ring.packets.push_back(packet);
         while ring.bytes > ring.backlog
@@ -170,7 +197,7 @@ impl LiveSource {
 
     fn end(&self, ended: Ended) {
         let mut ring = self.shared.lock();
-        ring.end = Some(ended);
+        ring.end.get_or_insert(ended);
         let end = ring.end();
         drop(ring);
         // Wakes the receivers, though the number is the same.
@@ -182,6 +209,30 @@ impl LiveSource {
 const PACKET_COST: usize = 100;
 /// The longest part of a datagram that is sent as one packet: as much as a message carries.
 const MAX_DATAGRAM: usize = polypath_core::connections::wire::MAX_PAYLOAD;
+
+/// Reads more bytes into `buffer`; `None` if there are none by `until`.
+async fn read_until(
+    input: &mut (impl AsyncRead + Unpin),
+    buffer: &mut BytesMut,
+    until: Option<Instant>,
+) -> Option<std::io::Result<usize>> {
+    let read = input.read_buf(buffer);
+    match until {
+        Some(until) => timeout_at(until, read).await.ok(),
+        None => Some(read.await),
+    }
+}
+
+/// The number of bytes of `waiting` that may be sent as a packet: those of whole packets of MPEG-TS,
+/// which a player expects in a datagram, and all of another format.
+fn sendable(waiting: &[u8]) -> usize {
+    let (size, first) = TS_PACKET;
+    if waiting.first() == Some(&first) {
+        waiting.len() / size * size
+    } else {
+        waiting.len()
+    }
+}
 
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, Ring> {
@@ -240,6 +291,7 @@ impl LivePosition {
         match ring.end? {
             Ended::Complete => Some(Ok(None)),
             Ended::Failed => Some(Err(SourceError::Failed)),
+            Ended::Stopped => Some(Err(SourceError::Stopped)),
         }
     }
 }
@@ -313,5 +365,33 @@ mod tests {
             lengths.push(packet.len());
         }
         assert_eq!(lengths, [PAYLOAD, PAYLOAD, 5]);
+    }
+
+    /// Of MPEG-TS whole packets are sent, and of another format everything.
+    #[tokio::test(start_paused = true)]
+    async fn bytes_that_fill_no_packet_wait_for_a_short_time() {
+        use tokio::io::AsyncWriteExt;
+
+        for (first, at_first, later) in [(0x47, 3 * 188, 6 * 188), (0, 600, 1200)] {
+            let source = LiveSource::new(1 << 20).unwrap();
+            let mut position = source.subscribe();
+            let (mut program, input) = tokio::io::duplex(10_000);
+            let reading = tokio::spawn(async move { source.read_from(input).await });
+            let began = Instant::now();
+            program.write_all(&[first; 600]).await.unwrap();
+            let packet = position.next().await.unwrap().unwrap();
+            assert_eq!((packet.len(), began.elapsed()), (at_first, GATHER));
+            // What follows soon goes with it.
+            for _ in 0..4 {
+                program.write_all(&[first; 300]).await.unwrap();
+                tokio::time::sleep(Duration::from_millis(4)).await;
+            }
+            assert_eq!(position.next().await.unwrap().unwrap().len(), later);
+            drop(program);
+            let rest = position.next().await.unwrap();
+            let rest = rest.map_or(0, |rest| rest.len());
+            assert_eq!(at_first + later + rest, 600 + 4 * 300);
+            reading.await.unwrap().unwrap();
+        }
     }
 }

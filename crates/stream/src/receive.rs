@@ -17,7 +17,7 @@ use polypath_core::time::Duration;
 use polypath_core::units::{Bytes, Rate};
 
 use crate::channel::ChannelError;
-use crate::security::{OtherKey, is_not_admitted};
+use crate::security::{OtherKey, is_not_admitted, is_not_tls};
 use crate::sink::Sink;
 use crate::source::PAYLOAD;
 use reception::Reception;
@@ -143,6 +143,14 @@ pub enum ConnectionError {
     /// The server has another key than the configuration states.
     #[error(transparent)]
     Key(#[from] OtherKey),
+    /// The server does not encrypt, or is another program.
+    #[error(
+        "the other end does not encrypt: is this the port of `polypath stream serve`, and not one with --insecure?"
+    )]
+    NotEncrypted,
+    /// The connection was closed in the middle of a handshake or a stream.
+    #[error("the server closed the connection")]
+    Closed,
     /// It took too long to open.
     #[error("no answer within {} s", connection::OPEN_WITHIN.as_secs())]
     Late,
@@ -167,6 +175,8 @@ impl From<io::Error> for ConnectionError {
         match OtherKey::of(&error) {
             Some(other) => Self::Key(other),
             None if is_not_admitted(&error) => Self::NotAdmitted,
+            None if is_not_tls(&error) => Self::NotEncrypted,
+            None if error.kind() == io::ErrorKind::UnexpectedEof => Self::Closed,
             None => Self::Channel(ChannelError::Io(error)),
         }
     }
@@ -191,8 +201,9 @@ impl ConnectionError {
             )
             | Self::Key(_)
             | Self::NotAdmitted
+            | Self::NotEncrypted
             | Self::TooEarly => true,
-            Self::Late | Self::NoAnswer | Self::Ended => false,
+            Self::Late | Self::NoAnswer | Self::Closed | Self::Ended => false,
         }
     }
 }

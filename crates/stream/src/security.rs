@@ -217,8 +217,7 @@ pub struct OtherKey(pub StreamKey);
 impl OtherKey {
     /// The key in an error of a handshake, if that is its reason.
     pub(crate) fn of(error: &io::Error) -> Option<Self> {
-        let error = error.get_ref()?.downcast_ref::<Error>()?;
-        match error {
+        match tls_error(error)? {
             Error::InvalidCertificate(CertificateError::Other(OtherError(reason))) => {
                 reason.downcast_ref().copied()
             }
@@ -227,13 +226,19 @@ impl OtherKey {
     }
 }
 
+/// Whether the other end of a handshake sent something else than TLS.
+pub(crate) fn is_not_tls(error: &io::Error) -> bool {
+    matches!(tls_error(error), Some(Error::InvalidMessage(_)))
+}
+
+fn tls_error(error: &io::Error) -> Option<&Error> {
+    error.get_ref()?.downcast_ref()
+}
+
 /// Whether the other end of a handshake refused the key of this one.
 pub(crate) fn is_not_admitted(error: &io::Error) -> bool {
-    let error = error
-        .get_ref()
-        .and_then(|error| error.downcast_ref::<Error>());
     matches!(
-        error,
+        tls_error(error),
         Some(Error::AlertReceived(AlertDescription::CertificateUnknown))
     )
 }

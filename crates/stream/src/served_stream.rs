@@ -315,6 +315,7 @@ fn send(connections: &mut BTreeMap<u32, Connection>, output: SenderOutput<Bytes>
 fn refusal_of(error: &SourceError) -> Refusal {
     match error {
         SourceError::TooSlow => Refusal::TooSlow,
+        SourceError::Stopped => Refusal::Stopped,
         SourceError::Io(_) | SourceError::Truncated | SourceError::Failed => Refusal::Failed,
     }
 }

@@ -5,6 +5,7 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
+use nix::unistd::AccessFlags;
 use tokio::fs::File;
 use tokio::io::{AsyncWrite, AsyncWriteExt, BufWriter};
 use tokio::net::UdpSocket;
@@ -34,12 +35,12 @@ impl Sink {
     /// Writes to a new file, which is created with the first packet; or to a device.
     ///
     /// # Errors
-    /// Fails if there is such a file, or no such folder, or if the device cannot be opened.
+    /// Fails if there is such a file, or no such folder, or one that cannot be written, or if the
+    /// device cannot be opened.
     pub async fn create(path: &Path) -> io::Result<Self> {
         match tokio::fs::metadata(path).await {
-            Ok(known) if known.is_file() || known.is_dir() => {
-                Err(io::ErrorKind::AlreadyExists.into())
-            }
+            Ok(known) if known.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
+            Ok(known) if known.is_file() => Err(io::ErrorKind::AlreadyExists.into()),
             Ok(_) => {
                 let device = File::options().write(true).open(path).await;
                 device.map(Self::bytes)
@@ -48,7 +49,8 @@ impl Sink {
                 let folder = path
                     .parent()
                     .filter(|folder| !folder.as_os_str().is_empty());
-                tokio::fs::metadata(folder.unwrap_or(Path::new("."))).await?;
+                let folder = folder.unwrap_or(Path::new("."));
+                nix::unistd::access(folder, AccessFlags::W_OK)?;
                 Ok(Self(Kind::NewFile(path.to_owned())))
             }
         }

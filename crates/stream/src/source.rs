@@ -62,6 +62,9 @@ pub(crate) enum SourceError {
     /// The live source failed.
     #[error("the live source failed")]
     Failed,
+    /// The server was stopped.
+    #[error("the server was stopped")]
+    Stopped,
 }
 
 impl Source {
@@ -96,11 +99,12 @@ impl FileSource {
     /// # Errors
     /// Fails if the file cannot be read, and for anything but a regular file.
     pub fn open(path: &Path) -> io::Result<Self> {
-        let file = File::open(path)?;
-        let metadata = file.metadata()?;
-        if !metadata.is_file() {
+        // To open a named pipe would wait for its writer.
+        if !path.metadata()?.is_file() {
             return Err(io::Error::other("is no regular file"));
         }
+        let file = File::open(path)?;
+        let metadata = file.metadata()?;
         let version = [
             metadata.len(),
             metadata.ino(),

@@ -108,6 +108,22 @@ async fn resets_lose_and_double_no_byte() {
     assert!(proxy.accepted() as u64 >= u64::from(CONNECTIONS) + report.failed);
 }
 
+/// A server takes two of six connections: the others are not tried again and again.
+#[tokio::test]
+async fn a_receiver_keeps_to_the_connections_that_it_gets() {
+    let (_folder, source, bytes) = file_source(500_000);
+    let config = ServerConfig {
+        connections: 2,
+        ..server_config(ServerSecurity::Insecure)
+    };
+    let server = serve_with(config, source);
+    let config = receiver(server.address, Rate(4_000_000), 6);
+    let (result, received) = timeout(LIMIT, receive_all(config)).await.unwrap();
+    let report = result.unwrap();
+    assert!(received == bytes, "{} of {} B", received.len(), bytes.len());
+    assert_eq!((report.opened, report.failed), (6, 0));
+}
+
 /// A receiver names connections of which the server has no sign that they failed: others carry their
 /// packets at once, and new ones take their places.
 #[tokio::test]
@@ -225,6 +241,24 @@ async fn wrong_keys_and_other_protocols_are_errors_at_once() {
     };
     let (result, _) = timeout(LIMIT, receive_all(config)).await.unwrap();
     assert!(result.is_err(), "{result:?}");
+    // A receiver with TLS meets a server without it.
+    let (_plain_folder, plain, _) = file_source(1000);
+    let insecure = serve_insecure(ANY, plain);
+    let config = ReceiveConfig {
+        server: insecure.address,
+        ..with(&receiver_key, &server_key)
+    };
+    let (result, _) = timeout(LIMIT, receive_all(config)).await.unwrap();
+    assert!(
+        matches!(
+            result,
+            Err(ReceiveError::Wrong {
+                source: ConnectionError::NotEncrypted,
+                ..
+            })
+        ),
+        "{result:?}"
+    );
     // A web server.
     let web = TcpListener::bind(ANY).await.unwrap();
     let address = web.local_addr().unwrap();

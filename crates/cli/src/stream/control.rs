@@ -38,11 +38,16 @@ impl FromStr for Connections {
 /// The options that set the connections and windows of a stream.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub(crate) struct ConnectionArgs {
-    /// The number of connections, or `auto`: it then follows the congestion.
-    #[arg(long, value_name = "N|auto", default_value = "5")]
+    /// The number of connections, 1 to 1024, or `auto`: it then follows the congestion.
+    #[arg(
+        long,
+        value_name = "N|auto",
+        default_value = "5",
+        allow_negative_numbers = true
+    )]
     connections: Connections,
     /// With `--connections auto`: take at most the share of N connections of TCP on a full link.
-    #[arg(long, value_name = "N", value_parser = whole(1..=MAX_CONNECTIONS))]
+    #[arg(long, value_name = "N", value_parser = whole(1..=MAX_CONNECTIONS), allow_negative_numbers = true)]
     max_share: Option<u32>,
 }
 

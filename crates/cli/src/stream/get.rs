@@ -17,7 +17,9 @@ use tokio::net::{TcpStream, lookup_host};
 use tokio::time::timeout;
 
 use super::report::{reception_json, reception_line, reception_summary};
-use super::{ConnectionArgs, check_rate, controller, identity, interruption, runtime};
+use super::{
+    ConnectionArgs, check_rate, controller, identity, interruption, program_address, runtime,
+};
 use crate::failure::{Failure, print_message};
 use crate::log;
 use crate::number::whole;
@@ -45,13 +47,13 @@ pub(crate) struct Args {
     /// The address or the name of the server, and its port.
     #[arg(value_name = "HOST:PORT")]
     server: HostPort,
-    /// The rate of the media, such as "800 kbit/s" or 5Mbit/s.
-    #[arg(long)]
+    /// The rate of the media, such as "800 kbit/s" or 5Mbit/s; 1 kbit/s to 2 Gbit/s.
+    #[arg(long, allow_negative_numbers = true)]
     rate: Rate,
     #[command(flatten)]
     connections: ConnectionArgs,
     /// Fixed windows of this many packets of 1316 B, which follow no throughput.
-    #[arg(long, value_name = "PACKETS", value_parser = whole(1..=100_000_u32))]
+    #[arg(long, value_name = "PACKETS", value_parser = whole(1..=100_000_u32), allow_negative_numbers = true)]
     window: Option<u32>,
     /// The media that the player should have in store: while it has less, up to 1.5 times the rate is
     /// wanted, so that what a congestion took comes back. `--rate` then is the mean rate of the media.
@@ -148,10 +150,7 @@ impl FromStr for Output {
 
     fn from_str(text: &str) -> Result<Self, String> {
         if let Some(rest) = text.strip_prefix("udp://") {
-            let address = rest.parse::<SocketAddr>();
-            return address
-                .map(Self::Udp)
-                .map_err(|_| format!("`{rest}` is no address and port, such as 127.0.0.1:5000"));
+            return program_address(rest).map(Self::Udp);
         }
         match text.split_once("://") {
             Some((scheme, _)) => Err(format!(
@@ -198,7 +197,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let report = last.lock().unwrap_or_else(PoisonError::into_inner).clone();
     // Of a stream that never began there is only the reason.
     if args.format == Format::Json || ended.is_ok() || report.packets > 0 {
-        print_report(args.format, &report);
+        print_report(args.format, &report, ended.as_ref().err());
     }
     ended.map(|_| ()).map_err(failure_of)
 }
@@ -250,6 +249,9 @@ async fn sink(output: &Output) -> Result<Sink, Failure> {
                 io::ErrorKind::AlreadyExists => {
                     format!("{name} exists; choose another name or remove it first")
                 }
+                io::ErrorKind::IsADirectory => {
+                    format!("{name} is a folder: name a new file in it")
+                }
                 _ => format!("{name}: {error}"),
             })
         }),
@@ -289,10 +291,13 @@ impl Lines {
     }
 }
 
-fn print_report(format: Format, report: &ReceptionReport) {
+fn print_report(format: Format, report: &ReceptionReport, error: Option<&ReceiveError>) {
     match format {
         Format::Table => print_message(&reception_summary(report)),
-        Format::Json => crate::output::print_to_stderr(&format!("{:#}\n", reception_json(report))),
+        Format::Json => {
+            let json = reception_json(report, error);
+            crate::output::print_to_stderr(&format!("{json:#}\n"));
+        }
     }
 }
 

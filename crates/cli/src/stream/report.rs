@@ -1,7 +1,7 @@
 //! The reports of servers and receivers as text and as JSON.
 
 use polypath_core::time::Duration;
-use polypath_stream::{ReceptionReport, ServerCounts};
+use polypath_stream::{ReceiveError, ReceptionReport, ServerCounts};
 use serde_json::{Value, json};
 
 /// The version of the format of the JSON reports.
@@ -23,10 +23,12 @@ pub(super) fn reception_line(report: &ReceptionReport) -> String {
     )
 }
 
-/// The whole report of a receiver.
-pub(super) fn reception_json(report: &ReceptionReport) -> Value {
+/// The whole report of a receiver, and the reason why its stream is not complete.
+pub(super) fn reception_json(report: &ReceptionReport, error: Option<&ReceiveError>) -> Value {
     json!({
         "version": VERSION,
+        "complete": error.is_none(),
+        "error": error.map(ToString::to_string),
         "elapsed_s": report.elapsed.as_secs_f64(),
         "bytes": report.bytes,
         "packets": report.packets,

@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::pin::pin;
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -16,7 +17,7 @@ use tokio::net::TcpListener;
 use tokio::time::{sleep, timeout};
 
 use super::report::{server_json, server_line};
-use super::{identity, runtime, until_signal};
+use super::{identity, listening_address, program_address, runtime, until_signal};
 use crate::failure::{Failure, print_message};
 use crate::log;
 use crate::number::whole;
@@ -40,7 +41,7 @@ const MIN_BACKLOG: Bytes = Bytes(100_000);
 #[command(after_long_help = RULES)]
 pub(crate) struct Args {
     /// The address and port to listen at, such as 0.0.0.0:7400.
-    #[arg(long, value_name = "ADDRESS:PORT")]
+    #[arg(long, value_name = "ADDRESS:PORT", value_parser = listening_address)]
     listen: SocketAddr,
     /// A file; or live media: `-` for standard input, udp://ADDRESS:PORT for datagrams to this
     /// address, tcp://ADDRESS:PORT for one program that connects there.
@@ -87,8 +88,8 @@ Each receiver gets a whole file, or live media from its start on, at the rate th
 receiver whose connections ended has 60 s to return; after a restart of the server, one that receives a file \
 continues where it was.
 
-SIGINT or SIGTERM ends the server; so does the end of live media, or the failure of its source, once all \
-receivers have the rest, or after 60 s. \
+SIGINT or SIGTERM ends the server; receivers of live media then have 5 s for what is left. So does the end \
+of live media, or the failure of its source, once all receivers have the rest, or after 60 s. \
 The counters are printed at the end.
 
 Exit codes: 0 the server ran until a signal, or to the end of live media; 1 the source failed; 2 bad \
@@ -107,15 +108,11 @@ impl FromStr for SourceArg {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let address = |rest: &str| {
-            let parsed = rest.parse::<SocketAddr>();
-            parsed.map_err(|_| format!("`{rest}` is no address and port, such as 127.0.0.1:5000"))
-        };
         if let Some(rest) = text.strip_prefix("udp://") {
-            return address(rest).map(Self::Udp);
+            return program_address(rest).map(Self::Udp);
         }
         if let Some(rest) = text.strip_prefix("tcp://") {
-            return address(rest).map(Self::Tcp);
+            return program_address(rest).map(Self::Tcp);
         }
         match text.split_once("://") {
             Some((scheme, _)) => Err(format!(
@@ -133,6 +130,12 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         return Err(Failure::input(format!(
             "--backlog {}: use {MIN_BACKLOG} or more, or every receiver is too slow",
             args.backlog
+        )));
+    }
+    if args.source == SourceArg::Tcp(args.listen) {
+        return Err(Failure::input(format!(
+            "--listen and --source are both at {}: give them different ports",
+            args.listen
         )));
     }
     let security = security(args)?;
@@ -161,14 +164,26 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         let address = server.address().context("reading the address")?;
         print_message(&format!("serving at {address}; SIGINT or SIGTERM ends it"));
         let counters = server.counters();
-        let work = async {
+        let mut work = pin!(async {
             tokio::select! {
                 () = server.serve() => Ok(()),
                 () = report(&counters) => Ok(()),
                 result = feed(&args.source, &live, &counters) => result,
             }
-        };
-        let ended = until_signal(work).await.context("waiting for signals")?;
+        });
+        let waiting = "waiting for signals";
+        let ended = until_signal(&mut work).await.context(waiting)?;
+        if ended.is_none() && !matches!(args.source, SourceArg::File(_)) {
+            live.stop();
+            // Its receivers get what is left, and the reason; another signal ends that.
+            let last = async {
+                tokio::select! {
+                    _ = work => {}
+                    _ = is_reached(FLUSH, || counters.read().connections == 0) => {}
+                }
+            };
+            until_signal(last).await.context(waiting)?;
+        }
         Ok::<_, Failure>((ended.unwrap_or(Ok(())), counters.clone()))
     })?;
     // Standard input may be blocked in a thread, which ends with the program.
@@ -235,6 +250,8 @@ async fn feed(
             let listener = TcpListener::bind(address).await;
             let listener = listener.map_err(|error| unusable(*address, error))?;
             let (stream, from) = listener.accept().await.context("accepting the source")?;
+            // Another program is refused.
+            drop(listener);
             tracing::info!(%from, "the source is connected");
             live.read_from(stream).await.context("reading the source")
         }

@@ -34,7 +34,8 @@ pub(super) fn find() -> Result<PathBuf, Failure> {
     let found = places.iter().find_map(|place| place.canonicalize().ok());
     found.ok_or_else(|| {
         Failure::Machine(anyhow::anyhow!(
-            "there is no {NAME} in {}: build it there with `cargo build -p polypath-wrap`, or name it by {VARIABLE}",
+            "there is no {NAME} in {} or {PACKAGED} from there: install the package, build it beside this program with \
+             `cargo build -p polypath-wrap`, or name it by {VARIABLE}",
             folder.display()
         ))
     })

@@ -134,7 +134,10 @@ pub enum Refusal {
     #[error("the server has another source than before, or no longer has its next bytes")]
     Source,
     /// The receiver of a live source is too slow for it.
-    #[error("the receiver was slower than the live source for too long")]
+    #[error(
+        "the receiver was slower than the live source for too long: it needs a higher --rate, or the server a \
+         larger --backlog"
+    )]
     TooSlow,
     /// The source failed.
     #[error("the source of the server failed")]
@@ -145,6 +148,9 @@ pub enum Refusal {
     /// The receiver has as many connections as the server takes of one.
     #[error("the server takes no further connection of this receiver (its --connections)")]
     Connections,
+    /// The sender of a live source was stopped.
+    #[error("the server was stopped")]
+    Stopped,
 }
 
 /// The error of bytes that are no message.
@@ -181,7 +187,7 @@ const PACKET: u8 = 18;
 const END: u8 = 19;
 
 /// The reasons by their numbers, from 1.
-const REASONS: [Refusal; 7] = [
+const REASONS: [Refusal; 8] = [
     Refusal::Version,
     Refusal::Full,
     Refusal::Source,
@@ -189,6 +195,7 @@ const REASONS: [Refusal; 7] = [
     Refusal::Failed,
     Refusal::NoService,
     Refusal::Connections,
+    Refusal::Stopped,
 ];
 
 /// The length of the whole message that begins with `bytes`; `None` if its header is incomplete.

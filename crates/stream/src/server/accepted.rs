@@ -111,7 +111,11 @@ async fn authenticate(shared: &Shared, stream: TcpStream) -> Result<Opened, Open
                 Ok((First::Open { stream, port }, reader, writer))
             }
             Some(Err(error)) => {
-                if matches!(error, ChannelError::Message(MessageError::Version(_))) {
+                // A receiver with keys sees by this that the server does not encrypt.
+                if matches!(
+                    error,
+                    ChannelError::Message(MessageError::Version(_)) | ChannelError::Encrypted
+                ) {
                     refuse(&mut writer, Refusal::Version).await;
                 }
                 Err(error.into())

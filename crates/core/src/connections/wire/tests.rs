@@ -92,7 +92,7 @@ fn other_versions_kinds_lengths_and_reasons_are_errors() {
         Err(MessageError::Kind(2))
     );
     assert_eq!(
-        SenderMessage::decode(&[17, 0, 1, 8]),
-        Err(MessageError::Reason(8))
+        SenderMessage::decode(&[17, 0, 1, 9]),
+        Err(MessageError::Reason(9))
     );
 }
