@@ -39,7 +39,7 @@ pub struct ReceiverConfig {
 /// order of packets, and plays them.
 ///
 /// A connection that ends by itself is replaced after 100 ms, and after up to 5 s while nothing
-/// arrives on new ones. If it fails, the sender is told so on all others. If the sender refuses one,
+/// arrives on new ones. If it fails, the sender is notified on all others. If the sender refuses one,
 /// the windows are those of the others, and one more is tried every 10 s.
 #[derive(Clone, Debug)]
 pub struct StreamReceiver<P> {
@@ -136,7 +136,7 @@ pub enum ReceiverOutput<P> {
     },
     /// Close this connection after the packets that it still carries.
     Close(u32),
-    /// Tell the sender on all connections that are open or being opened that this one has failed.
+    /// Name this connection to the sender as failed, on all that are open or being opened.
     NameFailed(u32),
     /// The next packet of the stream.
     Deliver(P),

@@ -128,12 +128,12 @@ impl<F: FnMut(&ReceptionReport)> Reception<F> {
             () = stop => Err(ReceiveError::Stopped),
         };
         if let Err(error) = received {
-            self.tell(LEAVE, |_| ReceiverMessage::Leaving).await;
+            self.notify(LEAVE, |_| ReceiverMessage::Leaving).await;
             return Err(error);
         }
         // All bytes are here: the server ends the stream at once if it learns that.
         let received = self.machine.received();
-        self.tell(FINISH, |connection| connection.progress(received))
+        self.notify(FINISH, |connection| connection.progress(received))
             .await;
         Ok(self.final_report())
     }
@@ -442,7 +442,11 @@ impl<F: FnMut(&ReceptionReport)> Reception<F> {
     }
 
     /// Sends the last message on all connections, and waits for the server to end them.
-    async fn tell(&mut self, patience: Duration, message: impl Fn(&Connection) -> ReceiverMessage) {
+    async fn notify(
+        &mut self,
+        patience: Duration,
+        message: impl Fn(&Connection) -> ReceiverMessage,
+    ) {
         self.connections.retain(|_, open| open.socket.is_some());
         for connection in self.connections.values() {
             connection.send(message(connection));

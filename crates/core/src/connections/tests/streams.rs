@@ -17,7 +17,7 @@ struct Network {
     now: Time,
 }
 
-/// What is on the way on a connection.
+/// The packets and names on the way on a connection.
 #[derive(Default)]
 struct Link {
     /// The packets to the receiver.
@@ -42,8 +42,8 @@ enum Action {
     Reset(usize),
     /// The connection at this position carries nothing any more, which only the receiver notices.
     Silence(usize),
-    /// What the receiver sent on the connection at this position arrives.
-    Hear(usize),
+    /// The names and the hello of the connection at this position arrive.
+    Read(usize),
     /// The sender learns what has arrived.
     Acknowledge,
     Wait(u64),
@@ -172,7 +172,7 @@ impl Network {
     }
 
     /// The sender reads the names of failed connections, and the hello.
-    fn hear(&mut self, connection: u32) {
+    fn read(&mut self, connection: u32) {
         let link = self.connections.get_mut(&connection);
         let Some(link) = link.filter(|link| !link.is_silent) else {
             return;
@@ -238,9 +238,9 @@ impl Network {
                     self.silence(connection);
                 }
             }
-            Action::Hear(position) => {
+            Action::Read(position) => {
                 if let Some(connection) = self.at(position) {
-                    self.hear(connection);
+                    self.read(connection);
                 }
             }
             Action::Acknowledge => self.acknowledge(),
@@ -257,7 +257,7 @@ impl Network {
             self.wait(1000);
             let connections: Vec<u32> = self.connections.keys().copied().collect();
             for connection in connections {
-                self.hear(connection);
+                self.read(connection);
                 // Another may have named it.
                 if self.connections.contains_key(&connection) {
                     self.make_room(connection, 8);
@@ -277,7 +277,7 @@ fn action() -> impl Strategy<Value = Action> {
         6 => (0_usize..8, 1_u32..8).prop_map(|(at, packets)| Action::Arrive(at, packets)),
         1 => (0_usize..8).prop_map(Action::Reset),
         1 => (0_usize..8).prop_map(Action::Silence),
-        3 => (0_usize..8).prop_map(Action::Hear),
+        3 => (0_usize..8).prop_map(Action::Read),
         2 => Just(Action::Acknowledge),
         1 => (1_u64..3000).prop_map(Action::Wait),
     ]
@@ -404,7 +404,7 @@ fn failed_connections_are_named_until_a_new_one_is_welcome() {
     let mut network = Network::new(2, 64);
     network.act(Action::Offer(4));
     for connection in [1, 2] {
-        network.hear(connection);
+        network.read(connection);
         network.make_room(connection, 2);
     }
     network.silence(1);
@@ -416,9 +416,9 @@ fn failed_connections_are_named_until_a_new_one_is_welcome() {
     network.wait(1000);
     assert_eq!(network.connections[&5].names, [1, 2, 3]);
     // Opened before the third failed.
-    network.hear(4);
+    network.read(4);
     assert_eq!(network.receiver.failed(), [3]);
-    network.hear(5);
+    network.read(5);
     assert!(network.receiver.failed().is_empty());
     network.make_room(5, 4);
     assert_eq!(network.connections[&5].packets.len(), 4);
