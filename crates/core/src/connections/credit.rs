@@ -28,12 +28,18 @@ const CATCH_UP: Duration = Duration::from_millis(5);
 /// time is short: n connections then carry n packets a round trip. The paper has no remedy (its
 /// windows are whole segments). While all windows have one packet, credits are given at the rate of
 /// the target and half of the guard lambda, where Algorithm 1 changes no window.
+///
+/// **The round-trip time may be less than its estimate**, as when acknowledgements were delayed while
+/// nothing was sent. Windows that were set for the estimate would then carry a multiple of the target.
+/// So credits of larger windows are given at most at 5/4 of the windows over the estimate.
 #[derive(Clone, Debug)]
 pub struct Credits {
     /// The interval of packets at the smallest windows.
     interval: Duration,
     target: Target,
     guard: Rate,
+    /// The estimate of the round-trip time; `None` before there is one.
+    rtt: Option<Duration>,
     connections: BTreeMap<u32, Connection>,
     /// The connection that had the last credit.
     last: u32,
@@ -41,7 +47,7 @@ pub struct Credits {
     /// which it has to know more.
     reported: u64,
     unreported: u64,
-    /// The time from which the next credit may be given at the smallest windows.
+    /// The time from which the next credit may be given.
     next: Time,
     now: Time,
 }
@@ -98,6 +104,7 @@ impl Credits {
             interval: interval(target, guard),
             target,
             guard,
+            rtt: None,
             connections: BTreeMap::new(),
             last: 0,
             reported: 0,
@@ -113,6 +120,11 @@ impl Credits {
             self.target.rate = rate;
             self.interval = interval(self.target, self.guard);
         }
+    }
+
+    /// Sets the estimate of the round-trip time by which the windows are chosen.
+    pub fn set_rtt(&mut self, rtt: Duration) {
+        self.rtt = Some(rtt);
     }
 
     /// Sets the window of a connection in packets, at least 1. An unknown connection is added.
@@ -198,24 +210,41 @@ impl Credits {
     }
 
     fn give_due(&mut self, now: Time, out: &mut impl FnMut(Credit)) {
-        let is_paced = self.control() == WindowControl::PacedCredits;
+        let interval = self.least_interval();
         while let Some(connection) = self.next_due() {
-            if is_paced {
-                if self.next > now {
-                    return;
-                }
-                // A late call is made up for, a pause is not.
-                self.next = (self.next + self.interval).max(now - CATCH_UP);
+            if interval.is_some() && self.next > now {
+                return;
             }
             let Some(known) = self.connections.get_mut(&connection) else {
                 return;
             };
+            let before = known.credit;
             known.credit = known.entitlement();
+            if let Some(interval) = interval {
+                // A late call is made up for, a pause is not.
+                self.next = (self.next + interval * (known.credit - before)).max(now - CATCH_UP);
+            }
             self.last = connection;
             out(Credit {
                 connection,
                 packets: known.credit,
             });
+        }
+    }
+
+    /// The least interval of credits; `None` if they are not paced.
+    fn least_interval(&self) -> Option<Duration> {
+        match self.control() {
+            WindowControl::PacedCredits => Some(self.interval),
+            WindowControl::Kernel => None,
+            WindowControl::Credits => {
+                let windows = self
+                    .connections
+                    .values()
+                    .map(|known| u64::from(known.window));
+                let of_windows = Duration(self.rtt?.0 * 4 / 5 / windows.sum::<u64>().max(1));
+                Some(of_windows.min(self.interval))
+            }
         }
     }
 
@@ -231,9 +260,9 @@ impl Credits {
     #[must_use]
     pub fn deadline(&self) -> Option<Deadline> {
         let is_waiting = self.connections.values().any(Connection::is_due);
-        (is_waiting && self.control() == WindowControl::PacedCredits).then(|| Deadline {
+        (is_waiting && self.least_interval().is_some()).then(|| Deadline {
             at: self.next.max(self.now),
-            why: "credit at the rate of the target",
+            why: "credit at the rate of the windows",
         })
     }
 }

@@ -1,5 +1,6 @@
 //! Credits keep a window of packets in flight, and a rate below one packet a round trip.
 
+use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use proptest::prelude::*;
@@ -100,16 +101,22 @@ fn a_credit_is_repeated_for_what_was_received() {
     assert_eq!(given(512), [10_000]);
 }
 
-/// The packets that arrive within `span` over `connections` with windows of one packet, where each
-/// credit has its packet after `rtt`.
+/// The packets that arrive within `span` over `connections` with windows of one packet, `rtt` after
+/// their credits.
 fn arrivals(rate: Rate, rtt: Duration, connections: u32, span: Duration) -> u64 {
     let mut credits = credits(rate);
     (1..=connections).for_each(|connection| credits.set_window(connection, 1));
+    arrivals_of(credits, rtt, span)
+}
+
+fn arrivals_of(mut credits: Credits, rtt: Duration, span: Duration) -> u64 {
     let (mut now, mut arrived) = (Time::ZERO, 0);
     let mut in_flight: Vec<(Time, u32)> = Vec::new();
+    let mut sent = BTreeMap::<u32, u64>::new();
     while now < Time::ZERO + span {
-        for (connection, _) in given(&mut credits, now) {
-            in_flight.push((now + rtt, connection));
+        for (connection, credit) in given(&mut credits, now) {
+            let before = sent.insert(connection, credit).unwrap_or(0);
+            in_flight.extend((before..credit).map(|_| (now + rtt, connection)));
         }
         let arrival = in_flight.iter().map(|(at, _)| *at).min();
         let deadline = credits.deadline().map(|deadline| deadline.at);
@@ -124,6 +131,22 @@ fn arrivals(rate: Rate, rtt: Duration, connections: u32, span: Duration) -> u64 
         });
     }
     arrived
+}
+
+/// Windows that carry 3 Mbit/s at 20 ms do not carry 600 at .1 ms.
+#[test]
+fn windows_for_a_longer_round_trip_carry_little_more_than_the_target() {
+    let span = Duration::from_secs(10);
+    let carried = |rtt| {
+        let mut credits = credits(Rate(3_000_000));
+        (1..=3).for_each(|connection| credits.set_window(connection, 2));
+        credits.set_rtt(MS * 20);
+        arrivals_of(credits, rtt, span) * PACKET.0 * 8 / 10
+    };
+    let estimated = carried(MS * 20);
+    assert!((2_900_000..=3_000_000).contains(&estimated), "{estimated}");
+    let short = carried(Duration::from_micros(100));
+    assert!((3_700_000..3_800_000).contains(&short), "{short}");
 }
 
 proptest! {
