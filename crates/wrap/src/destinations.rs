@@ -2,13 +2,18 @@
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, TryLockError};
+use std::time::Duration;
 
 use nix::libc::{self, c_int};
 
 /// The maximum number of sockets that are remembered. The oldest is dropped, since a close is not
 /// observed.
 const REMEMBERED: usize = 1024;
+/// The attempts to lock the entries, which other threads hold for microseconds, and the pause
+/// between them.
+const ATTEMPTS: u32 = 100;
+const PAUSE: Duration = Duration::from_millis(1);
 
 static DESTINATIONS: Mutex<VecDeque<Entry>> = Mutex::new(VecDeque::new());
 
@@ -35,9 +40,11 @@ impl Socket {
     }
 }
 
-/// Remembers a connection that is about to be made.
-pub(crate) fn remember(socket: Socket, proxy: SocketAddr, destination: SocketAddr) {
-    let mut known = DESTINATIONS.lock().unwrap_or_else(PoisonError::into_inner);
+/// Remembers a connection that is about to be made; false if that is not possible.
+pub(crate) fn remember(socket: Socket, proxy: SocketAddr, destination: SocketAddr) -> bool {
+    let Some(mut known) = lock() else {
+        return false;
+    };
     if known.len() == REMEMBERED {
         known.pop_front();
     }
@@ -46,6 +53,14 @@ pub(crate) fn remember(socket: Socket, proxy: SocketAddr, destination: SocketAdd
         proxy,
         destination,
     });
+    true
+}
+
+/// Forgets a connection that could not be made.
+pub(crate) fn forget(socket: Socket, proxy: SocketAddr) {
+    if let Some(mut known) = lock() {
+        known.retain(|entry| entry.socket != socket || entry.proxy != proxy);
+    }
 }
 
 /// The socket of the wrapping program that a socket was given for this destination.
@@ -61,8 +76,18 @@ pub(crate) fn destination(socket: Socket, proxy: SocketAddr) -> Option<SocketAdd
 
 /// The latest entry of which this holds.
 fn find(is_wanted: impl Fn(&Entry) -> bool) -> Option<Entry> {
-    // Another thread may have held the lock when the process was forked: no answer is better than
-    // to wait for ever.
-    let known = DESTINATIONS.try_lock().ok()?;
-    known.iter().rev().find(|entry| is_wanted(entry)).copied()
+    lock()?.iter().rev().find(|entry| is_wanted(entry)).copied()
+}
+
+/// The entries, unless they stay locked: another thread may have held the lock when the process was
+/// forked, and no answer is better than to wait for ever.
+fn lock() -> Option<MutexGuard<'static, VecDeque<Entry>>> {
+    for _ in 0..ATTEMPTS {
+        match DESTINATIONS.try_lock() {
+            Ok(known) => return Some(known),
+            Err(TryLockError::Poisoned(known)) => return Some(known.into_inner()),
+            Err(TryLockError::WouldBlock) => std::thread::sleep(PAUSE),
+        }
+    }
+    None
 }

@@ -42,6 +42,8 @@ static ON_LOAD: extern "C" fn() = on_load;
 
 extern "C" fn on_load() {
     control::announce_loaded();
+    // Before any thread: a process that is forked while another looks them up would wait for ever.
+    let _ = hidden();
 }
 
 /// The functions of the C library that this library hides.
@@ -122,8 +124,7 @@ fn proxy_of(fd: c_int, destination: SocketAddr) -> Option<SocketAddr> {
     let Some(Route::Through(proxy)) = route(destination) else {
         return None;
     };
-    destinations::remember(socket, proxy, destination);
-    Some(proxy)
+    destinations::remember(socket, proxy, destination).then_some(proxy)
 }
 
 /// Connects a socket, to its destination or to the wrapping program (connect(2)).
@@ -141,13 +142,29 @@ pub unsafe extern "C" fn connect(fd: c_int, address: *const sockaddr, len: sockl
         .as_ref()
         .and_then(to_std)
         .and_then(|wanted| proxy_of(fd, wanted));
-    // The call is the last one, so that its `errno` remains.
-    match proxy.map(SockaddrStorage::from) {
+    if let Some(proxy) = proxy {
+        let to = SockaddrStorage::from(proxy);
         // SAFETY: the address is valid for its length.
-        Some(proxy) => unsafe { (hidden.connect)(fd, proxy.as_ptr(), proxy.len()) },
-        // SAFETY: these are the arguments of the caller.
-        None => unsafe { (hidden.connect)(fd, address, len) },
+        let result = unsafe { (hidden.connect)(fd, to.as_ptr(), to.len()) };
+        if result == 0 || is_made(Errno::last()) {
+            return result;
+        }
+        // As for a socket that is bound to another device than loopback.
+        if let Some(socket) = Socket::of(fd) {
+            destinations::forget(socket, proxy);
+        }
     }
+    // The call is the last one, so that its `errno` remains.
+    // SAFETY: these are the arguments of the caller.
+    unsafe { (hidden.connect)(fd, address, len) }
+}
+
+/// Whether a connection with this error of `connect` is made, or goes on to be.
+fn is_made(errno: Errno) -> bool {
+    matches!(
+        errno,
+        Errno::EINPROGRESS | Errno::EALREADY | Errno::EISCONN | Errno::EINTR
+    )
 }
 
 /// Listens, and announces the address to the wrapping program (listen(2)).
