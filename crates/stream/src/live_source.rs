@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use bytes::{Bytes, BytesMut};
+use bytes::{Buf, Bytes, BytesMut};
 use polypath_live::udp::enlarge_receive_buffer;
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::net::UdpSocket;
@@ -57,8 +57,16 @@ enum Ended {
 
 /// The time for which bytes that fill no packet wait for more.
 const GATHER: Duration = Duration::from_millis(20);
-/// The size of a packet of MPEG-TS in bytes, and its first byte (ISO/IEC 13818-1, 2.4.3).
-const TS_PACKET: (usize, u8) = (188, 0x47);
+/// The time for which those wait that are no whole packet of MPEG-TS, although they begin as one.
+const GATHER_PART: Duration = Duration::from_millis(200);
+/// The size of a packet of MPEG-TS in bytes (ISO/IEC 13818-1, 2.4.3).
+const TS_PACKET: usize = 188;
+/// The first byte of a packet of MPEG-TS.
+const TS_SYNC: u8 = 0x47;
+/// The memory that a kept packet takes beside its bytes, about.
+const PACKET_COST: usize = 100;
+/// The longest part of a datagram that is sent as one packet: as much as a message carries.
+const MAX_DATAGRAM: usize = polypath_core::connections::wire::MAX_PAYLOAD;
 
 impl LiveSource {
     /// A source without packets, which keeps the last `backlog` bytes for slow receivers.
@@ -94,10 +102,10 @@ impl LiveSource {
         let mut waiting_since = Instant::now();
         let result = loop {
             buffer.reserve(16 * PAYLOAD);
-            let waiting = sendable(&buffer);
-            let until = (waiting > 0).then_some(waiting_since + GATHER);
+            let waiting = Waiting::of(&buffer);
+            let until = waiting.map(|waiting| waiting_since + waiting.time);
             let Some(read) = read_until(&mut input, &mut buffer, until).await else {
-                self.push(buffer.split_to(waiting).freeze());
+                self.push_from(&mut buffer, waiting.map_or(0, |waiting| waiting.len));
                 continue;
             };
             match read {
@@ -105,16 +113,16 @@ impl LiveSource {
                 Ok(_) => {}
                 Err(error) => break Err(error),
             }
-            if waiting == 0 || buffer.len() >= PAYLOAD {
+            let was_whole = waiting.is_some_and(|waiting| waiting.time == GATHER);
+            if !was_whole || buffer.len() >= PAYLOAD {
                 waiting_since = Instant::now();
             }
             while buffer.len() >= PAYLOAD {
-                self.push(buffer.split_to(PAYLOAD).freeze());
+                self.push_from(&mut buffer, PAYLOAD);
             }
         };
-        if result.is_ok() && !buffer.is_empty() {
-            self.push(buffer.freeze());
-        }
+        let rest = buffer.len();
+        self.push_from(&mut buffer, rest);
         self.end(if result.is_ok() {
             Ended::Complete
         } else {
@@ -162,6 +170,17 @@ impl LiveSource {
         self.end(Ended::Stopped);
     }
 
+    /// Discards what receivers of a stopped source have not taken yet: they get the reason at once.
+    pub fn cut(&self) {
+        let mut ring = self.shared.lock();
+        ring.dropped = ring.end();
+        ring.packets.clear();
+        ring.bytes = 0;
+        let end = ring.end();
+        drop(ring);
+        self.shared.arrivals.send_replace(end);
+    }
+
     pub(crate) fn identity(&self) -> u64 {
         self.identity
     }
@@ -174,6 +193,15 @@ impl LiveSource {
             shared: Arc::clone(&self.shared),
             arrivals,
             next,
+        }
+    }
+
+    /// Pushes a copy of the first `len` bytes of `buffer` as a packet, if there are any: their own
+    /// memory is that of all that was read.
+    fn push_from(&self, buffer: &mut BytesMut, len: usize) {
+        if len > 0 {
+            self.push(Bytes::copy_from_slice(&buffer[..len]));
+            buffer.advance(len);
         }
     }
 
@@ -205,11 +233,6 @@ impl LiveSource {
     }
 }
 
-/// The memory that a kept packet takes beside its bytes, about.
-const PACKET_COST: usize = 100;
-/// The longest part of a datagram that is sent as one packet: as much as a message carries.
-const MAX_DATAGRAM: usize = polypath_core::connections::wire::MAX_PAYLOAD;
-
 /// Reads more bytes into `buffer`; `None` if there are none by `until`.
 async fn read_until(
     input: &mut (impl AsyncRead + Unpin),
@@ -223,14 +246,28 @@ async fn read_until(
     }
 }
 
-/// The number of bytes of `waiting` that may be sent as a packet: those of whole packets of MPEG-TS,
-/// which a player expects in a datagram, and all of another format.
-fn sendable(waiting: &[u8]) -> usize {
-    let (size, first) = TS_PACKET;
-    if waiting.first() == Some(&first) {
-        waiting.len() / size * size
-    } else {
-        waiting.len()
+/// Bytes that fill no packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Waiting {
+    /// The number of those that are sent after `time`.
+    len: usize,
+    /// The time for which they wait for more.
+    time: Duration,
+}
+
+impl Waiting {
+    /// Of MPEG-TS whole packets, which a player expects in a datagram, and all of another format;
+    /// `None` without bytes.
+    fn of(bytes: &[u8]) -> Option<Self> {
+        let is_ts = bytes.chunks(TS_PACKET).all(|packet| packet[0] == TS_SYNC);
+        let whole = bytes.len() / TS_PACKET * TS_PACKET;
+        let (len, time) = match bytes.len() {
+            0 => return None,
+            _ if is_ts && whole > 0 => (whole, GATHER),
+            len if is_ts => (len, GATHER_PART),
+            len => (len, GATHER),
+        };
+        Some(Self { len, time })
     }
 }
 
@@ -245,6 +282,15 @@ impl Ring {
     /// The number of packets that came.
     fn end(&self) -> u64 {
         self.dropped + self.packets.len() as u64
+    }
+
+    /// The reason for which packet `number`, from 0, is kept no more; `None` if it is, or is to come.
+    fn why_gone(&self, number: u64) -> Option<SourceError> {
+        let is_gone = number < self.dropped;
+        is_gone.then_some(match self.end {
+            Some(Ended::Stopped) => SourceError::Cut,
+            _ => SourceError::TooSlow,
+        })
     }
 }
 
@@ -262,12 +308,12 @@ impl LivePosition {
         }
     }
 
-    /// Ends when the next packet is no longer kept.
-    pub(crate) async fn behind(&mut self) {
+    /// The error once the next packet is no longer kept.
+    pub(crate) async fn behind(&mut self) -> SourceError {
         loop {
             self.arrivals.mark_unchanged();
-            if self.next < self.shared.lock().dropped {
-                return;
+            if let Some(why) = self.shared.lock().why_gone(self.next) {
+                return why;
             }
             if self.arrivals.changed().await.is_err() {
                 return std::future::pending().await;
@@ -278,10 +324,10 @@ impl LivePosition {
     /// The next packet, the end, or nothing yet.
     fn take(&mut self) -> Option<Result<Option<Bytes>, SourceError>> {
         let ring = self.shared.lock();
-        let Some(offset) = self.next.checked_sub(ring.dropped) else {
-            return Some(Err(SourceError::TooSlow));
-        };
-        let kept = usize::try_from(offset)
+        if let Some(why) = ring.why_gone(self.next) {
+            return Some(Err(why));
+        }
+        let kept = usize::try_from(self.next - ring.dropped)
             .ok()
             .and_then(|at| ring.packets.get(at));
         if let Some(packet) = kept {
@@ -365,6 +411,32 @@ mod tests {
             lengths.push(packet.len());
         }
         assert_eq!(lengths, [PAYLOAD, PAYLOAD, 5]);
+    }
+
+    #[test]
+    fn whole_packets_of_mpeg_ts_wait_shorter_than_parts() {
+        let waiting = |bytes: &[u8]| Waiting::of(bytes).map(|of| (of.len, of.time));
+        assert_eq!(waiting(&[]), None);
+        assert_eq!(waiting(&[1; 300]), Some((300, GATHER)));
+        assert_eq!(waiting(&[TS_SYNC; 187]), Some((187, GATHER_PART)));
+        assert_eq!(waiting(&[TS_SYNC; 300]), Some((188, GATHER)));
+        // The second packet does not begin as one.
+        let other = [&[TS_SYNC; 188][..], &[1; 100]].concat();
+        assert_eq!(waiting(&other), Some((288, GATHER)));
+    }
+
+    #[tokio::test]
+    async fn receivers_of_a_source_that_is_cut_learn_that_it_was_stopped() {
+        let source = LiveSource::new(1 << 20).unwrap();
+        let mut position = source.subscribe();
+        source.push(packet(1));
+        source.stop();
+        source.push(packet(2));
+        source.cut();
+        assert!(matches!(position.behind().await, SourceError::Cut));
+        assert!(matches!(position.next().await, Err(SourceError::Cut)));
+        let mut after = source.subscribe();
+        assert!(matches!(after.next().await, Err(SourceError::Stopped)));
     }
 
     /// Of MPEG-TS whole packets are sent, and of another format everything.

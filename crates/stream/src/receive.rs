@@ -149,7 +149,7 @@ pub enum ConnectionError {
     )]
     NotEncrypted,
     /// The connection was closed in the middle of a handshake or a stream.
-    #[error("the server closed the connection")]
+    #[error("the server closed the connection; does it run, and is this its port?")]
     Closed,
     /// It took too long to open.
     #[error("no answer within {} s", connection::OPEN_WITHIN.as_secs())]
@@ -192,7 +192,8 @@ impl From<ChannelError> for ConnectionError {
 }
 
 impl ConnectionError {
-    /// Whether another attempt would end in the same way: a wrong key, or another protocol.
+    /// Whether another attempt would end in the same way, if the connection was never open: a wrong
+    /// key, or another protocol.
     fn is_permanent(&self) -> bool {
         match self {
             Self::Channel(ChannelError::Io(error)) => error.kind() == io::ErrorKind::InvalidData,

@@ -18,6 +18,8 @@ use crate::source::{Position, SourceError};
 const QUEUE: u32 = 2;
 /// The messages of a connection that may wait: the packets, and one at its start and at its end.
 pub(crate) const MESSAGES: usize = QUEUE as usize + 2;
+/// The time for which a receiver may take what is on its way when the source has failed.
+const LAST: Duration = Duration::from_secs(5);
 /// The time for which a stream without connections waits for new ones.
 const ORPHANED: Duration = Duration::from_mins(1);
 
@@ -66,6 +68,9 @@ pub(crate) struct ServedStream {
     is_known_complete: bool,
     /// The time at which a stream without connections ends.
     orphaned: Option<Instant>,
+    /// The error of a source that has ended, and the time until which the receiver may take what is
+    /// on its way.
+    failed: Option<(SourceError, Instant)>,
 }
 
 struct Connection {
@@ -105,6 +110,7 @@ impl ServedStream {
             taken: received,
             is_known_complete: false,
             orphaned: Some(Instant::now() + ORPHANED),
+            failed: None,
         }
     }
 
@@ -118,28 +124,35 @@ impl ServedStream {
                     return StreamEnd::Complete;
                 }
             }
-            let wants_packet =
-                self.total.is_none() && self.machine.wants_packet() && !self.machine.has_waiting();
+            if let Some(error) = self.take_error() {
+                self.refuse(refusal_of(&error));
+                return StreamEnd::Source(error);
+            }
+            let wants_packet = self.machine.wants_packet() && !self.machine.has_waiting();
             let orphaned = self.orphaned.unwrap_or_else(Instant::now);
+            let last = self
+                .failed
+                .as_ref()
+                .map_or_else(Instant::now, |(_, last)| *last);
             tokio::select! {
                 event = events.recv() => match event {
                     Some(StreamEvent::Leaving) => return StreamEnd::Left,
                     Some(event) => self.handle_event(event),
                     None => return StreamEnd::Orphaned,
                 },
-                packet = next(&mut self.source, wants_packet), if self.total.is_none() => {
+                packet = next(&mut self.source, wants_packet),
+                    if self.total.is_none() && self.failed.is_none() =>
+                {
                     match packet {
                         Ok(Some(packet)) => {
                             self.taken += 1;
                             self.wake(SenderInput::Packet(packet));
                         }
                         Ok(None) => self.end(),
-                        Err(error) => {
-                            self.refuse(refusal_of(&error));
-                            return StreamEnd::Source(error);
-                        }
+                        Err(error) => self.fail(error),
                     }
                 }
+                () = sleep_until(last), if self.failed.is_some() => {}
                 () = sleep_until(orphaned), if self.orphaned.is_some() => {
                     if self.is_finished() {
                         return StreamEnd::Complete;
@@ -148,6 +161,24 @@ impl ServedStream {
                 }
             }
         }
+    }
+
+    /// Notes the end of the source: what was taken from it before still arrives, but for a receiver
+    /// that is too slow.
+    fn fail(&mut self, error: SourceError) {
+        let last = match error {
+            SourceError::TooSlow | SourceError::Cut => Instant::now(),
+            _ => Instant::now() + LAST,
+        };
+        self.failed = Some((error, last));
+    }
+
+    /// The error of the source, once the receiver has what came before, or has had time for it.
+    fn take_error(&mut self) -> Option<SourceError> {
+        let is_due = |last: Instant| self.machine.is_finished() || last <= Instant::now();
+        self.failed
+            .take_if(|(_, last)| is_due(*last))
+            .map(|(error, _)| error)
     }
 
     /// Whether the receiver has all packets.
@@ -291,13 +322,13 @@ impl Connection {
     }
 }
 
-/// The next packet, if one is wanted; otherwise only the error of a receiver that is too slow.
+/// The next packet, if one is wanted; otherwise only the error of a receiver whose next packet is
+/// gone.
 async fn next(source: &mut Position, wants_packet: bool) -> Result<Option<Bytes>, SourceError> {
     if wants_packet {
         return source.next().await;
     }
-    source.behind().await;
-    Err(SourceError::TooSlow)
+    Err(source.behind().await)
 }
 
 fn send(connections: &mut BTreeMap<u32, Connection>, output: SenderOutput<Bytes>) {
@@ -315,7 +346,7 @@ fn send(connections: &mut BTreeMap<u32, Connection>, output: SenderOutput<Bytes>
 fn refusal_of(error: &SourceError) -> Refusal {
     match error {
         SourceError::TooSlow => Refusal::TooSlow,
-        SourceError::Stopped => Refusal::Stopped,
+        SourceError::Stopped | SourceError::Cut => Refusal::Stopped,
         SourceError::Io(_) | SourceError::Truncated | SourceError::Failed => Refusal::Failed,
     }
 }

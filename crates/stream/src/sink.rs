@@ -45,12 +45,17 @@ impl Sink {
                 let device = File::options().write(true).open(path).await;
                 device.map(Self::bytes)
             }
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            Err(_) if path.file_name().is_none() => Err(io::ErrorKind::InvalidInput.into()),
             Err(_) => {
                 let folder = path
                     .parent()
                     .filter(|folder| !folder.as_os_str().is_empty());
                 let folder = folder.unwrap_or(Path::new("."));
-                nix::unistd::access(folder, AccessFlags::W_OK)?;
+                if !tokio::fs::metadata(folder).await?.is_dir() {
+                    return Err(io::ErrorKind::NotADirectory.into());
+                }
+                nix::unistd::access(folder, AccessFlags::W_OK | AccessFlags::X_OK)?;
                 Ok(Self(Kind::NewFile(path.to_owned())))
             }
         }

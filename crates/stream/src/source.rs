@@ -65,6 +65,9 @@ pub(crate) enum SourceError {
     /// The server was stopped.
     #[error("the server was stopped")]
     Stopped,
+    /// The server was stopped, and waits no longer for this receiver.
+    #[error("the server was stopped before the receiver had the rest")]
+    Cut,
 }
 
 impl Source {
@@ -159,8 +162,8 @@ impl Position {
         }
     }
 
-    /// Ends when the next packet is gone, since live media went on without this receiver.
-    pub(crate) async fn behind(&mut self) {
+    /// The error once the next packet is gone, since live media went on without this receiver.
+    pub(crate) async fn behind(&mut self) -> SourceError {
         match self {
             Self::Live(position) => position.behind().await,
             Self::File { .. } | Self::Service(_) => std::future::pending().await,

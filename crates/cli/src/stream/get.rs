@@ -3,6 +3,7 @@
 use std::io::{self, IsTerminal};
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::pin::pin;
 use std::str::FromStr;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -188,12 +189,17 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     };
     let runtime = runtime()?;
     let ended = runtime.block_on(async {
-        let interrupted = interruption().context("waiting for signals")?;
-        let config = config(args).await?;
-        let sink = sink(&args.to).await?;
+        let mut interrupted = pin!(interruption().context("waiting for signals")?);
+        // A name may be looked up for long, and a pipe waits for its reader.
+        let setup = async { Ok::<_, Failure>((config(args).await?, sink(&args.to).await?)) };
+        let (config, sink) = tokio::select! {
+            ready = setup => ready?,
+            () = &mut interrupted => return Ok(Err(ReceiveError::Stopped)),
+        };
         Ok::<_, Failure>(receive_until(config, sink, interrupted, observe).await)
-    })?;
+    });
     runtime.shutdown_background();
+    let ended = ended?;
     let report = last.lock().unwrap_or_else(PoisonError::into_inner).clone();
     // Of a stream that never began there is only the reason.
     if args.format == Format::Json || ended.is_ok() || report.packets > 0 {

@@ -30,6 +30,8 @@ const INTERVAL: Duration = Duration::from_secs(10);
 const REST: Duration = Duration::from_mins(1);
 /// The time that connections then have for what is queued.
 const FLUSH: Duration = Duration::from_secs(5);
+/// The time for the reason of an end.
+const LAST: Duration = Duration::from_secs(1);
 /// The interval at which the end of the last receiver is noticed.
 const POLL: Duration = Duration::from_millis(100);
 
@@ -174,14 +176,13 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         let waiting = "waiting for signals";
         let ended = until_signal(&mut work).await.context(waiting)?;
         if ended.is_none() && !matches!(args.source, SourceArg::File(_)) {
-            live.stop();
-            // Its receivers get what is left, and the reason; another signal ends that.
             let last = async {
                 tokio::select! {
                     _ = work => {}
-                    _ = is_reached(FLUSH, || counters.read().connections == 0) => {}
+                    () = stop(&live, &counters) => {}
                 }
             };
+            // Another signal ends that.
             until_signal(last).await.context(waiting)?;
         }
         Ok::<_, Failure>((ended.unwrap_or(Ok(())), counters.clone()))
@@ -263,6 +264,17 @@ async fn feed(
     // Of a source that failed, they have the last packets and the reason after their streams' end.
     is_reached(FLUSH, || counters.read().connections == 0).await;
     Ok(read?)
+}
+
+/// Ends a live source: its receivers get what is left, and the reason; those that need longer only
+/// the reason.
+async fn stop(live: &LiveSource, counters: &ServerCounters) {
+    let is_over = || counters.read().connections == 0;
+    live.stop();
+    if !is_reached(FLUSH, is_over).await {
+        live.cut();
+        is_reached(LAST, is_over).await;
+    }
 }
 
 /// Whether `is_over` becomes true in this time.

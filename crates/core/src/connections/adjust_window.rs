@@ -18,6 +18,8 @@ pub struct AdjustWindow {
     target: Target,
     guard: u64,
     spike: f64,
+    /// The configured number of connections.
+    connections: u32,
     windows: Windows,
 }
 
@@ -29,6 +31,7 @@ impl AdjustWindow {
             target,
             guard: config.guard.0,
             spike: config.spike,
+            connections,
             windows: Windows::new(connections, connections.saturating_mul(FIRST_WINDOW)),
         }
     }
@@ -41,6 +44,7 @@ impl AdjustWindow {
 
     /// Redistributes the sum of windows over `connections` connections, at least 1.
     pub fn set_connections(&mut self, connections: u32) {
+        self.connections = connections;
         self.windows = self.windows.over(connections);
     }
 
@@ -59,6 +63,10 @@ impl ConnectionController for AdjustWindow {
     fn initialize(&mut self, _: Time, rtt: Duration) {
         let sum = floor(self.target.uncongested_window(rtt) + 0.5);
         self.windows = Windows::new(self.windows.connections(), whole(sum));
+    }
+
+    fn limit(&mut self, most: u32) {
+        self.windows = self.windows.limited_to(self.connections.min(most));
     }
 
     fn set_rate(&mut self, rate: Rate) {

@@ -63,6 +63,11 @@ impl ControlUnit {
         self.controller.wanted()
     }
 
+    /// Uses at most `most` connections from now on.
+    pub fn limit(&mut self, most: u32) {
+        self.controller.limit(most);
+    }
+
     /// Sets the desired throughput, from the next sample on.
     pub fn set_rate(&mut self, rate: Rate) {
         self.controller.set_rate(rate);

@@ -19,6 +19,9 @@ pub trait ConnectionController: CloneBoxed + Debug + Send {
     /// line 2).
     fn initialize(&mut self, now: Time, rtt: Duration);
 
+    /// Uses at most `most` connections from now on, at least 1; 1024 are no limit.
+    fn limit(&mut self, most: u32);
+
     /// Sets the desired throughput, from the next sample on.
     fn set_rate(&mut self, rate: Rate);
 

@@ -9,7 +9,7 @@ use super::windows::MAX_CONNECTIONS;
 ///
 /// A failed connection is named on those that are there, which may fail in the same way, and before
 /// the hello of each that is opened later, until one of these is welcome. At most
-/// [`MAX_CONNECTIONS`] are kept: beyond it are attempts to replace others.
+/// [`MAX_CONNECTIONS`] are kept, the newest: where more have failed, the server was not reached.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Failures {
     failed: Vec<u32>,
@@ -24,10 +24,12 @@ impl Failures {
     }
 
     pub(super) fn add(&mut self, connection: u32, last_opened: u32) {
-        if self.failed.len() < MAX_CONNECTIONS as usize {
-            self.failed.push(connection);
-            self.last_opened.push(last_opened);
+        if self.failed.len() == MAX_CONNECTIONS as usize {
+            self.failed.remove(0);
+            self.last_opened.remove(0);
         }
+        self.failed.push(connection);
+        self.last_opened.push(last_opened);
     }
 
     /// The sender has read the hello of `connection`, and with it the names before it.

@@ -8,7 +8,7 @@ use super::failures::Failures;
 use super::parameters::Target;
 use super::playout::{PlayOut, PlayOutConfig, PlayOutEvent, PlayOutInput};
 use super::resequencer::{OfferResult, Resequencer, ResequencerCounts};
-use super::windows::Windows;
+use super::windows::{MAX_CONNECTIONS, Windows};
 use crate::hold::next_hold;
 use crate::machine::{Deadline, EarliestDeadline, Machine};
 use crate::time::{Duration, Time};
@@ -64,7 +64,7 @@ pub struct StreamReceiver<P> {
 struct Permitted {
     connections: u32,
     /// The time at which one more is tried.
-    until: Time,
+    next_attempt: Time,
 }
 
 /// A packet with its size in bytes, which a simulated packet does not have by itself.
@@ -254,20 +254,9 @@ impl<P> StreamReceiver<P> {
         }
     }
 
-    /// The wanted windows, on as many connections as the sender permits.
-    fn possible(&self) -> Windows {
-        let wanted = self.unit.wanted();
-        match self.permitted {
-            Some(permitted) if permitted.connections < wanted.connections() => {
-                wanted.over(permitted.connections)
-            }
-            _ => wanted,
-        }
-    }
-
     /// Opens and closes connections and sets windows as wanted.
     fn reconcile(&mut self, now: Time, out: &mut impl FnMut(ReceiverOutput<P>)) {
-        let wanted = self.possible();
+        let wanted = self.unit.wanted();
         while self.open.len() > wanted.connections() as usize
             && let Some(connection) = self.open.pop()
         {
@@ -328,37 +317,43 @@ impl<P> StreamReceiver<P> {
 
     fn on_refused(&mut self, now: Time, connection: u32, out: &mut impl FnMut(ReceiverOutput<P>)) {
         self.open.retain(|open| *open != connection);
-        if self.open.is_empty() {
+        if self.open.is_empty() && !self.retry.is_pausing(now) {
             self.retry.begin(now, self.opened);
         }
+        let connections = u32::try_from(self.open.len()).unwrap_or(u32::MAX).max(1);
+        self.unit.limit(connections);
         self.permitted = Some(Permitted {
-            connections: u32::try_from(self.open.len()).unwrap_or(u32::MAX).max(1),
-            until: now + TRY_MORE,
+            connections,
+            next_attempt: now + TRY_MORE,
         });
         self.reconcile(now, out);
     }
 
-    /// One more connection may be permitted by now.
+    /// Permits one more connection if the time has come.
     fn try_more(&mut self, now: Time) {
-        if let Some(permitted) = &mut self.permitted
-            && permitted.until <= now
-        {
-            permitted.connections = permitted.connections.saturating_add(1);
-            permitted.until = now + TRY_MORE;
-            if permitted.connections >= self.unit.wanted().connections() {
-                self.permitted = None;
-            }
+        let due = |permitted: &&mut Permitted| permitted.next_attempt <= now;
+        let Some(permitted) = self.permitted.as_mut().filter(due) else {
+            return;
+        };
+        permitted.connections = permitted.connections.saturating_add(1);
+        permitted.next_attempt = now + TRY_MORE;
+        self.unit.limit(permitted.connections);
+        if self.unit.wanted().connections() < permitted.connections {
+            self.unit.limit(MAX_CONNECTIONS);
+            self.permitted = None;
         }
     }
 
     /// The time at which connections that are missing are opened; `None` if there are as many as
     /// wanted.
     fn replacement(&self) -> Option<Time> {
-        let open = self.open.len();
-        let is_missing = |windows: Windows| open < windows.connections() as usize;
-        let retry = self.retry.until.filter(|_| is_missing(self.possible()));
-        let permitted = self.permitted.map(|permitted| permitted.until);
-        let more = permitted.filter(|_| is_missing(self.unit.wanted()));
+        let wanted = self.unit.wanted().connections();
+        let is_missing = self.open.len() < wanted as usize;
+        let retry = self.retry.until.filter(|_| is_missing);
+        // Below the limit, no more are wanted.
+        let is_limited = |permitted: &Permitted| permitted.connections <= wanted;
+        let more = self.permitted.filter(is_limited);
+        let more = more.map(|permitted| permitted.next_attempt);
         let at = retry.into_iter().chain(more).min()?;
         (at < self.until).then_some(at)
     }

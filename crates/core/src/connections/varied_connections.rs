@@ -5,7 +5,7 @@ use super::adjust_connections::{AdjustConnections, Congestion};
 use super::adjust_window::AdjustWindow;
 use super::controller::{ConnectionController, Sample};
 use super::parameters::{ControlConfig, Target, VariationConfig};
-use super::windows::Windows;
+use super::windows::{MAX_CONNECTIONS, Windows};
 use crate::time::{Duration, Time};
 use crate::units::Rate;
 
@@ -14,6 +14,8 @@ use crate::units::Rate;
 pub struct VariedConnections {
     number: AdjustConnections,
     windows: AdjustWindow,
+    /// The most connections that are possible.
+    limit: u32,
 }
 
 impl VariedConnections {
@@ -29,6 +31,7 @@ impl VariedConnections {
         Self {
             number: AdjustConnections::new(variation),
             windows: AdjustWindow::new(connections, target, control),
+            limit: MAX_CONNECTIONS,
         }
     }
 }
@@ -40,6 +43,13 @@ impl ConnectionController for VariedConnections {
 
     fn initialize(&mut self, now: Time, rtt: Duration) {
         self.windows.initialize(now, rtt);
+    }
+
+    fn limit(&mut self, most: u32) {
+        self.limit = most;
+        if self.windows.wanted().connections() > most {
+            self.windows.limit(most);
+        }
     }
 
     fn set_rate(&mut self, rate: Rate) {
@@ -61,6 +71,7 @@ impl ConnectionController for VariedConnections {
             target: target.rate,
         };
         let connections = self.number.next(present.connections(), &congestion);
+        let connections = connections.min(self.limit).max(1);
         if connections != present.connections() {
             self.windows.set_connections(connections);
         }

@@ -67,6 +67,18 @@ impl Windows {
         Self::new(self.connections, self.sum.saturating_sub(segments))
     }
 
+    /// Like [`over`](Self::over), except that windows of one segment each, the least that there may be,
+    /// stay so: fewer of them would have more than that.
+    #[must_use]
+    pub fn limited_to(self, connections: u32) -> Self {
+        let sum = if self.sum == self.connections {
+            1
+        } else {
+            self.sum
+        };
+        Self::new(connections, sum)
+    }
+
     /// Redistributes the sum over `connections` connections.
     #[must_use]
     pub fn over(self, connections: u32) -> Self {

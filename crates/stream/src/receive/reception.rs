@@ -149,11 +149,11 @@ impl<F: FnMut(&ReceptionReport)> Reception<F> {
             tokio::select! {
                 event = self.events.1.recv() => {
                     // A sender of events is kept here: there is always one.
-                    if let Some(event) = event {
-                        self.handle_event(event)?;
-                    }
-                    self.drain()?;
+                    let handled = event.map_or(Ok(()), |event| self.handle_event(event));
+                    let handled = handled.and_then(|()| self.drain());
+                    // Also what came before an error.
                     self.write().await?;
+                    handled?;
                 }
                 () = tokio::time::sleep(wait) => self.handle_timeout(),
                 _ = renewal.tick() => self.renew_windows(),
@@ -231,7 +231,9 @@ impl<F: FnMut(&ReceptionReport)> Reception<F> {
         };
         let rtt = socket.rtt();
         opened.socket = Some(socket);
-        self.credits.set_window(connection, opened.window);
+        if !opened.is_closing {
+            self.credits.set_window(connection, opened.window);
+        }
         self.is_warned = false;
         self.wake(Wake::Input(ReceiverInput::Welcome(connection)));
         self.renew_window(connection);
@@ -267,8 +269,12 @@ impl<F: FnMut(&ReceptionReport)> Reception<F> {
     }
 
     fn on_refused(&mut self, connection: u32, refusal: Refusal) -> Result<(), ReceiveError> {
-        if refusal == Refusal::Connections && self.connections.len() > 1 {
-            // Another connection than this one carries the stream.
+        let mut others = self
+            .connections
+            .iter()
+            .filter(|(other, _)| **other != connection);
+        // Another connection than this one carries the stream, or may.
+        if refusal == Refusal::Connections && others.any(|(_, other)| !other.is_closing) {
             if !std::mem::replace(&mut self.is_limited, true) {
                 tracing::warn!("{refusal}");
             }
@@ -293,16 +299,20 @@ impl<F: FnMut(&ReceptionReport)> Reception<F> {
         if self.is_complete() {
             return Ok(());
         }
+        let is_wanted = ended.is_some_and(|ended| !ended.is_closing);
+        // A server ends a connection in order after it was asked to, or has refused it. Another end
+        // is that of a device on the way, of which the server may not know.
         let input = match error {
-            ConnectionError::Ended => ReceiverInput::Ended(connection),
+            ConnectionError::Ended if !is_wanted => ReceiverInput::Ended(connection),
             _ => ReceiverInput::Failed(connection),
         };
         self.wake(Wake::Input(input));
-        if ended.is_none_or(|ended| ended.is_closing) {
+        if !is_wanted {
             return Ok(());
         }
         self.totals.failed += 1;
-        if error.is_permanent() {
+        // One that was open has the key and speaks the protocol: its bytes were damaged on the way.
+        if !was_open && error.is_permanent() {
             return Err(self.wrong(error));
         }
         if was_open {
@@ -341,6 +351,7 @@ impl<F: FnMut(&ReceptionReport)> Reception<F> {
 
     fn set_rtt(&mut self, rtt: Duration) {
         self.totals.rtt = Some(rtt);
+        self.credits.set_rtt(rtt);
         self.wake(Wake::Input(ReceiverInput::Rtt(rtt)));
     }
 

@@ -1,5 +1,6 @@
 //! A connection to a service: its bytes to the service, beside the stream of those from it.
 
+use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
@@ -7,10 +8,11 @@ use bytes::Bytes;
 use polypath_core::connections::wire::{ReceiverMessage, Refusal, SenderMessage, StreamId};
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
-use tokio::sync::mpsc;
+use tokio::sync::{OwnedSemaphorePermit, mpsc};
+use tokio::time::timeout;
 
-use super::Shared;
 use super::accepted::refuse;
+use super::{HANDSHAKE, Shared};
 use crate::channel::{Reader, Writer};
 use crate::services::read_packets;
 use crate::socket::reset_when_dropped;
@@ -32,8 +34,8 @@ pub(super) struct Connecting {
 impl Connecting {
     /// Connects to the service, and carries the bytes of the client to it.
     pub(super) async fn carry(self, reader: Reader<ReceiverMessage>, mut writer: Writer) {
-        let service = match self.connect().await {
-            Ok(service) => service,
+        let (service, _permit) = match self.connect().await {
+            Ok(connected) => connected,
             Err(refusal) => return refuse(&mut writer, refusal).await,
         };
         let (from_service, mut to_service) = service.into_split();
@@ -70,17 +72,19 @@ impl Connecting {
         }
     }
 
-    async fn connect(&self) -> Result<TcpStream, Refusal> {
-        if !self.shared.has_room() {
-            return Err(Refusal::Full);
-        }
+    /// Connects to the service, with a permit for as long as the connection lasts.
+    async fn connect(&self) -> Result<(TcpStream, OwnedSemaphorePermit), Refusal> {
+        let permit = Arc::clone(&self.shared.services).try_acquire_owned();
+        let permit = permit.map_err(|_| Refusal::Full)?;
         let Source::Services(services) = &self.shared.source else {
             return Err(Refusal::NoService);
         };
-        let connected = services.connect(self.port, self.local).await;
-        connected.map_err(|error| {
+        let connected = timeout(HANDSHAKE, services.connect(self.port, self.local)).await;
+        let connected = connected.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()));
+        let service = connected.map_err(|error| {
             tracing::info!(peer = %self.peer, port = self.port, %error, "a client was refused");
             Refusal::NoService
-        })
+        })?;
+        Ok((service, permit))
     }
 }

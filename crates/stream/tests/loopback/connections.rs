@@ -6,7 +6,7 @@ use super::*;
 #[tokio::test]
 async fn resets_lose_and_double_no_byte() {
     const CONNECTIONS: u32 = 6;
-    let (_folder, source, bytes) = file_source(4_000_000);
+    let (_folder, source, bytes) = file_source(8_000_000);
     let server = serve_insecure(ANY, source);
     let proxy = Proxy::to(server.address).await;
     let config = receiver(proxy.address, Rate(12_000_000), CONNECTIONS);
@@ -45,6 +45,26 @@ async fn a_receiver_keeps_to_the_connections_that_it_gets() {
     let report = result.unwrap();
     assert!(received == bytes, "{} of {} B", received.len(), bytes.len());
     assert_eq!((report.opened, report.failed), (6, 0));
+    assert!(report.rate < Rate(8_000_000), "{}", report.rate);
+}
+
+/// A byte of a connection is damaged on the way, which TLS notices: others carry its packets.
+#[tokio::test]
+async fn a_damaged_connection_is_replaced() {
+    let (_folder, source, bytes) = file_source(600_000);
+    let (server_key, receiver_key) = (identity(), identity());
+    let admission = Admission::Keys(vec![receiver_key.public()]);
+    let server = serve_tls(&server_key, &admission, source);
+    let proxy = Proxy::damaging(server.address, 50_000).await;
+    let tls = receiver_key.client_config(server_key.public()).unwrap();
+    let config = ReceiveConfig {
+        security: ReceiverSecurity::Tls(tls),
+        ..receiver(proxy.address, Rate(4_000_000), 3)
+    };
+    let (result, received) = timeout(LIMIT, receive_all(config)).await.unwrap();
+    let report = result.unwrap();
+    assert!(received == bytes, "{} of {} B", received.len(), bytes.len());
+    assert_eq!(report.failed, 1);
 }
 
 /// A receiver names connections of which the server has no sign that they failed: others carry their

@@ -300,3 +300,39 @@ fn a_stream_settles_in_the_same_time_at_any_round_trip_time() {
     let of_paper = swing(ControlConfig::default(), MS * 300, Duration::from_secs(20));
     assert!(of_paper > 0.3, "the paper's mean covers 18 s: {of_paper}");
 }
+
+/// Fewer connections have the same sum of windows, unless all windows are at their least.
+#[test]
+fn a_limit_of_connections_does_not_raise_the_least_windows() {
+    let mut controller = adjust(16, TABLE_1).build(TARGET);
+    controller.initialize(Time::ZERO, RTT);
+    assert_eq!(controller.wanted(), Windows::new(16, 16), "8 would do");
+    for most in [4, 6] {
+        controller.limit(most);
+        assert_eq!(controller.wanted(), Windows::new(most, most));
+    }
+    controller.handle_sample(Time::ZERO, &sample(150));
+    assert_eq!(controller.wanted(), Windows::new(6, 13));
+    controller.limit(3);
+    assert_eq!(controller.wanted(), Windows::new(3, 13));
+    controller.limit(MAX_CONNECTIONS);
+    assert_eq!(controller.wanted(), Windows::new(16, 16));
+}
+
+/// Congestion asks for ever more connections.
+#[test]
+fn varied_connections_keep_to_a_limit() {
+    let config = ControllerConfig::auto(TARGET, MAX_CONNECTIONS);
+    let most = |limit: u32| {
+        let mut controller = config.build(TARGET);
+        controller.initialize(Time::ZERO, RTT);
+        controller.limit(limit);
+        let samples = (0..200).map(|_| {
+            controller.handle_sample(Time::ZERO, &sample(100));
+            controller.wanted().connections()
+        });
+        samples.max()
+    };
+    assert!(most(MAX_CONNECTIONS) > Some(2));
+    assert_eq!(most(2), Some(2));
+}

@@ -16,7 +16,7 @@ use polypath_stream::{
     Admission, ReceiveConfig, ReceiveError, ReceiverSecurity, ReceptionReport, Server,
     ServerConfig, ServerCounters, ServerSecurity, Sink, Source, StreamIdentity, receive,
 };
-use tokio::io::copy_bidirectional;
+use tokio::io::{AsyncReadExt, AsyncWriteExt, copy_bidirectional};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::{AbortHandle, JoinHandle};
 
@@ -188,14 +188,25 @@ pub(crate) struct Proxy {
 
 impl Proxy {
     pub(crate) async fn to(server: SocketAddr) -> Self {
+        Self::start(server, None).await
+    }
+
+    /// One that damages a byte of the first connection, after `after` bytes of the server.
+    pub(crate) async fn damaging(server: SocketAddr, after: usize) -> Self {
+        Self::start(server, Some(after)).await
+    }
+
+    async fn start(server: SocketAddr, damage: Option<usize>) -> Self {
         let listener = TcpListener::bind(ANY).await.unwrap();
         let address = listener.local_addr().unwrap();
         let connections = Arc::<Mutex<Vec<AbortHandle>>>::default();
         let accepted = Arc::clone(&connections);
         let task = tokio::spawn(async move {
             while let Ok((from, _)) = listener.accept().await {
-                let task = tokio::spawn(forward(from, server));
-                accepted.lock().unwrap().push(task.abort_handle());
+                let mut accepted = accepted.lock().unwrap();
+                let damage = damage.filter(|_| accepted.is_empty());
+                let task = tokio::spawn(forward(from, server, damage));
+                accepted.push(task.abort_handle());
             }
         });
         Self {
@@ -233,7 +244,7 @@ impl Drop for Proxy {
     }
 }
 
-async fn forward(mut from: TcpStream, to: SocketAddr) {
+async fn forward(mut from: TcpStream, to: SocketAddr, damage: Option<usize>) {
     let Ok(mut to) = TcpStream::connect(to).await else {
         return;
     };
@@ -244,5 +255,37 @@ async fn forward(mut from: TcpStream, to: SocketAddr) {
             .set_linger(no_linger)
             .unwrap();
     }
-    let _ = copy_bidirectional(&mut from, &mut to).await;
+    let _ = match damage {
+        None => copy_bidirectional(&mut from, &mut to).await.map(|_| ()),
+        Some(after) => copy_damaging(&mut from, &mut to, after).await,
+    };
+}
+
+/// Copies in both directions, and damages the byte after `after` of the server.
+async fn copy_damaging(
+    client: &mut TcpStream,
+    server: &mut TcpStream,
+    mut after: usize,
+) -> std::io::Result<()> {
+    let (mut from_client, mut to_client) = client.split();
+    let (mut from_server, mut to_server) = server.split();
+    let downward = async {
+        let mut chunk = [0; 4096];
+        loop {
+            let len = from_server.read(&mut chunk).await?;
+            if len == 0 {
+                return Ok(());
+            }
+            if let Some(byte) = chunk[..len].get_mut(after) {
+                *byte ^= 1;
+                after = usize::MAX;
+            }
+            after -= len;
+            to_client.write_all(&chunk[..len]).await?;
+        }
+    };
+    tokio::select! {
+        copied = tokio::io::copy(&mut from_client, &mut to_server) => copied.map(|_| ()),
+        copied = downward => copied,
+    }
 }
