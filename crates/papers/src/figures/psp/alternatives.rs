@@ -5,7 +5,7 @@ use polypath_claims::{ClaimRemark, FigureTable, Pending, Sample, Study};
 use super::sweep::{extremes, mean, seeds, span};
 use crate::figures::estimates::{estimate, text};
 use crate::figures::pictures::figure_table;
-use crate::jobs::psp::merge::{Merge, SHARED, Span, Starts, Transfers};
+use crate::jobs::psp::merge::{Merge, PACKET, SHARED, Span, Starts, Transfers};
 use crate::jobs::psp::steady::{Flow, Flows, Steady};
 
 /// The spacing at which the paper states rates, in microseconds (3.2.3).
@@ -14,6 +14,9 @@ pub(super) const SPACING: u32 = 5000;
 const EACH: u32 = 16;
 /// The window in packets.
 const WINDOW: u32 = 800;
+
+/// The variants of TCP other than that of the figure; their settings follow that.
+const VARIANTS: [&str; 2] = ["reno", "newreno"];
 
 /// The rates at [`SPACING`] in one setting.
 pub(super) struct TcpRates {
@@ -30,7 +33,7 @@ fn settings() -> Vec<(String, Merge)> {
         warm_up: 0,
     };
     let base = Merge::fixed(EACH, SPACING, span, 0).with_tcp(EACH, WINDOW);
-    let variants = ["newreno", "sack"].map(|variant| {
+    let variants = VARIANTS.map(|variant| {
         let tcp = base.tcp.map(|tcp| Transfers { variant, ..tcp });
         (
             variant.to_owned(),
@@ -58,7 +61,7 @@ fn settings() -> Vec<(String, Merge)> {
         let name = format!("start phases {}", starts.name());
         (name, base.clone().starting(starts))
     });
-    let own = [("as in the figure, Reno".to_owned(), base.clone())];
+    let own = [("as in the figure, SACK".to_owned(), base.clone())];
     let others = variants.into_iter().chain(buffers).chain(packets);
     own.into_iter().chain(others).chain(starts).collect()
 }
@@ -104,6 +107,22 @@ pub(super) fn rows(study: &mut Study<'_>) -> Result<Vec<TcpRates>, Pending> {
         })
     };
     asked.into_iter().map(row).collect()
+}
+
+/// The caveat that both rates are among the numbers by which parameters were chosen.
+pub(super) fn caveat(claim: &'static str, rows: &[TcpRates]) -> ClaimRemark {
+    let others = rows[1..].iter().take(VARIANTS.len());
+    let others = others.map(|row| format!("{} {} Mb/s", row.name, text(&row.tcp, 2)));
+    ClaimRemark {
+        claim,
+        text: format!(
+            "The packet size of {PACKET} B was chosen by the sender's rate among other numbers (table \
+             `implied` of psp.sensitivity), and SACK among the variants of TCP, of which the paper \
+             names none, by the rate of the TCPs: {} Mb/s; with {}.",
+            text(&rows[0].tcp, 2),
+            others.collect::<Vec<_>>().join(" and "),
+        ),
+    }
 }
 
 pub(super) fn table_of(rows: &[TcpRates]) -> FigureTable {

@@ -1,6 +1,8 @@
 //! Sixteen senders of equal spacing (Figs. 8, 9).
 
-use polypath_claims::{Figure, FigureTable, Findings, Measurement, Pending, Sample, Study};
+use polypath_claims::{
+    ClaimRemark, Figure, FigureTable, Findings, Measurement, Pending, Sample, Study,
+};
 use polypath_report::plot::{Plot, Series};
 
 use super::parameters::STARTS;
@@ -11,27 +13,38 @@ use super::sweep::{
 use super::{ns2, packets};
 use crate::figures::estimates::text;
 use crate::figures::pictures::{figure_table, mbits, share, stated, thin};
-use crate::jobs::psp::merge::{Merge, PACKET, Starts};
+use crate::jobs::psp::merge::{Merge, PACKET, SHARED, Starts};
 use crate::jobs::psp::steady::{Flow, Flows, loss};
 
 pub(super) const FIGURE: Figure = Figure {
     id: "psp.fig8_9",
     title: "One of sixteen senders: throughput and loss over the spacing",
-    claims: &[CLAIM],
+    claims: &[CLAIM, RISE, HALVED, FEWER],
     make,
 };
 const CLAIM: &str = "psp.fig8_9.sixteen";
+const RISE: &str = "psp.fig8.rise";
+const HALVED: &str = "psp.abstract.loss";
+const FEWER: &str = "psp.fig8_9.fewer";
+/// The other numbers of competing senders (3.2.2).
+const FEWER_SENDERS: [u32; 3] = [2, 4, 8];
+/// The paper's best spacing of sixteen senders in microseconds (3.2.2).
+const BEST: u32 = 1000;
 const SENDERS: u32 = 16;
 
 fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
-    let sweeps = Starts::ALL.map(|starts| (starts, sweep_of(study, starts)));
-    let jitter = jitter_of(study);
+    let sweeps = Starts::ALL.map(|starts| (starts, sweep_of(study, SENDERS, starts)));
+    let fewer = FEWER_SENDERS.map(|senders| (senders, sweep_of(study, senders, Starts::Drift)));
     let packets = packets::rows(study);
     let mut modes = Vec::new();
     for (starts, sweep) in sweeps {
         modes.push((starts, sweep?));
     }
-    let (jitter, packets) = (jitter?, packets?);
+    let packets = packets?;
+    let fewer = fewer
+        .into_iter()
+        .map(|(senders, sweep)| Ok((senders, sweep?)));
+    let fewer = fewer.collect::<Result<Vec<_>, Pending>>()?;
     let (_, chosen) = &modes[chosen(&modes)];
     let known = |index| study.stated(CLAIM, index);
     Ok(Findings {
@@ -44,10 +57,12 @@ fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
         tables: vec![
             curve(chosen),
             best_spacings(&modes),
-            starts_table(&modes, &jitter),
+            starts_table(&modes),
+            fewer_table(&fewer),
         ],
-        measurements: measurements(chosen),
+        measurements: measurements(chosen, &fewer),
         notes: NOTES.iter().map(ToString::to_string).collect(),
+        reasons: vec![no_peak(chosen)],
         caveats: vec![packets::spacing_caveat(CLAIM, &packets)],
         parameters: Merge::fixed(SENDERS, 0, span(study), 0).parameters(TIME),
         ..Findings::default()
@@ -81,21 +96,7 @@ fn chosen(modes: &[(Starts, Sweep)]) -> usize {
 /// The spacings at which the start modes are compared, in microseconds.
 const COMPARED: &[u32] = &[0, 500, 1000, 1500];
 
-/// The only packet size in bytes with which ns-2 ran `jitter`.
-const JITTER_PACKET: u32 = 1400;
-
-fn jitter_of(study: &mut Study<'_>) -> Result<Sweep, Pending> {
-    let (span, seeds) = (span(study), seeds(study));
-    Sweep::over(study, COMPARED, seeds, |spacing, seed| {
-        let merge = Merge::fixed(SENDERS, spacing, span, seed).starting(Starts::Jitter);
-        Merge {
-            packet: JITTER_PACKET,
-            ..merge
-        }
-    })
-}
-
-fn sweep_of(study: &mut Study<'_>, starts: Starts) -> Result<Sweep, Pending> {
+fn sweep_of(study: &mut Study<'_>, senders: u32, starts: Starts) -> Result<Sweep, Pending> {
     let span = span(study);
     let mut seeds = seeds(study);
     if starts == Starts::Simul {
@@ -103,7 +104,7 @@ fn sweep_of(study: &mut Study<'_>, starts: Starts) -> Result<Sweep, Pending> {
         seeds.truncate(1);
     }
     Sweep::of(study, seeds, |spacing, seed| {
-        Merge::fixed(SENDERS, spacing, span, seed).starting(starts)
+        Merge::fixed(senders, spacing, span, seed).starting(starts)
     })
 }
 
@@ -119,16 +120,81 @@ pub(super) fn lost(flows: &Flows) -> Option<f64> {
     loss(&flows.media)
 }
 
-fn measurements(sweep: &Sweep) -> Vec<Measurement> {
+fn measurements(sweep: &Sweep, fewer: &[(u32, Sweep)]) -> Vec<Measurement> {
     let of = |quantity: &str, unit: &str, samples: &[Sample]| {
         Measurement::of(CLAIM, quantity, unit, "sixteen", samples)
     };
-    vec![
+    let mut all = vec![
         of("sent", "Mb/s", &sweep.at(0, sent)),
         of("received", "Mb/s", &sweep.at(0, received)),
         of("loss", "ratio", &sweep.at(0, lost)),
         of("best spacing", "us", &best_spacing(sweep)),
-    ]
+    ];
+    let model = Measurement::of(RISE, "received", "Mb/s", "sixteen", &[]);
+    all.extend(sweep.measurements(&model, received));
+    let best = sweep.position(BEST).unwrap_or(0);
+    for (position, name) in [(0, "blasted"), (best, "spaced")] {
+        let halved = |what: &str, unit: &str, of: fn(&Flows) -> Option<f64>| {
+            let name = format!("{what}.{name}");
+            Measurement::of(HALVED, &name, unit, "sixteen", &sweep.at(position, of))
+        };
+        all.extend([
+            halved("loss", "ratio", lost),
+            halved("received", "Mb/s", received),
+        ]);
+    }
+    for (senders, sweep) in fewer {
+        let name = format!("loss.k{senders}");
+        let model = Measurement::of(FEWER, &name, "ratio", &name, &[]);
+        all.extend(sweep.measurements(&model, lost));
+    }
+    all
+}
+
+/// The reason for which the received rate does not rise with the spacing.
+fn no_peak(sweep: &Sweep) -> ClaimRemark {
+    let at = |spacing: u32| {
+        let position = sweep.position(spacing);
+        position.map_or_else(String::new, |at| text(&sweep.at(at, received), 3))
+    };
+    ClaimRemark {
+        claim: RISE,
+        text: format!(
+            "While sixteen senders offer more than the link carries, their mean received rate is a \
+             sixteenth of its {SHARED} Mb/s at any spacing, as in ns-2: {} Mb/s at 0 us, {} at 500 us \
+             and {} at 1000 us. Only single senders that their phases favour have a peak (the plots \
+             of four start modes).",
+            at(0),
+            at(500),
+            at(1000),
+        ),
+    }
+}
+
+/// The loss and the received rate of 2, 4 and 8 senders.
+fn fewer_table(fewer: &[(u32, Sweep)]) -> FigureTable {
+    let rows = fewer.iter().flat_map(|(senders, sweep)| {
+        let row = move |(position, spacing): (usize, &u32)| {
+            vec![
+                senders.to_string(),
+                spacing.to_string(),
+                text(&sweep.at(position, received), 2),
+                text(&sweep.at(position, lost), 4),
+            ]
+        };
+        sweep.spacings.iter().enumerate().map(row)
+    });
+    figure_table(
+        "fewer",
+        "Other numbers of senders (drift) by their spacing",
+        &[
+            "senders",
+            "spacing us",
+            "received Mb/s, mean of all",
+            "loss",
+        ],
+        rows.collect(),
+    )
 }
 
 /// The best spacing of each seed.
@@ -272,16 +338,15 @@ pub(super) fn best_table(rows: Vec<Vec<String>>) -> FigureTable {
 }
 
 /// The results of each start mode at some spacings, with those of ns-2.
-fn starts_table(modes: &[(Starts, Sweep)], jitter: &Sweep) -> FigureTable {
-    let modes = modes.iter().map(|(starts, sweep)| (*starts, PACKET, sweep));
-    let modes = modes.chain([(Starts::Jitter, JITTER_PACKET, jitter)]);
-    let rows = modes.flat_map(|mode| COMPARED.iter().map(move |&spacing| (mode, spacing)));
+fn starts_table(modes: &[(Starts, Sweep)]) -> FigureTable {
+    let rows = modes
+        .iter()
+        .flat_map(|mode| COMPARED.iter().map(move |&spacing| (mode, spacing)));
     figure_table(
         "starts",
         "Four start modes, with the results of ns-2",
         &[
             "starts",
-            "packet B",
             "spacing us",
             "minimum of 16, Mb/s",
             "mean, Mb/s",
@@ -292,26 +357,23 @@ fn starts_table(modes: &[(Starts, Sweep)], jitter: &Sweep) -> FigureTable {
             "ns-2: maximum, Mb/s",
             "ns-2: loss",
         ],
-        rows.filter_map(|((starts, packet, sweep), spacing)| {
-            starts_row(starts, packet, sweep, spacing)
-        })
-        .collect(),
+        rows.filter_map(|((starts, sweep), spacing)| starts_row(*starts, sweep, spacing))
+            .collect(),
     )
 }
 
-fn starts_row(starts: Starts, packet: u32, sweep: &Sweep, spacing: u32) -> Option<Vec<String>> {
+fn starts_row(starts: Starts, sweep: &Sweep, spacing: u32) -> Option<Vec<String>> {
     let position = sweep.position(spacing)?;
     let at = |of: &dyn Fn(&Flows) -> Option<f64>, digits| text(&sweep.at(position, of), digits);
     let mut row = vec![
         starts.name().to_owned(),
-        packet.to_string(),
         spacing.to_string(),
         at(&|flows| Some(extremes(&flows.media)?[0]), 2),
         at(&received, 2),
         at(&|flows| Some(extremes(&flows.media)?[1]), 2),
         at(&lost, 4),
     ];
-    let known = ns2::rows(SENDERS, packet, starts.name());
+    let known = ns2::rows(SENDERS, PACKET, starts.name());
     row.extend(match known.iter().find(|row| row.spacing == spacing) {
         Some(row) => vec![
             format!("{:.2}", row.least),

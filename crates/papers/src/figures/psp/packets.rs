@@ -172,7 +172,7 @@ pub(super) struct PacketResult {
 /// # Errors
 /// If results are missing.
 pub(super) fn rows(study: &mut Study<'_>) -> Result<Vec<PacketResult>, Pending> {
-    let rows: Vec<_> = [1000, 1400, PACKET, 1500]
+    let rows: Vec<_> = [1000, PACKET, 1430, 1500]
         .map(|packet| row(study, packet))
         .into();
     rows.into_iter().collect()
@@ -209,8 +209,8 @@ fn others(rows: &[PacketResult], of: impl Fn(&PacketResult) -> String) -> String
         .map(|row| format!("{} B: {}", row.packet, of(row)))
         .collect();
     format!(
-        "The paper does not state the packet size; {PACKET} B was chosen since it agrees with most \
-         of its numbers (table `implied` of psp.sensitivity). With others: {}.",
+        "The paper does not state the packet size; {PACKET} B was chosen near those that its numbers \
+         imply (table `implied` of psp.sensitivity). With others: {}.",
         texts.join("; ")
     )
 }
@@ -221,7 +221,8 @@ pub(super) fn spacing_caveat(claim: &'static str, rows: &[PacketResult]) -> Clai
         claim,
         text: format!(
             "The resolution of the best spacing is a step of the sweep, 50 us or (with --full) 25 \
-             us, which its interval does not include. It grows with the packet size. {}",
+             us, which its interval does not include. It grows with the packet size. It is where \
+             the loss ends: the mean received rate has no peak (claim psp.fig8.rise). {}",
             others(rows, |row| format!("{} us", row.best[1]))
         ),
     }
@@ -241,19 +242,6 @@ pub(super) fn window_caveat(
              Table `spacings` has the maximum of 16.",
             others(rows, |row| format!("{} Mb/s", text(&row.small, 2))),
             text(most, 3),
-        ),
-    }
-}
-
-/// The caveat that the rate of a sender at the maximum spacing is one of the numbers from which the
-/// packet size is derived.
-pub(super) fn fitted_caveat(claim: &'static str) -> ClaimRemark {
-    ClaimRemark {
-        claim,
-        text: format!(
-            "The sender's rate agrees with the packet size of {PACKET} B, which was chosen by this \
-             number among others (table `implied` of psp.sensitivity); the rate of the TCPs is a \
-             prediction."
         ),
     }
 }

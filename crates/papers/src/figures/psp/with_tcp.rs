@@ -30,9 +30,14 @@ pub(super) const TCP: Figure = Figure {
 pub(super) const LARGE: Figure = Figure {
     id: "psp.fig14_15",
     title: "One of sixteen TCPs with a window of 800 packets among sixteen senders",
-    claims: &["psp.fig14.tcp_large_window", "psp.fig13_15.tcp_loss"],
+    claims: &[
+        "psp.fig14.tcp_large_window",
+        "psp.fig13_15.tcp_loss",
+        STARVED,
+    ],
     make: large_window,
 };
+const STARVED: &str = "psp.tcp_starved";
 const EACH: u32 = 16;
 /// The receiver's window in packets that is the default of many systems (3.2.3), and one beyond the
 /// product of bandwidth and delay.
@@ -175,6 +180,13 @@ fn large_window(study: &mut Study<'_>) -> Result<Findings, Pending> {
     ];
     measurements.extend(loss_curve(&small, "tcp_loss.window20"));
     measurements.extend(loss_curve(&large, "tcp_loss.window800"));
+    for (sweep, window) in [(&small, WINDOWS[0]), (&large, WINDOWS[1])] {
+        for (position, name) in [(0, "blasted"), (last, "spaced")] {
+            let name = format!("tcp.{name}.window{window}");
+            let samples = sweep.at(position, goodput);
+            measurements.push(Measurement::of(STARVED, &name, "Mb/s", "sixteen", &samples));
+        }
+    }
     Ok(Findings {
         plots: vec![
             tcp_throughput(
@@ -188,7 +200,7 @@ fn large_window(study: &mut Study<'_>) -> Result<Findings, Pending> {
             .map(|known| alternatives::reason(CLAIM, known.into(), &others))
             .into_iter()
             .collect(),
-        caveats: vec![packets::fitted_caveat(CLAIM)],
+        caveats: vec![alternatives::caveat(CLAIM, &others)],
         tables: vec![curve(&large, WINDOWS[1]), alternatives::table_of(&others)],
         measurements,
         parameters: parameters(study, WINDOWS[1]),
