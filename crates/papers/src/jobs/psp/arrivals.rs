@@ -151,7 +151,7 @@ mod tests {
         let expected = f64::from(SPACING) + bits / 100.0 - bits / 155.0;
         let all = gaps.all.unwrap();
         assert!((all.mean - expected).abs() < 0.01, "{gaps:?}");
-        assert!(all.deviation < 0.01 && gaps.classes[77] > 500, "{gaps:?}");
+        assert!(all.deviation < 0.01 && gaps.classes[76] > 500, "{gaps:?}");
     }
 
     #[test]
