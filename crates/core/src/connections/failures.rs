@@ -1,6 +1,6 @@
 //! The failed connections of which the sender may not know.
 
-use alloc::vec::Vec;
+use alloc::collections::VecDeque;
 
 use super::windows::MAX_CONNECTIONS;
 
@@ -12,31 +12,37 @@ use super::windows::MAX_CONNECTIONS;
 /// [`MAX_CONNECTIONS`] are kept, the newest: where more have failed, the server was not reached.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Failures {
-    failed: Vec<u32>,
-    /// Of each, the last connection that was opened before it failed.
-    last_opened: Vec<u32>,
+    failures: VecDeque<Failure>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Failure {
+    connection: u32,
+    /// The last connection that was opened before it failed.
+    last_opened: u32,
 }
 
 impl Failures {
     /// The connections that each new one names.
-    pub(super) fn connections(&self) -> &[u32] {
-        &self.failed
+    pub(super) fn connections(&self) -> impl Iterator<Item = u32> {
+        self.failures.iter().map(|failure| failure.connection)
     }
 
     pub(super) fn add(&mut self, connection: u32, last_opened: u32) {
-        if self.failed.len() == MAX_CONNECTIONS as usize {
-            self.failed.remove(0);
-            self.last_opened.remove(0);
+        if self.failures.len() == MAX_CONNECTIONS as usize {
+            self.failures.pop_front();
         }
-        self.failed.push(connection);
-        self.last_opened.push(last_opened);
+        self.failures.push_back(Failure {
+            connection,
+            last_opened,
+        });
     }
 
     /// The sender has read the hello of `connection`, and with it the names before it.
     pub(super) fn on_welcome(&mut self, connection: u32) {
         // Those that failed earlier come first, since the numbers of connections only grow.
-        let named = self.last_opened.partition_point(|last| *last < connection);
-        self.failed.drain(..named);
-        self.last_opened.drain(..named);
+        let is_named = |failure: &Failure| failure.last_opened < connection;
+        let named = self.failures.partition_point(is_named);
+        self.failures.drain(..named);
     }
 }

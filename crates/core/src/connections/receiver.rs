@@ -193,8 +193,7 @@ impl<P> StreamReceiver<P> {
     }
 
     /// The failed connections of which the sender may not know, in the order in which they failed.
-    #[must_use]
-    pub fn failed(&self) -> &[u32] {
+    pub fn failed(&self) -> impl Iterator<Item = u32> {
         self.failures.connections()
     }
 

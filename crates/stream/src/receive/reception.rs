@@ -397,7 +397,7 @@ impl<F: FnMut(&ReceptionReport)> Reception<F> {
         let (config, events) = (Arc::clone(&self.config), self.events.0.clone());
         let opening = Opening {
             hello,
-            failed: self.machine.failed().to_vec(),
+            failed: self.machine.failed().collect(),
             // Larger than the window of credits, as that of the kernel always is.
             window: window_bytes(window.saturating_mul(2)),
         };
