@@ -329,31 +329,19 @@ fn bad_input_of_a_server_is_refused_with_its_remedy() {
     assert!(message.contains("--allow KEY"), "{message}");
     let message = failed(2, &[&keyed[..], &["--allow", "nonsense"]].concat());
     assert!(message.contains("polypath stream key FILE"), "{message}");
-    let message = failed(
-        2,
-        &[&serve[..], &["rtp://127.0.0.1:5000", "--insecure"]].concat(),
-    );
-    assert!(message.contains("not rtp://"), "{message}");
-    let message = failed(2, &[&serve[..], &["missing.ts", "--insecure"]].concat());
-    assert!(message.contains("missing.ts: No such file"), "{message}");
-    let message = failed(
-        2,
-        &[&serve[..], &[folder.path().to_str().unwrap(), "--insecure"]].concat(),
-    );
-    assert!(message.contains("no regular file"), "{message}");
-    // To open it would wait for a writer.
+    // To open a pipe would wait for its writer.
     let pipe = folder.path().join("pipe");
     nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).unwrap();
-    let message = failed(
-        2,
-        &[&serve[..], &[pipe.to_str().unwrap(), "--insecure"]].concat(),
-    );
-    assert!(message.contains("no regular file"), "{message}");
-    let message = failed(
-        2,
-        &[&serve[..], &["udp://127.0.0.1:0", "--insecure"]].concat(),
-    );
-    assert!(message.contains("port 0"), "{message}");
+    for (refused, reason) in [
+        ("rtp://127.0.0.1:5000", "not rtp://"),
+        ("missing.ts", "missing.ts: No such file"),
+        (folder.path().to_str().unwrap(), "no regular file"),
+        (pipe.to_str().unwrap(), "no regular file"),
+        ("udp://127.0.0.1:0", "port 0"),
+    ] {
+        let message = failed(2, &[&serve[..], &[refused, "--insecure"]].concat());
+        assert!(message.contains(reason), "{message}");
+    }
     let named = ["serve", "--listen", "localhost:7400", "--source", source];
     let message = failed(2, &[&named[..], &["--insecure"]].concat());
     assert!(message.contains("such as 127.0.0.1:5000"), "{message}");
