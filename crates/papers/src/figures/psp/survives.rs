@@ -115,7 +115,7 @@ impl SettingGaps {
 }
 
 /// The duration of a run, in a quick study longer than those of other figures: where the link is
-/// nearly full, the deviation of 10 s varies by a half.
+/// nearly full, the deviation of 10 s varies too much from run to run.
 fn long_span(study: &Study<'_>) -> Span {
     Span {
         seconds: study.pick(45, 105),
