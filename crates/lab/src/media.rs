@@ -5,8 +5,9 @@
 //! that an outage or a fade meets all carriers at the same time, as in the simulator.
 //!
 //! *Time.* The networks' time zero is that of the nodes and of the stream. The thread of the
-//! networks has a real-time priority, and nodes, programs and streams a lower one, if the system allows
-//! it.
+//! networks has a real-time priority, and nodes, RIST and streams a lower one, if the system allows it.
+//! SRT comes after them and before all other programs: its sender does not sleep while its buffer is
+//! full, and two of them would occupy two processors.
 //!
 //! *Lateness.* A run counts only if the networks were not late. If they were, the carriers are run
 //! in groups, half as many at a time, from then on ([`LabConditions`]). Nor does it count if the

@@ -1,4 +1,4 @@
-//! Real-time priority for a thread that must meet its deadlines on a busy machine.
+//! Priorities for threads and programs that must meet their deadlines on a busy machine.
 
 use std::io;
 use std::os::unix::process::CommandExt;
@@ -19,14 +19,29 @@ pub fn realtime(priority: u8) -> io::Result<()> {
 /// (1 to 99), with all its threads and child processes.
 ///
 /// Without `CAP_SYS_NICE` in the initial user namespace it runs with a normal priority.
+pub fn realtime_program(command: &mut Command, priority: u8) {
+    // Without the privilege the program is late on a busy machine.
+    before_exec(command, move || _ = set(libc::SCHED_FIFO, priority));
+}
+
+/// Makes the program that `command` starts run with the lowest nice value, -20, of the normal
+/// policy, with all its threads and child processes: before other programs, but never instead of
+/// threads with real-time priority or for long instead of its equals, even if it does not sleep.
+///
+/// Without `CAP_SYS_NICE` it runs with a normal priority.
+pub fn favoured_program(command: &mut Command) {
+    before_exec(command, || _ = set_nice_value(-20));
+}
+
+/// Makes the program that `command` starts run `prepare` first, which makes one system call and
+/// does not allocate.
 #[expect(
     unsafe_code,
     reason = "the standard library has no safe way to act between fork and exec"
 )]
-pub fn realtime_program(command: &mut Command, priority: u8) {
+fn before_exec(command: &mut Command, prepare: impl Fn() + Send + Sync + 'static) {
     let prepare = move || {
-        // Without the privilege the program is late on a busy machine.
-        let _ = set(libc::SCHED_FIFO, priority);
+        prepare();
         Ok(())
     };
     // SAFETY: the closure makes one system call and does not allocate, as required of the child of a
@@ -34,6 +49,19 @@ pub fn realtime_program(command: &mut Command, priority: u8) {
     unsafe {
         command.pre_exec(prepare);
     }
+}
+
+/// Sets the nice value of the calling process.
+#[expect(
+    unsafe_code,
+    reason = "neither the standard library nor nix has this system call"
+)]
+fn set_nice_value(value: libc::c_int) -> io::Result<()> {
+    // SAFETY: the call takes and returns only numbers; 0 is the calling process.
+    if unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, value) } == 0 {
+        return Ok(());
+    }
+    Err(io::Error::last_os_error())
 }
 
 /// Sets the policy and priority of the calling thread.
@@ -69,22 +97,42 @@ pub fn is_realtime() -> bool {
 mod tests {
     use super::*;
 
-    /// The program reads its own policy and priority: the fields 41 and 40 of /proc/self/stat, of which
-    /// the second has the name of the program, `sh`.
-    #[test]
-    fn a_program_and_its_children_have_the_priority_if_the_system_allows_it() {
-        let allowed = std::thread::spawn(|| realtime(1).is_ok()).join().unwrap();
+    /// Prints the fields 19, 40 and 41 of /proc/self/stat of the child of a child, of which the second
+    /// has the name of the program, `sh`: its nice value, its real-time priority and its policy.
+    fn printed_by(prepare: impl FnOnce(&mut Command)) -> String {
         let mut command = Command::new("sh");
-        // The child of a child; `true` keeps the shell from becoming it.
+        // `true` keeps the shell from becoming its child.
         command.args([
             "-c",
-            "sh -c 'cut -d\" \" -f 40,41 /proc/self/stat; true'; true",
+            "sh -c 'cut -d\" \" -f 19,40,41 /proc/self/stat; true'; true",
         ]);
-        realtime_program(&mut command, 7);
+        prepare(&mut command);
         let _starting = crate::test_lock::new_process();
         let output = command.output().unwrap();
-        let text = String::from_utf8(output.stdout).unwrap();
-        let expected = if allowed { "7 1" } else { "0 0" };
-        assert_eq!(text.trim(), expected);
+        String::from_utf8(output.stdout).unwrap().trim().to_owned()
+    }
+
+    fn is_allowed(act: impl FnOnce() -> io::Result<()> + Send + 'static) -> bool {
+        std::thread::spawn(|| act().is_ok()).join().unwrap()
+    }
+
+    #[test]
+    fn a_program_and_its_children_have_the_priority_if_the_system_allows_it() {
+        let usual = printed_by(|_| {});
+        let realtime = printed_by(|command| realtime_program(command, 7));
+        let nice = usual.split(' ').next().unwrap();
+        let expected = if is_allowed(|| super::realtime(1)) {
+            format!("{nice} 7 1")
+        } else {
+            usual.clone()
+        };
+        assert_eq!(realtime, expected);
+        let favoured = printed_by(favoured_program);
+        let expected = if is_allowed(|| set_nice_value(-20)) {
+            "-20 0 0"
+        } else {
+            &usual
+        };
+        assert_eq!(favoured, expected);
     }
 }

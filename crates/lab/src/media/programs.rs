@@ -32,6 +32,17 @@ const RECEIVER_START: Duration = Duration::from_millis(500);
 pub(super) struct Commands {
     pub(super) sender: Command,
     pub(super) receiver: Command,
+    priority: Priority,
+}
+
+/// The priority of the programs of a transport.
+#[derive(Clone, Copy, Debug)]
+enum Priority {
+    /// That of nodes and streams.
+    Realtime,
+    /// Before all without real-time priority. SRT's sender does not sleep while its buffer is full.
+    /// With a real-time priority, two of them kept all else from both processors for 300 ms.
+    Favoured,
 }
 
 /// Running programs, killed on drop.
@@ -52,7 +63,10 @@ impl Programs {
         let log = |name: &str| logs.path().join(format!("{name}.log"));
         let (server, client) = (endpoints.at(Side::Server), endpoints.at(Side::Client));
         for command in [&mut commands.sender, &mut commands.receiver] {
-            priority::realtime_program(command, PRIORITY);
+            match commands.priority {
+                Priority::Realtime => priority::realtime_program(command, PRIORITY),
+                Priority::Favoured => priority::favoured_program(command),
+            }
         }
         let exit = udp::open(client, loopback(OUT_PORT), None)?;
         exit.set_read_timeout(Some(READ_TIMEOUT))?;
@@ -104,6 +118,7 @@ impl Commands {
         Self {
             sender,
             receiver: srt_receiver(latency, ""),
+            priority: Priority::Favoured,
         }
     }
 
@@ -120,6 +135,7 @@ impl Commands {
         Self {
             sender,
             receiver: srt_receiver(latency, "&groupconnect=1"),
+            priority: Priority::Favoured,
         }
     }
 
@@ -137,7 +153,11 @@ impl Commands {
         let mut receiver = Command::new(RIST_RECEIVER.path());
         let input = format!("rist://@0.0.0.0:{STREAM_PORT}?buffer={buffer}");
         receiver.args(["-p", "1", "-i", &input, "-o", &sink()]);
-        Self { sender, receiver }
+        Self {
+            sender,
+            receiver,
+            priority: Priority::Realtime,
+        }
     }
 }
 
