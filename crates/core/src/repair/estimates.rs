@@ -71,8 +71,8 @@ pub struct PathEstimate {
     /// The rate of packets that the path carries, without the headers of the overlay; `None` before
     /// it was used beyond that.
     pub capacity: Option<Rate>,
-    /// The time after which a packet that the path loses arrives by its repair; `None` before two
-    /// reports.
+    /// The time by which the repair of a packet that the path loses has almost always arrived;
+    /// `None` before two reports.
     pub repair_time: Option<Duration>,
     /// Whether that is later than the deadline of the policy: packets may then get a copy at once.
     pub repair_is_late: bool,
@@ -250,6 +250,24 @@ impl Estimates {
             return false;
         };
         difference(made, sent) >= path.delay.missing_after(margin)
+    }
+
+    /// Whether the `first` frame counts as missing, later than expected by `margin`, before the
+    /// `second` one arrives; each is a path and the send time on it. False if the delay of a path is
+    /// not known.
+    #[must_use]
+    pub(super) fn is_missing_before(
+        &self,
+        first: (PathId, Time),
+        second: (PathId, Time),
+        margin: Duration,
+    ) -> bool {
+        let (Some(of_first), Some(of_second)) = (self.forward(first.0), self.forward(second.0))
+        else {
+            return false;
+        };
+        let lead = of_second.delay.average() - of_first.delay.missing_after(margin);
+        difference(second.1, first.1).saturating_add(lead) > 0
     }
 
     /// Whether a frame that was sent at `sent` on `path` was due before the newest report was made.

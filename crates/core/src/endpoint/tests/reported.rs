@@ -136,6 +136,63 @@ fn media_arrives_within_200_ms_at_a_tenth_of_the_bytes() {
     );
 }
 
+/// A queue that grows for 200 ms, in every 400 ms from `start` ms on, and then is empty.
+fn fills_in_turn(now: Time, start: u64) -> Duration {
+    let phase = Duration((now.0 + start * 1_000_000) % 400_000_000);
+    if phase < MS * 200 {
+        phase.scale(1, 2)
+    } else {
+        Duration::ZERO
+    }
+}
+
+/// Data does not swing between paths that are congested in turn, and is late on neither.
+#[test]
+fn paths_that_fill_in_turn_are_left_once_in_2_s_at_most() {
+    let mut paths = [TestPath::new(20, never), TestPath::new(30, never)];
+    paths[0].queue = |now| Some(fills_in_turn(now, 0));
+    paths[1].queue = |now| Some(fills_in_turn(now, 200));
+    let mut network = Network::new(policy(200, 10), paths.into(), 1);
+    network.stream(20);
+    let moves = network.moves.len();
+    std::println!("{moves} moves in 20 s");
+    assert!((1..=10).contains(&moves), "{moves}");
+    assert!(network.late(MS * 200) < 1e-6);
+}
+
+/// The measured losses of the paths, on average over 12 seeds.
+fn measured_losses(policy: RepairConfig, delays: [u64; 2]) -> [f64; 2] {
+    let mut sums = [0.0; 2];
+    for seed in 1..=12 {
+        let paths = delays.map(|delay| TestPath::new(delay, random));
+        let mut network = Network::new(policy, paths.into(), seed);
+        network.stream(20);
+        for (sum, path) in sums.iter_mut().zip([FIRST, SECOND]) {
+            let estimate = network.ends[0].path_estimate(path).unwrap();
+            *sum += f64::from(estimate.loss) / 12e6;
+        }
+    }
+    std::println!("{delays:?} ms: {sums:?}");
+    sums
+}
+
+/// Of a packet with copies, a report shows that it has arrived, and not on which path.
+#[test]
+fn losses_are_measured_where_packets_have_copies() {
+    for delays in [[20, 30], [30, 20], [20, 60]] {
+        let losses = measured_losses(policy(40, 100), delays);
+        let measured = losses.iter().filter(|loss| **loss > 0.0);
+        assert!(losses.iter().all(|loss| *loss < 0.03), "{losses:?}");
+        assert!(measured.copied().fold(0.0, f64::max) > 0.01, "{losses:?}");
+    }
+    // Nothing is known where the copies arrive at the same time.
+    let losses = measured_losses(policy(40, 100), [20, 20]);
+    assert!(losses.iter().all(|loss| *loss < 0.03), "{losses:?}");
+    // Only the path with the data, of about 10 000 packets, is measured.
+    let [first, _] = measured_losses(policy(200, 10), [20, 30]);
+    assert!((0.015..0.025).contains(&first), "{first}");
+}
+
 #[test]
 fn media_arrives_within_100_ms_at_a_fifth_of_the_bytes() {
     let bounds = |scenario, late| Bounds {

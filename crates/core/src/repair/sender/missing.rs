@@ -54,15 +54,39 @@ impl<P: Payload> Repair<P> {
         let size = entry.packet.as_ref().map_or(0, |packet| packet.meta.size);
         // One that counts as missing may be the one that has arrived.
         let is_certain = entry.count() == 1;
-        if is_certain {
-            let only = entry.transmission(0);
-            self.estimates.on_outcome(only.path, only.sent, false);
+        let arrived = (0..entry.count()).find(|&index| {
+            is_certain || (!entry.transmission(index).is_missing && self.is_judged(entry, index))
+        });
+        if let Some(index) = arrived {
+            let Transmission { path, sent, .. } = entry.transmission(index);
+            self.estimates.on_outcome(path, sent, false);
         }
         for sent in entry.transmissions().filter(|sent| !sent.is_missing) {
             if let Some(rate) = self.rates.get_mut(sent.path.index()) {
                 rate.add(size, is_certain);
             }
         }
+    }
+
+    /// Whether the packet arrives, or is missing, by transmission `index` alone: those before it are
+    /// missing, and those after it cannot arrive before this one counts as missing.
+    ///
+    /// Of a packet with copies, reports show that it has arrived, and not on which path. Only where
+    /// both outcomes can be told apart do they count as losses and arrivals of the path: otherwise a
+    /// path whose packets all have copies would have losses and no arrivals.
+    fn is_judged(&self, entry: &Entry<P>, index: u8) -> bool {
+        let this = entry.transmission(index);
+        let estimates = &self.estimates;
+        let is_before = |first: Transmission, second: Transmission| {
+            let [first, second] = [first, second].map(|of| (of.path, of.sent));
+            estimates.is_missing_before(first, second, MARGIN)
+        };
+        (0..entry.count())
+            .filter(|other| *other != index)
+            .all(|other| {
+                let other = entry.transmission(other);
+                is_before(this, other) || (other.is_missing && is_before(other, this))
+            })
     }
 
     /// Finds the transmissions of a packet that are missing.
@@ -89,10 +113,13 @@ impl<P: Payload> Repair<P> {
                 self.schedule(timeout);
                 continue;
             }
+            let is_judged = self.is_judged(entry, index);
             entry.set_missing(index);
             // A report that is late or lost is no sign against the path.
             if self.estimates.was_reported(path, sent) {
-                self.estimates.on_outcome(path, sent, true);
+                if is_judged {
+                    self.estimates.on_outcome(path, sent, true);
+                }
                 self.count_miss(path, sent);
             }
         }

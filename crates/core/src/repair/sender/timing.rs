@@ -17,8 +17,8 @@ pub(super) struct Derived {
     timeout: Duration,
     /// Whether congestion begins.
     is_congested: bool,
-    /// The time after which a packet that is lost arrives by its repair; `None` before the first
-    /// report.
+    /// The time by which the repair of a lost packet has almost always arrived; `None` before the
+    /// first report.
     repaired: Option<Duration>,
     /// Whether it does not suffice since it loses too much of what a repair would deliver after the
     /// deadline of the policy: its packets then need a copy, whatever that costs.
@@ -40,20 +40,27 @@ impl<P: Payload> Repair<P> {
         let estimate = self.estimates.path(path);
         let repaired = estimate.and_then(|_| self.repaired_after(path));
         let is_late = repaired.is_some_and(|repaired| repaired > self.config.deadline);
+        // The average of the last 256 packets or so varies: packets that need copies get them until
+        // it is well below the bound.
+        let before = self.derived.get(path.index());
+        let max_loss = if before.is_some_and(|before| before.loses_too_much) {
+            MAX_UNREPAIRED / 2
+        } else {
+            MAX_UNREPAIRED
+        };
         Derived {
             timeout: feedback.map_or(unknown, |time| time + SLACK),
             is_congested: estimate.is_some_and(is_congested),
             repaired,
-            loses_too_much: is_late
-                && estimate.is_some_and(|estimate| estimate.loss > MAX_UNREPAIRED),
+            loses_too_much: is_late && estimate.is_some_and(|estimate| estimate.loss > max_loss),
         }
     }
 
     /// The path of a copy of the next packet, whose only transmission would be on `path`: where a
     /// repair would be late, where congestion begins and shortly after a burst of losses. In the
     /// first case it may cost more than `path` only if that does not suffice by the deadline of the
-    /// policy: a class with a shorter one does not make a path costly. The copy is charged to the
-    /// budget.
+    /// policy, a class with a shorter one does not make a path costly, and if it would be late or
+    /// often lost on those that cost no more. The copy is charged to the budget.
     #[inline]
     pub fn copy(
         &mut self,
@@ -84,22 +91,25 @@ impl<P: Payload> Repair<P> {
             return PathSet::EMPTY;
         }
         let others = usable.without(PathSet::only(path));
+        let cheap = self.tariffs.up_to(self.tariffs.cost(path), others);
         let derived = self.derived.get(path.index());
         let may_cost_more =
             self.is_at_risk(now, path) || derived.is_some_and(|derived| derived.loses_too_much);
-        let others = if may_cost_more {
-            others
+        let is_in_time = |other: &PathId| {
+            let arrives = self.estimates.one_way(*other);
+            arrives.is_none_or(|one_way| one_way <= deadline)
+        };
+        let cheapest = self.copy_path(now, path, cheap).filter(is_in_time);
+        let other = if may_cost_more {
+            cheapest
+                .filter(|other| !self.lose_too_much(path, *other))
+                .or_else(|| self.copy_path(now, path, others).filter(is_in_time))
         } else {
-            self.tariffs.up_to(self.tariffs.cost(path), others)
+            cheapest
         };
-        let Some(other) = self.copy_path(now, path, others) else {
+        let Some(other) = other.filter(|_| self.budget.spend_on_copy(size)) else {
             return PathSet::EMPTY;
         };
-        let arrives = self.estimates.one_way(other);
-        let is_late = arrives.is_some_and(|one_way| one_way > deadline);
-        if is_late || !self.budget.spend_on_copy(size) {
-            return PathSet::EMPTY;
-        }
         self.statistics.copies += 1;
         self.statistics.copy_bytes += u64::from(size);
         PathSet::only(other)
@@ -118,6 +128,17 @@ impl<P: Payload> Repair<P> {
             }
             others = others.without(PathSet::only(other));
         }
+    }
+
+    /// Whether too many packets are lost on both paths, if their losses are independent.
+    fn lose_too_much(&self, path: PathId, other: PathId) -> bool {
+        let loss = |path| {
+            self.estimates
+                .path(path)
+                .map_or(0, |estimate| estimate.loss)
+        };
+        let both = u64::from(loss(path)) * u64::from(loss(other));
+        both > u64::from(MAX_UNREPAIRED) * 1_000_000
     }
 
     /// Whether a packet on `path` may need a copy: a loss could not be detected and repaired before

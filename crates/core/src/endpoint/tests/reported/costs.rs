@@ -122,6 +122,22 @@ fn losses_that_cannot_be_repaired_cost_more() {
     assert!(share < 0.005, "{share}");
 }
 
+/// Two free paths that lose less than [`MAX_UNREPAIRED`](crate::repair::MAX_UNREPAIRED) suffice
+/// without time for a repair, also where all their packets have copies.
+#[test]
+fn copies_do_not_make_a_free_path_seem_worse() {
+    let rarely = |delay| TestPath::new(delay, |stream, _| stream.chance(0.001));
+    for seed in 1..=3 {
+        let paths = vec![rarely(20), rarely(30), TestPath::new(25, never)];
+        let tariffs = [cost(0), cost(0), cost(1)];
+        let mut network = Network::with_tariffs(policy(60, 100), paths, seed, [&tariffs; 2]);
+        network.stream(60);
+        let share = network.share(PathId(2), 5..61);
+        std::println!("copies: {:.3} % on the costly path", share * 100.0);
+        assert!(share < 0.02, "{share}");
+    }
+}
+
 /// The deadline of a class, shorter than that of the policy, does not make a free path insufficient:
 /// its packets get no copies on the costly path.
 #[test]
