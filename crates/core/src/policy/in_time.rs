@@ -12,7 +12,8 @@
 //! * if another path has been better by the hysteresis for [`DWELL`], once per [`MIN_INTERVAL`].
 //!
 //! A path that data left for one of the first two reasons is avoided for a hold, which doubles if
-//! that happens again soon. So a fade, which ends before it is noticed, moves nothing, random
+//! that happens again soon; only from a path whose queue grows, data returns after 2 s already. So a
+//! fade, which ends before it is noticed, moves nothing, random
 //! losses move nothing unless one path has fewer, and a congested path is left before it loses
 //! packets.
 //!
@@ -70,7 +71,8 @@ const HYSTERESIS: Duration = Duration::from_millis(5);
 const DWELL: Duration = Duration::from_millis(100);
 /// The minimum time between two moves to a better path.
 const MIN_INTERVAL: Duration = Duration::from_secs(1);
-/// The minimum time between two moves from silent or congested paths.
+/// The minimum time between two moves from silent or congested paths, unless the first one's path is
+/// avoided still.
 const MIN_ESCAPE_INTERVAL: Duration = Duration::from_millis(100);
 /// The time for which a path that data left is avoided, at first and at most.
 const AVOIDANCE: Duration = Duration::from_secs(2);
@@ -176,9 +178,14 @@ impl InTime {
         let (current, target) = (self.view(self.active), self.view(best));
         let is_congested = current.is_congested(now);
         if current.is_silent || is_congested {
-            let is_due = self
-                .last_move
-                .is_none_or(|last| now >= last + MIN_ESCAPE_INTERVAL);
+            // Two paths that fill in turn, by what is sent on them, would be left several times a
+            // second.
+            let interval = if now < target.held_until && !current.is_silent {
+                AVOIDANCE
+            } else {
+                MIN_ESCAPE_INTERVAL
+            };
+            let is_due = self.last_move.is_none_or(|last| now >= last + interval);
             let is_better = !target.is_silent
                 && (current.is_silent
                     || (!target.is_congested(now) && target.meets(self.deadline)));
