@@ -201,8 +201,8 @@ pub struct DeliveryStats {
     /// absent before it was used beyond that.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub capacity_bit_per_s: Option<u64>,
-    /// The time in milliseconds after which a packet that the path loses arrives by its repair;
-    /// absent before two reports.
+    /// The time in milliseconds by which the repair of a packet that the path loses has almost always
+    /// arrived; absent before two reports.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub repair_ms: Option<f64>,
     /// Whether that is later than the deadline of the policy: packets may then get a copy at once.

@@ -47,9 +47,21 @@ impl Budget {
         }
     }
 
-    /// Sets another share; the unspent bytes remain.
+    /// Sets another share. Unspent bytes remain, of a smaller share as if they had been earned by
+    /// that: with a share of 0, none.
     pub fn set_share(&mut self, share: Share) {
-        self.share = share;
+        let before = core::mem::replace(&mut self.share, share);
+        if share < before {
+            let scaled = |tokens| {
+                Duration(tokens)
+                    .scale(share.millionths().into(), before.millionths().into())
+                    .0
+            };
+            self.tokens = scaled(self.tokens);
+            self.copy_tokens = scaled(self.copy_tokens);
+            self.earned = self.earned.map(scaled);
+            self.total = self.earned.iter().sum();
+        }
     }
 
     /// Adds the share of a first transmission of `len` bytes on the wire.
@@ -170,6 +182,21 @@ mod tests {
         assert_eq!(budget.unspent(), 300_000);
         budget.earn(at(90_000), 1000);
         assert_eq!(budget.unspent(), START);
+    }
+
+    #[test]
+    fn a_smaller_share_takes_its_part_of_the_unspent_bytes() {
+        let mut budget = Budget::new(Share::from_millionths(400_000));
+        budget.earn(at(0), 1_000_000);
+        let before = budget.unspent();
+        budget.set_share(Share::from_millionths(100_000));
+        assert_eq!(budget.unspent(), before / 4);
+        budget.set_share(Share::from_millionths(0));
+        assert_eq!(budget.unspent(), 0);
+        assert!(!budget.spend(1) && !budget.spend_on_copy(1));
+        budget.set_share(Share::from_millionths(100_000));
+        budget.earn(at(100), 1_000_000);
+        assert!(budget.spend(100_000) && !budget.spend(1));
     }
 
     #[test]
