@@ -137,6 +137,15 @@ impl<'a> Inspector<'a> {
             let message = format!("the file has no `{name}`, of which an entry could be set");
             return Refusal::new(message, "add it to the file".to_owned());
         }
+        let message = format!("`{name}` is {found}, where {wanted} is wanted");
+        let is_of_tables = inner.get("items").is_some_and(|items| {
+            let items = self.schemas.resolve(items);
+            Schemas::types(items).contains(&"object")
+        });
+        if is_of_tables && matches!(node.value, Value::Table(_)) {
+            let remedy = format!("write `[[{name}]]` before each entry, or a list of tables");
+            return Refusal::new(message, remedy);
+        }
         let mut remedy = description(inner);
         if name != DOCUMENT
             && let Some(line) = example_line(self.schemas, name, property, &node.value)
@@ -145,10 +154,7 @@ impl<'a> Inspector<'a> {
             let start = remedy.trim_end_matches('.');
             remedy = format!("{start}{separator}for example `{line}`");
         }
-        Refusal::new(
-            format!("`{name}` is {found}, where {wanted} is wanted"),
-            remedy,
-        )
+        Refusal::new(message, remedy)
     }
 
     /// The words of the alternatives for a text, if they are all words.

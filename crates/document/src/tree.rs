@@ -48,6 +48,9 @@ pub(crate) struct Entry {
     pub(crate) node: Node,
 }
 
+/// The message of the TOML parser for a key that its table has already.
+const DUPLICATE: &str = "duplicate key";
+
 /// Parses a whole document.
 ///
 /// # Errors
@@ -58,8 +61,16 @@ pub(crate) fn parse(text: &str, source: &Source) -> Result<Node, Errors> {
     let mut problems: Found = errors
         .iter()
         .map(|error| {
-            let origin = lines.origin(&error.span().unwrap_or(0..0));
-            Problem::new(source.location(origin), error.message(), "")
+            let span = error.span().unwrap_or(0..0);
+            let location = source.location(lines.origin(&span));
+            match text.get(span).filter(|_| error.message() == DUPLICATE) {
+                Some(key) => Problem::new(
+                    location,
+                    format!("`{key}` is there twice"),
+                    "remove one of the two",
+                ),
+                None => Problem::new(location, error.message(), ""),
+            }
         })
         .collect();
     let mut locate = |span: Range<usize>| lines.origin(&span);

@@ -54,7 +54,9 @@ impl Order {
 
 /// The error of an invalid order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("not an order: write \"none\", \"tcp\" or a time of at most {MAX_HOLD}, as \"30 ms\"")]
+#[error(
+    "not an order: write \"none\", \"tcp\" or a time above 0 of at most {MAX_HOLD}, as \"30 ms\""
+)]
 pub struct OrderError;
 
 impl FromStr for Order {
