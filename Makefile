@@ -109,7 +109,8 @@ soak: setup build ## two nodes for MINUTES at half load: every packet must arriv
 	@"$(BUILT)/release/examples/soak" "$(POLYPATH)" $(MINUTES)
 
 instructions: setup ## instructions of the simulator's hot path (callgrind) against the bounds of scripts/instructions.txt
-	$(RELEASE) build --release --quiet -p polypath-sim --example race
+	env -u CARGO_PROFILE_RELEASE_LTO -u CARGO_PROFILE_RELEASE_CODEGEN_UNITS \
+		$(RELEASE) build --release --quiet -p polypath-sim --example race
 	@scripts/instructions.sh "$(BUILT)/release/examples/race" $(RENEW)
 
 structure: setup ## counts of files, import circles, unnamed tuples and words, against their bounds; LIST=circles for the places
