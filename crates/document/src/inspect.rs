@@ -143,8 +143,9 @@ impl<'a> Inspector<'a> {
             Schemas::types(items).contains(&"object")
         });
         if is_of_tables && matches!(node.value, Value::Table(_)) {
-            let remedy = format!("write `[[{name}]]` before each entry, or a list of tables");
-            return Refusal::new(message, remedy);
+            // The name may be one of several in the header.
+            let remedy = "write the header of each entry in double brackets, `[[` and `]]`";
+            return Refusal::new(message, remedy.to_owned());
         }
         let mut remedy = description(inner);
         if name != DOCUMENT

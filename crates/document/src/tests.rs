@@ -180,16 +180,19 @@ fn a_key_of_a_table_within_is_located() {
 fn a_table_that_replaces_a_list_is_of_the_wrong_type() {
     let found = problems(GOOD, &["bed={ crop = \"carrot\" }"]);
     assert!(
-        found[0].contains("`bed` is a table, where a list is wanted; write `[[bed]]` before each"),
+        found[0].contains("`bed` is a table, where a list is wanted; write the header of each entry in double brackets"),
         "{found:?}"
     );
 }
 
 #[test]
-fn a_key_that_is_there_twice_is_named() {
+fn a_key_that_is_defined_twice_is_named() {
     let found = problems("name = \"x\"\nmonths = 3\nmonths = 4", &[]);
-    let expected = "g.toml:3:1: `months` is there twice; remove one of the two";
+    let expected = "g.toml:3:1: `months` is defined twice; remove one of the two";
     assert_eq!(found[0], expected);
+    let found = problems("name = \"x\"\n[bed]\n[bed]", &[]);
+    let expected = "g.toml:3:2: `bed` is defined twice; write each header in double brackets";
+    assert!(found[0].starts_with(expected), "{found:?}");
 }
 
 #[test]

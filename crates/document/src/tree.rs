@@ -63,12 +63,12 @@ pub(crate) fn parse(text: &str, source: &Source) -> Result<Node, Errors> {
         .map(|error| {
             let span = error.span().unwrap_or(0..0);
             let location = source.location(lines.origin(&span));
+            let start = span.start;
             match text.get(span).filter(|_| error.message() == DUPLICATE) {
-                Some(key) => Problem::new(
-                    location,
-                    format!("`{key}` is there twice"),
-                    "remove one of the two",
-                ),
+                Some(key) => {
+                    let message = format!("`{key}` is defined twice");
+                    Problem::new(location, message, remedy_of_duplicate(&text[..start]))
+                }
                 None => Problem::new(location, error.message(), ""),
             }
         })
@@ -85,6 +85,16 @@ pub(crate) fn parse(text: &str, source: &Source) -> Result<Node, Errors> {
         return Ok(root);
     }
     Err(Errors::new(problems))
+}
+
+/// The remedy for a key defined twice, the second time after the text `before`.
+fn remedy_of_duplicate(before: &str) -> &'static str {
+    let line = before.rsplit('\n').next().unwrap_or_default();
+    if line.trim_start().starts_with('[') {
+        "write each header in double brackets, `[[` and `]]`, if it is a list, or remove one of the two"
+    } else {
+        "remove one of the two"
+    }
 }
 
 /// Reads the value of an override as TOML, or else as a string.
