@@ -25,8 +25,9 @@ pub fn realtime_program(command: &mut Command, priority: u8) {
 }
 
 /// Makes the program that `command` starts run with the lowest nice value, -20, of the normal
-/// policy, with all its threads and child processes: before other programs, but never instead of
-/// threads with real-time priority or for long instead of its equals, even if it does not sleep.
+/// policy, with all its threads and child processes: before the other programs of its group, but
+/// never instead of threads with real-time priority, nor for long instead of its equals, even if it
+/// does not sleep.
 ///
 /// Without `CAP_SYS_NICE` it runs with a normal priority.
 pub fn favoured_program(command: &mut Command) {
@@ -51,13 +52,13 @@ fn before_exec(command: &mut Command, prepare: impl Fn() + Send + Sync + 'static
     }
 }
 
-/// Sets the nice value of the calling process.
+/// Sets the nice value of the calling thread.
 #[expect(
     unsafe_code,
     reason = "neither the standard library nor nix has this system call"
 )]
 fn set_nice_value(value: libc::c_int) -> io::Result<()> {
-    // SAFETY: the call takes and returns only numbers; 0 is the calling process.
+    // SAFETY: the call takes and returns only numbers; 0 is the calling thread.
     if unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, value) } == 0 {
         return Ok(());
     }
@@ -97,8 +98,8 @@ pub fn is_realtime() -> bool {
 mod tests {
     use super::*;
 
-    /// Prints the fields 19, 40 and 41 of /proc/self/stat of the child of a child, of which the second
-    /// has the name of the program, `sh`: its nice value, its real-time priority and its policy.
+    /// What a child of a child of the program prints: its nice value, real-time priority and policy,
+    /// the fields 19, 40 and 41 of /proc/self/stat.
     fn printed_by(prepare: impl FnOnce(&mut Command)) -> String {
         let mut command = Command::new("sh");
         // `true` keeps the shell from becoming its child.

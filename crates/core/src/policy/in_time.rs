@@ -12,10 +12,10 @@
 //! * if another path has been better by the hysteresis for [`DWELL`], once per [`MIN_INTERVAL`].
 //!
 //! A path that data left for one of the first two reasons is avoided for a hold, which doubles if
-//! that happens again soon; only from a path whose queue grows, data returns after 2 s already. So a
-//! fade, which ends before it is noticed, moves nothing, random
-//! losses move nothing unless one path has fewer, and a congested path is left before it loses
-//! packets.
+//! that happens again soon. If the queue of the other path grows, too, data returns before the end of
+//! the hold, 2 s after the last move, or at once if the other path misses the deadline. So a fade,
+//! which ends before it is noticed, moves nothing, random losses move nothing unless one path has
+//! fewer, and a congested path is left before it loses packets.
 //!
 //! **Several paths at once.** Where a path is used beyond its capacity, its rate is limited
 //! ([`crate::repair::PathRateController`]). A packet of media then goes where it arrives first, at
@@ -71,9 +71,10 @@ const HYSTERESIS: Duration = Duration::from_millis(5);
 const DWELL: Duration = Duration::from_millis(100);
 /// The minimum time between two moves to a better path.
 const MIN_INTERVAL: Duration = Duration::from_secs(1);
-/// The minimum time between two moves from silent or congested paths, unless the first one's path is
-/// avoided still.
+/// The minimum time between two moves from silent or congested paths.
 const MIN_ESCAPE_INTERVAL: Duration = Duration::from_millis(100);
+/// The same for a move to a path that is avoided, from one that delivers in time.
+const MIN_RETURN_INTERVAL: Duration = Duration::from_secs(2);
 /// The time for which a path that data left is avoided, at first and at most.
 const AVOIDANCE: Duration = Duration::from_secs(2);
 const MAX_AVOIDANCE: Duration = Duration::from_secs(60);
@@ -180,8 +181,9 @@ impl InTime {
         if current.is_silent || is_congested {
             // Two paths that fill in turn, by what is sent on them, would be left several times a
             // second.
-            let interval = if now < target.held_until && !current.is_silent {
-                AVOIDANCE
+            let is_bearable = !current.is_silent && current.meets(self.deadline);
+            let interval = if now < target.held_until && is_bearable {
+                MIN_RETURN_INTERVAL
             } else {
                 MIN_ESCAPE_INTERVAL
             };

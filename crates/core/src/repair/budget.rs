@@ -47,8 +47,7 @@ impl Budget {
         }
     }
 
-    /// Sets another share. Unspent bytes remain, of a smaller share as if they had been earned by
-    /// that: with a share of 0, none.
+    /// Sets another share. A smaller one scales the unspent bytes down in proportion; 0 leaves none.
     pub fn set_share(&mut self, share: Share) {
         let before = core::mem::replace(&mut self.share, share);
         if share < before {

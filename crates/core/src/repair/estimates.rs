@@ -266,7 +266,11 @@ impl Estimates {
         else {
             return false;
         };
-        let lead = of_second.delay.average() - of_first.delay.missing_after(margin);
+        let earliest = of_second.delay.average();
+        let spread = i64::try_from(of_second.delay.spread().0).unwrap_or(i64::MAX);
+        let lead = earliest
+            .saturating_sub(spread)
+            .saturating_sub(of_first.delay.missing_after(margin));
         difference(second.1, first.1).saturating_add(lead) > 0
     }
 

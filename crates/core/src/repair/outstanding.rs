@@ -35,10 +35,11 @@ pub(super) struct Entry<P> {
     /// The times of its transmissions, and their paths.
     sent: [Time; MAX_TRANSMISSIONS],
     paths: [PathId; MAX_TRANSMISSIONS],
-    /// The number of transmissions, and a bit for each that is missing. There is an entry for every
-    /// packet, so it is small.
+    /// The number of transmissions, and a bit for each that is missing, and that a report lacked.
+    /// There is an entry for every packet, so it is small.
     count: u8,
     missing: u8,
+    lacked: u8,
     /// The times that it was sent again.
     pub(super) repairs: u8,
     /// Whether the budget did not suffice for a repair.
@@ -95,6 +96,8 @@ pub(super) struct Transmission {
     pub(super) path: PathId,
     pub(super) sent: Time,
     pub(super) is_missing: bool,
+    /// Whether it is missing since a report lacked it, and not for want of reports.
+    pub(super) is_lacked: bool,
 }
 
 impl<P> Entry<P> {
@@ -110,6 +113,7 @@ impl<P> Entry<P> {
             paths: [PathId(0); MAX_TRANSMISSIONS],
             count: 0,
             missing: 0,
+            lacked: 0,
             repairs: 0,
             lacks_budget: false,
         }
@@ -146,12 +150,14 @@ impl<P> Entry<P> {
             path: self.paths[usize::from(index)],
             sent: self.sent[usize::from(index)],
             is_missing: self.missing & 1 << index != 0,
+            is_lacked: self.lacked & 1 << index != 0,
         }
     }
 
-    /// Notes that transmission `index` is missing.
-    pub(super) fn set_missing(&mut self, index: u8) {
+    /// Notes that transmission `index` is missing, and whether a report lacked it.
+    pub(super) fn set_missing(&mut self, index: u8, is_lacked: bool) {
         self.missing |= 1 << index;
+        self.lacked |= u8::from(is_lacked) << index;
     }
 
     pub(super) fn is_full(&self) -> bool {

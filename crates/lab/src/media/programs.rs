@@ -41,7 +41,7 @@ enum Priority {
     /// That of nodes and streams.
     Realtime,
     /// Before all without real-time priority. SRT's sender does not sleep while its buffer is full.
-    /// With a real-time priority, two of them kept all else from both processors for 300 ms.
+    /// With a real-time priority, two of them kept all else from both processors for .2 to .4 s.
     Favoured,
 }
 

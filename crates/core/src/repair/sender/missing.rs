@@ -5,7 +5,10 @@ use crate::frame::{PathId, Payload};
 use crate::repair::outstanding::{Entry, State, Transmission};
 use crate::repair::report::Report;
 use crate::repair::reporter::{LIFETIME, MAX_AWAITED};
-use crate::time::Time;
+use crate::time::{Duration, Time};
+
+/// The time within which the receiver reports a gap, if it may report.
+const REPORTED: Duration = Duration::from_millis(2);
 
 impl<P: Payload> Repair<P> {
     /// Ends what has arrived by the report, and finds what is missing.
@@ -68,35 +71,37 @@ impl<P: Payload> Repair<P> {
         }
     }
 
-    /// Whether the packet arrives, or is missing, by transmission `index` alone: those before it are
-    /// missing, and those after it cannot arrive before this one counts as missing.
+    /// Whether the packet arrives, or is missing, by transmission `index` alone: reports lacked those
+    /// before it, and those after it cannot arrive before this one counts as missing.
     ///
     /// Of a packet with copies, reports show that it has arrived, and not on which path. Only where
-    /// both outcomes can be told apart do they count as losses and arrivals of the path: otherwise a
-    /// path whose packets all have copies would have losses and no arrivals.
+    /// one outcome can be distinguished from the other do both count for the path: otherwise one
+    /// whose packets all have copies would have losses and no arrivals.
     fn is_judged(&self, entry: &Entry<P>, index: u8) -> bool {
         let this = entry.transmission(index);
         let estimates = &self.estimates;
         let is_before = |first: Transmission, second: Transmission| {
             let [first, second] = [first, second].map(|of| (of.path, of.sent));
-            estimates.is_missing_before(first, second, MARGIN)
+            estimates.is_missing_before(first, second, MARGIN + REPORTED)
         };
         (0..entry.count())
             .filter(|other| *other != index)
             .all(|other| {
                 let other = entry.transmission(other);
-                is_before(this, other) || (other.is_missing && is_before(other, this))
+                is_before(this, other) || (other.is_lacked && is_before(other, this))
             })
     }
 
     /// Finds the transmissions of a packet that are missing.
     fn find_missing_transmissions(&mut self, now: Time, entry: &mut Entry<P>, made: Option<Time>) {
         let mut in_flight = false;
+        let mut lacked = 0_u8;
         for index in 0..entry.count() {
             let Transmission {
                 path,
                 sent,
                 is_missing,
+                ..
             } = entry.transmission(index);
             if is_missing {
                 continue;
@@ -113,16 +118,12 @@ impl<P: Payload> Repair<P> {
                 self.schedule(timeout);
                 continue;
             }
-            let is_judged = self.is_judged(entry, index);
-            entry.set_missing(index);
             // A report that is late or lost is no sign against the path.
-            if self.estimates.was_reported(path, sent) {
-                if is_judged {
-                    self.estimates.on_outcome(path, sent, true);
-                }
-                self.count_miss(path, sent);
-            }
+            let is_lacked = self.estimates.was_reported(path, sent);
+            entry.set_missing(index, is_lacked);
+            lacked |= u8::from(is_lacked) << index;
         }
+        self.count_losses(entry, lacked);
         if in_flight {
             return;
         }
@@ -131,6 +132,17 @@ impl<P: Payload> Repair<P> {
             self.waiting += 1;
         } else {
             entry.end();
+        }
+    }
+
+    /// Counts those transmissions of a packet that a report lacked now, as bits of `lacked`.
+    fn count_losses(&mut self, entry: &Entry<P>, lacked: u8) {
+        for index in (0..entry.count()).filter(|index| lacked & 1 << index != 0) {
+            let Transmission { path, sent, .. } = entry.transmission(index);
+            if self.is_judged(entry, index) {
+                self.estimates.on_outcome(path, sent, true);
+            }
+            self.count_miss(path, sent);
         }
     }
 

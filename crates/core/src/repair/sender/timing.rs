@@ -57,10 +57,12 @@ impl<P: Payload> Repair<P> {
     }
 
     /// The path of a copy of the next packet, whose only transmission would be on `path`: where a
-    /// repair would be late, where congestion begins and shortly after a burst of losses. In the
-    /// first case it may cost more than `path` only if that does not suffice by the deadline of the
-    /// policy, a class with a shorter one does not make a path costly, and if it would be late or
-    /// often lost on those that cost no more. The copy is charged to the budget.
+    /// repair would be late, where congestion begins and shortly after a burst of losses.
+    ///
+    /// It costs more than `path` only if copies that cost no more would be late or would lose too
+    /// much, and, where nothing but a late repair requires it, if `path` does not suffice by the
+    /// deadline of the policy: a class with a shorter one does not make a path costly. The copy is
+    /// charged to the budget.
     #[inline]
     pub fn copy(
         &mut self,
@@ -99,13 +101,13 @@ impl<P: Payload> Repair<P> {
             let arrives = self.estimates.one_way(*other);
             arrives.is_none_or(|one_way| one_way <= deadline)
         };
-        let cheapest = self.copy_path(now, path, cheap).filter(is_in_time);
-        let other = if may_cost_more {
-            cheapest
-                .filter(|other| !self.lose_too_much(path, *other))
-                .or_else(|| self.copy_path(now, path, others).filter(is_in_time))
+        let copy = self.copy_path(now, path, cheap).filter(is_in_time);
+        let is_good = |other| !self.copies_lose_too_much(path, other);
+        let other = if may_cost_more && !copy.is_some_and(is_good) {
+            let dear = self.copy_path(now, path, others.without(cheap));
+            dear.filter(is_in_time).or(copy)
         } else {
-            cheapest
+            copy
         };
         let Some(other) = other.filter(|_| self.budget.spend_on_copy(size)) else {
             return PathSet::EMPTY;
@@ -130,8 +132,8 @@ impl<P: Payload> Repair<P> {
         }
     }
 
-    /// Whether too many packets are lost on both paths, if their losses are independent.
-    fn lose_too_much(&self, path: PathId, other: PathId) -> bool {
+    /// Whether too many packets with a copy are lost on both paths, if their losses are independent.
+    fn copies_lose_too_much(&self, path: PathId, other: PathId) -> bool {
         let loss = |path| {
             self.estimates
                 .path(path)
@@ -162,8 +164,8 @@ impl<P: Payload> Repair<P> {
             || derived.is_some_and(|derived| derived.is_congested)
     }
 
-    /// The time after which a packet that is lost on `path` arrives by its repair, as of the newest
-    /// report.
+    /// The time by which the repair of a packet that `path` loses has almost always arrived, as of the
+    /// newest report.
     pub(super) fn repair_time(&self, path: PathId) -> Option<Duration> {
         self.derived.get(path.index())?.repaired
     }
