@@ -172,7 +172,7 @@ fn a_path_that_is_late_is_left_for_one_that_was_left_before() {
         Some(if now < at(5200) {
             growth(now, 5000)
         } else {
-            MS * 0
+            Duration::ZERO
         })
     };
     paths[1].queue = |now| Some(growth(now, 5500).min(MS * 240));
