@@ -2,6 +2,7 @@
 
 use polypath_core::endpoint::{ConfigError, Endpoint, EndpointConfig, Output};
 use polypath_core::machine::step;
+use polypath_core::time::Time;
 
 use super::{Difference, Entry, Shape};
 
@@ -10,6 +11,9 @@ use super::{Difference, Entry, Shape};
 pub struct Replay {
     endpoint: Endpoint<Shape>,
     outputs: Vec<Output<Shape>>,
+    /// The time of the last wake. An altered recording may have earlier ones, and time must not run
+    /// backwards for an endpoint.
+    last: Time,
 }
 
 impl Replay {
@@ -18,16 +22,23 @@ impl Replay {
         Ok(Self {
             endpoint: Endpoint::new(config)?,
             outputs: Vec::new(),
+            last: Time::ZERO,
         })
     }
 
     /// Wakes the endpoint as recorded; fails at the first decision that differs.
     pub fn check(&mut self, entry: &Entry) -> Result<(), Box<Difference>> {
         self.outputs.clear();
+        self.last = self.last.max(entry.at);
         let outputs = &mut self.outputs;
-        let next = step(&mut self.endpoint, entry.at, entry.wake.clone(), &mut |s| {
-            outputs.push(s);
-        });
+        let next = step(
+            &mut self.endpoint,
+            self.last,
+            entry.wake.clone(),
+            &mut |s| {
+                outputs.push(s);
+            },
+        );
         let number = (0..outputs.len().max(entry.outputs.len()))
             .find(|&number| outputs.get(number) != entry.outputs.get(number));
         if let Some(number) = number {
