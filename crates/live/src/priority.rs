@@ -98,7 +98,7 @@ pub fn is_realtime() -> bool {
 mod tests {
     use super::*;
 
-    /// What a child of a child of the program prints: its nice value, real-time priority and policy,
+    /// Output of a child of a child of the program: its nice value, real-time priority and policy,
     /// the fields 19, 40 and 41 of /proc/self/stat.
     fn printed_by(prepare: impl FnOnce(&mut Command)) -> String {
         let mut command = Command::new("sh");

@@ -201,7 +201,7 @@ fn measured_losses(policy: RepairConfig, delays: [u64; 2]) -> [f64; 2] {
     sums
 }
 
-/// Where nearly all packets have copies, the losses of the faster path are measured.
+/// Losses of the faster path are measured where nearly all packets have copies.
 #[test]
 fn losses_are_measured_where_packets_have_copies() {
     for delays in [[20, 30], [30, 20], [20, 60]] {
