@@ -15,6 +15,9 @@ MEDIA ?= $(patsubst %,scenarios/media-%.toml,random fades outages congestion)
 RUNS ?= 2
 DURATION ?= 30 s
 FORMAT ?=
+# Packages and targets that `build` builds besides the program: built alone they have dependencies with
+# other features, which are then compiled twice.
+WITH ?=
 # Seconds of fuzzing for each target.
 FUZZ ?= 60
 TARGET ?=
@@ -105,7 +108,7 @@ attack: setup build ## attack two nodes with floods, replays and slow clients, b
 	@scripts/attack.sh "$(BUILT)/release/examples/attack" "$(POLYPATH)" "$(BEFORE_MENDS)" "$(BASE)" $(if $(FORMAT),--format $(FORMAT))
 
 soak: setup build ## two nodes for MINUTES at half load: every packet must arrive, and memory must not grow
-	$(RELEASE) build --release --quiet -p polypath-lab --example soak
+	$(if $(WITH),,$(RELEASE) build --release --quiet -p polypath-lab --example soak)
 	@"$(BUILT)/release/examples/soak" "$(POLYPATH)" $(MINUTES)
 
 instructions: setup ## instructions of the simulator's hot path (callgrind) against the bounds of scripts/instructions.txt
@@ -185,7 +188,7 @@ setup: ## install missing packages
 	@scripts/setup.sh
 
 build:
-	$(RELEASE) build --release -p polypath -p polypath-wrap
+	$(RELEASE) build --release -p polypath -p polypath-wrap $(WITH)
 
 fmt:
 	cargo fmt --all --check

@@ -58,6 +58,9 @@ finish() { # TARGET
     | sed -E 's/^(soak: [0-9]+ of [0-9]+ s, memory [0-9]+ and [0-9]+ kB *|polypath: round .*| +Blocking waiting .*)//; /^$/d'
 }
 
+# One selection of packages for all parts, so that their dependencies are compiled once.
+export WITH="-p polypath-lab --lib --bins --example soak"
+
 # Installed before any part runs in the background: only one apt-get can run at a time.
 scripts/setup.sh c++:g++ nft:nftables python3:python3 || exit 1
 scripts/setup.sh tshark:tshark valgrind:valgrind ristsender:rist-tools
