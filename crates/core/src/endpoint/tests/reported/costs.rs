@@ -138,6 +138,22 @@ fn copies_do_not_make_a_free_path_seem_worse() {
     }
 }
 
+/// Without time for a repair, copies go on the costly path if the second free one delivers too late.
+#[test]
+fn copies_cost_more_where_a_free_one_would_be_late() {
+    let tariffs = [cost(0), cost(0), cost(1)];
+    let paths = vec![
+        TestPath::new(20, random),
+        TestPath::new(80, never),
+        TestPath::new(30, never),
+    ];
+    let mut network = Network::with_tariffs(policy(60, 100), paths, 1, [&tariffs; 2]);
+    network.stream(40);
+    let (late, share) = (network.late(MS * 60), network.share(PathId(2), 5..41));
+    std::println!("{late:.5} late, {share:.2} on the costly path");
+    assert!(late < 0.002 && share > 0.4, "{late}, {share}");
+}
+
 /// The deadline of a class, shorter than that of the policy, does not make a free path insufficient:
 /// its packets get no copies on the costly path.
 #[test]
