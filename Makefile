@@ -108,7 +108,7 @@ attack: setup build ## attack two nodes with floods, replays and slow clients, b
 	@scripts/attack.sh "$(BUILT)/release/examples/attack" "$(POLYPATH)" "$(BEFORE_MENDS)" "$(BASE)" $(if $(FORMAT),--format $(FORMAT))
 
 soak: setup build ## two nodes for MINUTES at half load: every packet must arrive, and memory must not grow
-	$(if $(WITH),,$(RELEASE) build --release --quiet -p polypath-lab --example soak)
+	$(RELEASE) build --release --quiet $(if $(WITH),-p polypath -p polypath-wrap $(WITH),-p polypath-lab --example soak)
 	@"$(BUILT)/release/examples/soak" "$(POLYPATH)" $(MINUTES)
 
 instructions: setup ## instructions of the simulator's hot path (callgrind) against the bounds of scripts/instructions.txt
