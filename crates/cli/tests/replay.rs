@@ -34,6 +34,7 @@ fn recording() -> Vec<String> {
         liveness: Some(LivenessConfig::default()),
         tariffs: Tariffs::default(),
         classes: Classes::default(),
+        spacing: None,
     };
     let header = RecordingHeader {
         recording: VERSION,

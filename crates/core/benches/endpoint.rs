@@ -47,6 +47,7 @@ impl Pair {
             tariffs,
             classes,
             liveness: None,
+            spacing: None,
         };
         let endpoint = || Endpoint::new(&config).expect("the configuration is valid");
         Self {

@@ -39,6 +39,7 @@ impl Pair {
             tariffs: Tariffs::default(),
             classes: Classes::default(),
             liveness: None,
+            spacing: None,
         };
         let endpoint = || Endpoint::new(&config).expect("the configuration is valid");
         Self {

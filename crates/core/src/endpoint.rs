@@ -14,7 +14,7 @@ use crate::class::{Class, ClassStatistics};
 use crate::combine::{DetectorStatistics, MAX_TIMERS, MAX_WINDOWS};
 use crate::event::{DropReason, Event};
 use crate::fragment::{MAX_INCOMPLETE, Reassembly};
-use crate::frame::{Body, Encapsulation, Frame, PathId, Payload};
+use crate::frame::{Attempt, Body, Encapsulation, Frame, PathId, Payload};
 use crate::liveness::PathHealth;
 use crate::machine::{Deadline, EarliestDeadline, Machine, Wake};
 use crate::metering::{ClosedPaths, Meters, PathUsage};
@@ -22,11 +22,13 @@ use crate::order::{MAX_HELD, Order, OrderStatistics, ReorderBuffer};
 use crate::pmtu::PathMtu;
 use crate::policy::{Feedback, GuardTime, MeasuredRtt, PathSet, PolicyConfig};
 use crate::repair::{MAX_TICKS, PathEstimate, RepairStatistics};
+use crate::spacing::MAX_WAITING;
 use crate::time::Time;
 pub use config::{Adjustment, ConfigError, EndpointConfig, MIN_PAIR_LEN, ProbingConfig};
 pub use io::{Input, Output};
 use receiver::{FrameHeader, Receiver};
 use sender::Sender;
+use spaced::Spacing;
 
 mod config;
 mod fragments;
@@ -34,6 +36,7 @@ mod io;
 mod metered;
 mod receiver;
 mod sender;
+mod spaced;
 
 /// The maximum number of probe timers, packet windows, notes of arrivals, packets behind a gap and
 /// incomplete packets that an endpoint holds, whatever it receives.
@@ -51,6 +54,7 @@ pub struct Endpoint<P> {
     encapsulation: Encapsulation,
     /// `None` as long as no path is limited or closed.
     meters: Option<Box<Meters>>,
+    spacing: Spacing<P>,
 }
 
 impl<P: Payload> Endpoint<P> {
@@ -68,6 +72,7 @@ impl<P: Payload> Endpoint<P> {
             paths: PathSet::first(config.paths),
             encapsulation: config.encapsulation,
             meters: metered::meters(config),
+            spacing: Spacing::new(config),
         })
     }
 
@@ -79,15 +84,21 @@ impl<P: Payload> Endpoint<P> {
             .reassembly
             .as_ref()
             .map_or(0, |buffer| buffer.buffered());
-        self.receiver.buffered() + self.order.buffered() + self.sender.buffered() + incomplete
+        let (order, spacing) = (self.order.buffered(), self.spacing.buffered());
+        self.receiver.buffered() + order + self.sender.buffered() + incomplete + spacing
     }
 
     /// The maximum of [`buffered`](Self::buffered): [`CAPACITY`], plus the heartbeats that are
     /// stored for each path if paths are monitored, plus the packets that are kept if losses are
-    /// repaired.
+    /// repaired, plus those that wait if they are spaced.
     #[must_use]
     pub fn capacity(&self) -> usize {
-        CAPACITY + self.sender.capacity()
+        let waiting = if self.spacing.delays_packets() {
+            MAX_WAITING
+        } else {
+            0
+        };
+        CAPACITY + self.sender.capacity() + waiting
     }
 
     /// The health of `path`; `None` if paths are not monitored.
@@ -242,11 +253,17 @@ impl<P: Payload> Endpoint<P> {
         match body {
             Body::Data(payload) => {
                 let packet = self.receiver.on_data(now, header, payload, out);
+                if packet.is_some() {
+                    self.spacing.on_arrival(now, header, Attempt::First);
+                }
                 self.put_in_order(now, sequence, packet, false, out);
             }
             Body::Reported { payload, attempt } => {
                 let receiver = &mut self.receiver;
                 let packet = receiver.on_reported(now, header, attempt, len, payload, out);
+                if packet.is_some() {
+                    self.spacing.on_arrival(now, header, attempt);
+                }
                 self.put_in_order(now, sequence, packet, true, out);
             }
             Body::Report(report) => self.sender.on_report(now, header, &report, out),
@@ -267,6 +284,7 @@ impl<P: Payload> Endpoint<P> {
                 header: fragment,
                 payload,
             } => self.on_fragment(now, header, fragment, payload, out),
+            Body::Spacing(message) => self.on_spacing(now, *message, out),
             // The meters have taken note of it.
             Body::PathClosed { .. } => {}
         }
@@ -279,6 +297,7 @@ impl<P: Payload> Endpoint<P> {
         let mut next = EarliestDeadline::NONE;
         self.sender.add_deadlines(&mut next);
         self.receiver.add_deadlines(&mut next);
+        self.spacing.add_deadlines(&mut next);
         next.add(self.order.deadline(), "order");
         next.deadline()
     }
@@ -295,23 +314,34 @@ impl<P: Payload> Endpoint<P> {
     #[inline]
     fn on_input(&mut self, now: Time, input: Input<P>, out: &mut impl FnMut(Output<P>)) {
         match input {
+            Input::Packet { meta, payload } if self.spacing.delays_packets() => {
+                self.space(now, meta, payload, out);
+            }
             Input::Packet { meta, payload } => self.sender.on_packet(now, meta, payload, out),
             Input::Frame(frame) => self.on_frame(now, frame, out),
-            Input::Reachable => self.sender.on_reachable(now, self.paths),
+            Input::Reachable => {
+                self.sender.on_reachable(now, self.paths);
+                self.spacing.on_reachable(now);
+            }
             Input::PeerRestarted => {
                 self.receiver.restart();
                 self.restart_reassembly();
                 self.order.restart(&mut deliver(out));
                 self.sender.on_peer_restarted();
+                self.spacing.on_peer_restarted(self.sender.next_sequence());
             }
             Input::PeerReports(reports) => self.sender.on_peer_reports(now, reports, out),
             Input::PeerFragments(fragments) => self.sender.on_peer_fragments(fragments),
+            Input::PeerSpacing(spacing) => self.on_peer_spacing(now, spacing, out),
             Input::PathReachable(path) => {
                 if self.paths.contains(path) {
                     self.sender.on_reachable(now, PathSet::only(path));
                 }
             }
-            Input::DriverBehind(present) => self.sender.on_driver_behind(present),
+            Input::DriverBehind(present) => {
+                self.sender.on_driver_behind(present);
+                self.spacing.on_driver_behind(present);
+            }
             Input::InterfaceMtu {
                 path,
                 mtu,
@@ -328,6 +358,7 @@ impl<P: Payload> Endpoint<P> {
                 let order = to.policy.order();
                 self.order.adjust(order, &to.classes, &mut deliver(out));
                 self.sender.adjust(now, &to, out);
+                self.adjust_spacing(now, &to, out);
             }
         }
     }
@@ -335,6 +366,7 @@ impl<P: Payload> Endpoint<P> {
     fn on_timeout(&mut self, now: Time, out: &mut impl FnMut(Output<P>)) {
         let seen = self.receiver.seen();
         self.order.handle_timeout(now, seen, &mut deliver(out));
+        self.send_spaced(now, out);
         self.sender.handle_timeout(now, out);
         if let Some(frame) = self.receiver.handle_timeout(now, out) {
             self.sender.broadcast(&frame, out);
@@ -342,6 +374,7 @@ impl<P: Payload> Endpoint<P> {
         if let Some(report) = self.receiver.report(now, self.sender.report_paths()) {
             self.sender.send_report(now, report, out);
         }
+        self.send_spacing_feedback(now, out);
     }
 }
 
@@ -375,7 +408,8 @@ impl<P: Payload> Machine for Endpoint<P> {
         let (sender, receiver) = (&self.sender, &self.receiver);
         let is_plain = sender.only_policy_has_deadlines()
             && receiver.only_comparison_has_deadlines()
-            && self.order.buffered() == 0;
+            && self.order.buffered() == 0
+            && self.spacing.is_off();
         if is_plain {
             let next = Deadline::earlier(sender.policy_deadline(), receiver.comparison_deadline());
             debug_assert_eq!(

@@ -34,6 +34,8 @@ pub enum DropReason {
     PastDeadline,
     /// The queues of all paths are full; what is ECN-capable is marked instead.
     QueueFull,
+    /// It waited for longer than a spaced packet may, or too many did ([`crate::spacing`]).
+    WaitedTooLong,
     /// The losses of copies are those of congestion, and its flow does not understand marks
     /// ([`crate::combine`]).
     Congestion,
@@ -179,6 +181,18 @@ pub enum Event {
     QuotaUnenforceable,
     /// The policy repairs losses, but the peer does not report what arrives: nothing is repaired.
     RepairUnavailable,
+    /// A feedback of the peer was applied to the spacing of packets ([`crate::spacing`]).
+    SpacingFeedback {
+        /// The spacing from now on, in nanoseconds.
+        #[cfg_attr(feature = "serde", serde(with = "nanoseconds"))]
+        spacing: Duration,
+        /// Packets that it covers and the feedback before did not.
+        sent: u64,
+        /// Those of them that arrived, without repairs.
+        received: u64,
+    },
+    /// The peer gives no feedback on the spacing of packets: it stays as it is.
+    SpacingUnavailable,
     /// The sender switched its active path.
     Switched {
         /// The path that was active.

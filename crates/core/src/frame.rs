@@ -12,6 +12,7 @@ use alloc::boxed::Box;
 use crate::fragment::FragmentHeader;
 use crate::packet::{Ecn, TrafficClass};
 use crate::repair::Report;
+use crate::spacing;
 use crate::time::Time;
 
 /// One of the paths between two endpoints, by its position in their configuration.
@@ -91,6 +92,8 @@ pub enum FrameKind {
     PathClosed,
     /// A fragment of an IP packet.
     Fragment,
+    /// A message of packet spacing.
+    Spacing,
 }
 
 impl FrameKind {
@@ -191,7 +194,9 @@ impl Encapsulation {
             Body::Data(payload) | Body::Reported { payload, .. } => {
                 payload.len() as u32 + self.data
             }
-            Body::Report(_) | Body::Fragment { .. } => body.len() as u32 + self.data,
+            Body::Report(_) | Body::Fragment { .. } | Body::Spacing(_) => {
+                body.len() as u32 + self.data
+            }
             Body::Pair {
                 trailing: true,
                 len,
@@ -218,7 +223,7 @@ pub struct Frame<P> {
     /// Data and fragment: the data sequence, by which copies combine. Probe: that of the data
     /// packet it stands for. Pair: the number of the pair on its path. Switch: the number of the
     /// repetition. Heartbeat: its number among those of its path and purpose; its answer repeats
-    /// it. Report: its number. Closed path: the number of the repetition.
+    /// it. Report: its number. Closed path: the number of the repetition. Spacing: 0.
     pub sequence: u64,
     /// The time at which it was sent, by the sender's clock.
     pub sent: Time,
@@ -291,6 +296,9 @@ pub enum Body<P> {
         /// The fragment.
         payload: P,
     },
+    /// A message between the sender of spaced packets and their receiver ([`crate::spacing`]): a
+    /// feedback, a ping, a pong or the round-trip time. The packets themselves are data.
+    Spacing(Box<spacing::Message>),
 }
 
 impl<P> Body<P> {
@@ -324,6 +332,7 @@ impl<P> Body<P> {
             Body::HeartbeatReply(purpose) => Body::HeartbeatReply(*purpose),
             Body::Report(report) => Body::Report(report.clone()),
             Body::PathClosed { path } => Body::PathClosed { path: *path },
+            Body::Spacing(message) => Body::Spacing(message.clone()),
             Body::Fragment { header, payload } => Body::Fragment {
                 header: *header,
                 payload: convert(payload),
@@ -343,6 +352,7 @@ impl<P: Payload> Body<P> {
         match self {
             Body::Data(payload) | Body::Reported { payload, .. } => payload.len(),
             Body::Report(report) => report.len(),
+            Body::Spacing(message) => message.len(),
             Body::Probe { .. } => PROBE_LEN as usize,
             Body::Pair { len, .. } => *len as usize,
             Body::Switch { .. } => SWITCH_LEN as usize,
@@ -372,6 +382,7 @@ impl<P: Payload> Body<P> {
             Body::HeartbeatReply(_) => FrameKind::HeartbeatReply,
             Body::PathClosed { .. } => FrameKind::PathClosed,
             Body::Fragment { .. } => FrameKind::Fragment,
+            Body::Spacing(_) => FrameKind::Spacing,
         }
     }
 

@@ -20,6 +20,9 @@
 //! the reaction is late. A feedback that repeats or is older than the last applied one has no
 //! effect, nor has one that counts packets never sent. A packet that arrives after its range was
 //! reported stays lost and is counted as late. Without feedback the spacing stays constant.
+//!
+//! **Live sources.** The paper's sender always has a packet. A [`SpacedQueue`] holds those of an
+//! application that is faster than the spacing permits, or slower.
 
 mod accounting;
 mod ad_hoc;
@@ -30,6 +33,7 @@ mod damped;
 mod fixed;
 mod message;
 mod pacer;
+mod queue;
 mod receiver;
 mod round_trip;
 mod send_log;
@@ -39,14 +43,15 @@ mod wire;
 pub use accounting::{Counting, FeedbackCounts, IgnoreReason};
 pub use ad_hoc::AdHoc;
 pub use adaptive::{AdaptiveConfig, Attribution};
-pub use config::{ControlConfig, RttSource, SenderConfig};
+pub use config::{ControlConfig, RttSource, SenderConfig, SpacingConfig, SpacingError};
 pub use controller::{FeedbackReport, PacketCounts, RateController, SpacingChange};
 pub use damped::Damped;
 pub use fixed::Fixed;
 pub use message::{Arrivals, Feedback, Message, SpacedHeader};
 pub use pacer::Pacer;
+pub use queue::{DuePacket, MAX_WAITING, SpacedQueue, SpacingStatistics};
 pub use receiver::{Arrival, ReceiverOutput, SpacedReceiver};
-pub use round_trip::{MAX_RTT, MIN_RTT};
+pub use round_trip::{MAX_HOLD, MAX_RTT, MIN_RTT};
 pub use sender::{SenderInput, SenderOutput, SpacedSender};
 pub use wire::{FEEDBACK_LEN, HEADER_LEN, decode, encode};
 

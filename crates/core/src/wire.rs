@@ -2,11 +2,11 @@
 //!
 //! | bytes | field |
 //! | --- | --- |
-//! | 1 | kind: 0 data, 1 probe, 2 pair, 3 switch, 4 heartbeat, 5 heartbeat reply, 6 reported data, 7 a copy of it, 8 a repair of it, 9 report, 10 closed path, 11 fragment |
+//! | 1 | kind: 0 data, 1 probe, 2 pair, 3 switch, 4 heartbeat, 5 heartbeat reply, 6 reported data, 7 a copy of it, 8 a repair of it, 9 report, 10 closed path, 11 fragment, 12 spacing |
 //! | 1 | epoch modulo 2^8 |
 //! | 3 | sequence modulo 2^24 |
 //! | 3 | send time, microseconds by the sender's clock modulo 2^24 |
-//! | rest | data, reported data, copy and repair: the IP packet; probe: 2 bytes, length of the packet it stands for; pair: 1 byte, 0 leading or 1 trailing, then padding; switch: 2 bytes, 0 and the path to become active; heartbeat and answer: 2 bytes, 0 and the purpose, 0 liveness, 1 policy or 2 size; for size then padding; report: below; closed path: 2 bytes, 0 and the path; fragment: below |
+//! | rest | data, reported data, copy and repair: the IP packet; probe: 2 bytes, length of the packet it stands for; pair: 1 byte, 0 leading or 1 trailing, then padding; switch: 2 bytes, 0 and the path to become active; heartbeat and answer: 2 bytes, 0 and the purpose, 0 liveness, 1 policy or 2 size; for size then padding; report: below; closed path: 2 bytes, 0 and the path; fragment: below; spacing: a message of [`crate::spacing`] other than a packet |
 //!
 //! A report has these fields ([`crate::repair::Report`]):
 //!
@@ -34,6 +34,7 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use crate::frame::{self, Attempt, Body, Epoch, Frame, PAIR_MIN, PathId, Purpose};
+use crate::spacing::{self, Feedback, Message};
 use crate::time::Time;
 use crate::truncated::{self, truncate};
 
@@ -89,6 +90,7 @@ pub fn encode(frame: &Frame<impl AsRef<[u8]>>, to: &mut Vec<u8>) {
         Body::Report(_) => 9,
         Body::PathClosed { .. } => 10,
         Body::Fragment { .. } => 11,
+        Body::Spacing(_) => 12,
     };
     let [.., epoch] = frame.epoch.0.to_be_bytes();
     to.extend_from_slice(&[kind, epoch]);
@@ -100,6 +102,7 @@ pub fn encode(frame: &Frame<impl AsRef<[u8]>>, to: &mut Vec<u8>) {
             payload: packet, ..
         } => to.extend_from_slice(packet.as_ref()),
         Body::Report(report) => report::encode(report, to),
+        Body::Spacing(message) => spacing::encode(message, to),
         Body::Fragment { header, payload } => fragment::encode(*header, payload.as_ref(), to),
         Body::Probe { data_len } => to.extend_from_slice(&data_len.to_be_bytes()),
         Body::Pair { trailing, len } => {
@@ -163,6 +166,7 @@ pub fn decode(path: PathId, bytes: &[u8]) -> Result<Frame<&[u8]>, WireError> {
             path: PathId(behind_zero(bytes, rest)?),
         },
         11 => fragment::decode(bytes, rest)?,
+        12 => decode_spacing(bytes, rest)?,
         0 | 6..=8 => return Err(short()),
         _ => return Err(WireError::Kind(kind)),
     };
@@ -201,6 +205,25 @@ fn decode_purpose(bytes: &[u8], rest: &[u8]) -> Result<Purpose, WireError> {
         0 => Ok(Purpose::Liveness),
         1 => Ok(Purpose::Policy),
         other => Err(WireError::Field(other)),
+    }
+}
+
+/// Decodes a message other than a packet: those of an endpoint are data frames. Times that no message
+/// has are refused.
+fn decode_spacing<'a>(bytes: &[u8], rest: &[u8]) -> Result<Body<&'a [u8]>, WireError> {
+    let (message, _) = spacing::decode(rest).map_err(|error| match error {
+        WireError::Short(_) => WireError::Short(bytes.len()),
+        WireError::Long(_) => WireError::Long(bytes.len()),
+        WireError::Kind(kind) => WireError::Field(kind),
+        other => other,
+    })?;
+    match message {
+        Message::Packet(_) => Err(WireError::Field(0)),
+        Message::RoundTrip(rtt) if rtt > spacing::MAX_RTT => Err(WireError::Number(rtt.0)),
+        Message::Feedback(Feedback { hold, .. }) if hold > spacing::MAX_HOLD => {
+            Err(WireError::Number(hold.0))
+        }
+        message => Ok(Body::Spacing(Box::new(message))),
     }
 }
 

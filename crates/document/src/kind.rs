@@ -85,7 +85,7 @@ const DISTINCTIVE: [DistinctiveKeys; 6] = [
         kind: FileKind::Node,
         top: &[
             "auto", "control", "liveness", "metrics", "node", "paths", "peer", "pmtu", "policy",
-            "probing",
+            "probing", "spacing",
         ],
         path: &["relay", "remote"],
     },

@@ -45,7 +45,8 @@ pub use effect::UsedPolicies;
 pub use grid::grid;
 pub use kind::{FileKind, PRESHARED_KEY_HEADING, WrongKind, check_kind, kinds_of};
 pub use limits::{
-    MAX_DURATION, MAX_RATE, MAX_SIZE, at_least, at_most, at_most_a_day, check_classes, last_part,
+    MAX_DURATION, MAX_RATE, MAX_SIZE, at_least, at_most, at_most_a_day, check_classes,
+    check_spacing, last_part,
 };
 pub use locator::Locator;
 pub use notation::{Notation, check_notation};

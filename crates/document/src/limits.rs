@@ -3,6 +3,7 @@
 use std::fmt::Display;
 
 use polypath_core::class::Classes;
+use polypath_core::spacing::SpacingConfig;
 use polypath_core::time::Duration;
 use polypath_core::units::{Bytes, Rate};
 
@@ -24,6 +25,16 @@ pub fn at_most_a_day(key: &str, duration: Duration, problems: &mut Problems) {
 pub fn check_classes(classes: &Classes, problems: &mut Problems) {
     for error in classes.problems() {
         problems.report(&error.key(), error.to_string(), error.remedy());
+    }
+}
+
+/// Reports what is invalid in the spacing of packets, in the table `spacing` of that at `key`; an empty
+/// key is the top level.
+pub fn check_spacing(key: &str, spacing: Option<SpacingConfig>, problems: &mut Problems) {
+    if let Some(Err(error)) = spacing.map(|spacing| spacing.check()) {
+        let dot = if key.is_empty() { "" } else { "." };
+        let key = format!("{key}{dot}spacing.{}", error.key());
+        problems.report(&key, error.to_string(), error.remedy());
     }
 }
 

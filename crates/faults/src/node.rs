@@ -245,6 +245,7 @@ fn endpoint(schedule: &Schedule, start: &Start, mutant: Mutant) -> EndpointConfi
         liveness: mutant.liveness(start.settings.liveness),
         tariffs: Tariffs::default(),
         classes: Classes::default(),
+        spacing: None,
     }
 }
 

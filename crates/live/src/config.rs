@@ -328,6 +328,7 @@ impl NodeConfig {
             liveness: self.liveness.config(),
             tariffs: self.paths.iter().map(|path| path.tariff).collect(),
             classes: self.classes.clone(),
+            spacing: None,
         }
     }
 

@@ -119,7 +119,9 @@ impl Recorder {
             | Event::PathClosed { .. }
             | Event::PathOpened { .. }
             | Event::QuotaUnenforceable
-            | Event::RepairUnavailable => {}
+            | Event::RepairUnavailable
+            | Event::SpacingFeedback { .. }
+            | Event::SpacingUnavailable => {}
         }
     }
 

@@ -30,6 +30,7 @@ pub(crate) fn deployed_endpoint(paths: usize, policy: PolicyConfig) -> EndpointC
         liveness: LivenessSetting::default().config(),
         tariffs: Tariffs::default(),
         classes: Classes::default(),
+        spacing: None,
     }
 }
 
@@ -55,6 +56,7 @@ impl Scenario {
             liveness: self.overlay.liveness.filter(|_| has_overlay),
             tariffs: tariffs.filter(|_| has_overlay).collect(),
             classes: self.classes.clone(),
+            spacing: None,
         }
     }
 

@@ -33,6 +33,7 @@ fn tunnel(own: &str, peer: &str) -> Tunnel {
         probing: ProbingConfig::default(),
         detector: None,
         liveness: None,
+        spacing: None,
     };
     let session = common::config(own, peer);
     let entropy = Box::new(Seed(2).stream(own));

@@ -26,19 +26,24 @@ pub(crate) const ECN: u32 = 4;
 /// and so understands frames of the kind 11.
 pub(crate) const FRAGMENTS: u32 = 8;
 
+/// The feature bit of a node that gives feedback on spaced packets ([`polypath_core::spacing`]), and
+/// so understands frames of the kind 12.
+pub(crate) const SPACING: u32 = 16;
+
 /// The feature bits of a node or relay, which has that of [`ECN`] only if its driver receives the
 /// field.
 pub(crate) const fn features(receives_ecn: bool) -> u32 {
     let ecn = if receives_ecn { ECN } else { 0 };
-    REPORTS | CLOSED_PATHS | FRAGMENTS | ecn
+    REPORTS | CLOSED_PATHS | FRAGMENTS | SPACING | ecn
 }
 
 /// The names of features, as the statistics of a node have them.
-const FEATURES: [(u32, &str); 4] = [
+const FEATURES: [(u32, &str); 5] = [
     (REPORTS, "reports"),
     (CLOSED_PATHS, "closed-paths"),
     (ECN, "ecn"),
     (FRAGMENTS, "fragments"),
+    (SPACING, "spacing"),
 ];
 
 /// The names of the features in `bits`.

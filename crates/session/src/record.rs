@@ -203,6 +203,7 @@ pub(crate) fn shape_of_wake(
         Input::PeerRestarted => Input::PeerRestarted,
         Input::PeerReports(reports) => Input::PeerReports(*reports),
         Input::PeerFragments(fragments) => Input::PeerFragments(*fragments),
+        Input::PeerSpacing(spacing) => Input::PeerSpacing(*spacing),
         Input::PathReachable(path) => Input::PathReachable(*path),
         Input::DriverBehind(present) => Input::DriverBehind(*present),
         Input::InterfaceMtu {

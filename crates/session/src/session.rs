@@ -234,7 +234,8 @@ impl Session {
         pair.map_or(0, |pair| pair.remote.features & self.features)
     }
 
-    /// The names of [these features](Self::features): `reports`, `closed-paths`, `ecn`, `fragments`.
+    /// The names of [these features](Self::features): `reports`, `closed-paths`, `ecn`, `fragments`,
+    /// `spacing`.
     pub fn feature_names(&self) -> impl Iterator<Item = &'static str> {
         handshake::feature_names(self.features())
     }

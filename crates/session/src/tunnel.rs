@@ -40,7 +40,7 @@ use crate::address::Source;
 use crate::datagram::OVERHEAD;
 use crate::entropy::BoxedEntropy;
 use crate::event::{Counters, SessionEvent};
-use crate::handshake::{CLOSED_PATHS, ECN, FRAGMENTS, REPORTS};
+use crate::handshake::{CLOSED_PATHS, ECN, FRAGMENTS, REPORTS, SPACING};
 use crate::record::{Entry, Recorder, shape_of_output, shape_of_wake};
 use crate::session::{self, Session, SessionConfig};
 use closed::ClosedPaths;
@@ -254,13 +254,16 @@ impl Tunnel {
         }
         if established {
             self.check_quotas(out);
-            let reports = self.session.features() & REPORTS != 0;
-            let input = endpoint::Input::PeerReports(reports);
-            self.wake_endpoint(now, Wake::Input(input), out);
-            let fragments = self.session.features() & FRAGMENTS != 0;
-            let input = endpoint::Input::PeerFragments(fragments);
-            self.wake_endpoint(now, Wake::Input(input), out);
-            self.wake_endpoint(now, Wake::Input(endpoint::Input::Reachable), out);
+            let has = |feature| self.session.features() & feature != 0;
+            let inputs = [
+                endpoint::Input::PeerReports(has(REPORTS)),
+                endpoint::Input::PeerFragments(has(FRAGMENTS)),
+                endpoint::Input::PeerSpacing(has(SPACING)),
+                endpoint::Input::Reachable,
+            ];
+            for input in inputs {
+                self.wake_endpoint(now, Wake::Input(input), out);
+            }
         }
         let Some(bytes) = opened else { return };
         match self.decode(now, path, header.ecn, &bytes) {
@@ -290,8 +293,12 @@ impl Tunnel {
         // A frame that only counts now, or that the peer does not know.
         let is_useless = |session: &Session, relays: &RelaySessions, kind, path| {
             let is_sent = session.can_send(path) && relays.can_send(path);
-            let is_unknown =
-                kind == FrameKind::PathClosed && session.features() & CLOSED_PATHS == 0;
+            let needed = match kind {
+                FrameKind::PathClosed => CLOSED_PATHS,
+                FrameKind::Spacing => SPACING,
+                _ => 0,
+            };
+            let is_unknown = session.features() & needed != needed;
             (must_be_sent_now(kind) && !is_sent) || is_unknown
         };
         let mut entry = self.recorder.is_some().then(|| Entry {
@@ -367,6 +374,7 @@ const fn must_be_sent_now(kind: FrameKind) -> bool {
             | FrameKind::HeartbeatReply
             | FrameKind::Report
             | FrameKind::PathClosed
+            | FrameKind::Spacing
     )
 }
 

@@ -268,6 +268,10 @@ class Node:
         return readers[datagram[0]](datagram)
 
 
+# 10.4: the lengths of the messages of packet spacing, by their kinds.
+SPACING = {b"\1": 73, b"\2": 9, b"\3": 9, b"\4": 9}
+
+
 def decode_frame(data):
     """10: kind, epoch, sequence, sent and body; `ValueError` if it is none."""
     if len(data) < FRAME.size:
@@ -285,6 +289,7 @@ def decode_frame(data):
         9: len(body) > 3 and 0 <= len(body) - 4 - 10 * body[3] <= 512,
         10: len(body) == 2 and body[0] == 0,
         11: len(body) > 4 and is_fragment(*body[:4], len(body) - 4),
+        12: SPACING.get(body[:1]) == len(body),
     }
     heartbeat = body in (b"\0\0", b"\0\1") or body[:2] == b"\0\2"
     if not valid.get(kind, kind in (4, 5) and heartbeat):

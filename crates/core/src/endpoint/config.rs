@@ -8,6 +8,7 @@ use crate::frame::Encapsulation;
 use crate::liveness::{LivenessConfig, LivenessError};
 use crate::policy::{PathSet, PolicyConfig, PolicyError};
 use crate::rng::Seed;
+use crate::spacing::{SpacingConfig, SpacingError};
 use crate::tariff::{TariffError, Tariffs};
 use crate::time::Duration;
 
@@ -49,6 +50,13 @@ pub struct EndpointConfig {
         serde(default, skip_serializing_if = "Classes::is_empty")
     )]
     pub classes: Classes,
+    /// The spacing of the packets that this endpoint sends ([`crate::spacing`]); `None` sends each at
+    /// once.
+    #[cfg_attr(
+        feature = "serde",
+        serde(default, skip_serializing_if = "Option::is_none")
+    )]
+    pub spacing: Option<SpacingConfig>,
 }
 
 /// The comparison of paths (PPD paper, 3.3 and 5.2).
@@ -146,6 +154,9 @@ pub enum ConfigError {
     /// A tariff is invalid.
     #[error("the tariff of path {0}: {1}")]
     Tariff(usize, TariffError),
+    /// The spacing of packets is invalid.
+    #[error("spacing: {0}")]
+    Spacing(#[from] SpacingError),
 }
 
 impl EndpointConfig {
@@ -166,6 +177,7 @@ impl EndpointConfig {
             return Err(ConfigError::PolicyWithoutLiveness);
         }
         self.classes.check()?;
+        self.spacing.iter().try_for_each(SpacingConfig::check)?;
         let threshold = self.probing.threshold;
         if !threshold.is_finite() || threshold < 0.0 {
             return Err(ConfigError::Threshold);
@@ -194,8 +206,8 @@ impl EndpointConfig {
     }
 }
 
-/// The settings that may change while an endpoint runs: policy, probing, liveness, tariffs and
-/// classes. They are checked.
+/// The settings that may change while an endpoint runs: policy, probing, liveness, tariffs, classes
+/// and spacing. They are checked.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Adjustment {
@@ -209,6 +221,11 @@ pub struct Adjustment {
         serde(default, skip_serializing_if = "Classes::is_empty")
     )]
     pub(crate) classes: Classes,
+    #[cfg_attr(
+        feature = "serde",
+        serde(default, skip_serializing_if = "Option::is_none")
+    )]
+    pub(crate) spacing: Option<SpacingConfig>,
 }
 
 impl Adjustment {
@@ -225,6 +242,7 @@ impl Adjustment {
             liveness: config.liveness,
             tariffs: config.tariffs.clone(),
             classes: config.classes.clone(),
+            spacing: config.spacing,
         }))
     }
 

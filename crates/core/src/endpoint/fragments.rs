@@ -5,7 +5,7 @@ use super::io::Output;
 use super::receiver::FrameHeader;
 use crate::event::{DropReason, Event};
 use crate::fragment::{FragmentHeader, FragmentStatistics, ReassemblyOutcome};
-use crate::frame::{Body, Frame, Payload};
+use crate::frame::{Attempt, Body, Frame, Payload};
 use crate::time::Time;
 
 impl<P: Payload> Endpoint<P> {
@@ -45,6 +45,9 @@ impl<P: Payload> Endpoint<P> {
             ReassemblyOutcome::Restored { packet, outer } => {
                 let receiver = &mut self.receiver;
                 let packet = receiver.on_restored(now, header, packet, outer, out);
+                if packet.is_some() {
+                    self.spacing.on_arrival(now, header, Attempt::First);
+                }
                 return self.put_in_order(now, header.sequence, packet, false, out);
             }
             ReassemblyOutcome::Behind => DropReason::BehindWindow,

@@ -36,6 +36,9 @@ pub enum Input<P> {
     /// Whether the peer restores packets from fragments, as it usually does: otherwise it gets
     /// copies.
     PeerFragments(bool),
+    /// Whether the peer gives feedback on the spacing of packets, as it usually does: otherwise the
+    /// spacing stays as it is.
+    PeerSpacing(bool),
     /// The driver is behind, and the present is this time: timers that were due before it run at
     /// their own times, and their outputs leave at this time at the earliest.
     DriverBehind(Time),

@@ -1,6 +1,7 @@
 //! The sending half of an endpoint: numbers packets, sends copies, probes and pairs over the live
 //! paths that its policy selects, and heartbeats that measure the liveness and MTU of the paths.
 
+use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
 
@@ -14,8 +15,9 @@ use crate::packet::PacketMeta;
 use crate::pmtu::{Discovery, PathMtu, TooLong};
 use crate::policy::{Feedback, PathPolicy, PathSet, Paths, Plan, PolicyConfig};
 use crate::repair::{OutgoingPacket, Repair};
+use crate::spacing;
 use crate::tariff::Tariffs;
-use crate::time::Time;
+use crate::time::{Duration, Time};
 use class_counters::ClassCounters;
 use fragments::PathFragment;
 pub(super) use outgoing::BlockedPaths;
@@ -413,6 +415,35 @@ impl<P: Payload> Sender<P> {
         self.act(now, requests, out);
         self.send_paced(now, out);
         self.repair_losses(now, out);
+    }
+
+    /// The number of the next packet.
+    pub(super) const fn next_sequence(&self) -> u64 {
+        self.sequence
+    }
+
+    /// The smoothed round-trip time of the path that carries data now, if heartbeats have measured it.
+    pub(super) fn active_rtt(&self) -> Option<Duration> {
+        self.health(self.active()?)?.rtt
+    }
+
+    /// Sends a message of packet spacing on the path that carries data now, or on all paths if several
+    /// do.
+    pub(super) fn send_spacing(
+        &self,
+        now: Time,
+        message: spacing::Message,
+        out: &mut impl FnMut(Output<P>),
+    ) {
+        let paths = self.active().map_or(self.outgoing.open, PathSet::only);
+        let frame = Frame {
+            path: PathId::default(),
+            epoch: self.policy.epoch(),
+            sequence: 0,
+            sent: now,
+            body: Body::Spacing(Box::new(message)),
+        };
+        self.outgoing.send_all(paths, &frame, out);
     }
 
     /// Sends a frame of the receiver on every path.

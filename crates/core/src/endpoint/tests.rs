@@ -61,6 +61,7 @@ fn config(policy: PolicyConfig) -> EndpointConfig {
         liveness: None,
         tariffs: Tariffs::default(),
         classes: Classes::default(),
+        spacing: None,
     }
 }
 

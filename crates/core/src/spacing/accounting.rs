@@ -46,6 +46,8 @@ pub enum IgnoreReason {
 #[derive(Clone, Debug, Default)]
 pub(super) struct FeedbackAccounting {
     last: Feedback,
+    /// Whether the next feedback only shows from where the receiver counts.
+    awaits_baseline: bool,
     sent_by_clock: u64,
     log: SendLog,
 }
@@ -53,6 +55,26 @@ pub(super) struct FeedbackAccounting {
 impl FeedbackAccounting {
     pub(super) fn on_sent(&mut self, now: Time, base_rtt: Duration) {
         self.log.on_sent(now, base_rtt);
+    }
+
+    /// Takes back the last packet, which was not sent.
+    pub(super) fn withdraw(&mut self) {
+        self.log.withdraw();
+    }
+
+    /// Begins to count with packet `next_sequence`; the receiver counts from the beginning, too, or
+    /// else from somewhere: then the next feedback is the one with which later ones are compared.
+    pub(super) fn restart(&mut self, next_sequence: u64, is_receiver_new: bool) {
+        self.last = Feedback {
+            end: next_sequence,
+            ..Feedback::default()
+        };
+        self.awaits_baseline = !is_receiver_new;
+    }
+
+    /// One past the last packet that feedback covers.
+    pub(super) fn reported_end(&self) -> u64 {
+        self.last.end
     }
 
     /// Applies a feedback received after `next_sequence` packets were sent.
@@ -65,6 +87,16 @@ impl FeedbackAccounting {
     ) -> Result<FeedbackCounts, IgnoreReason> {
         if feedback.number <= self.last.number {
             return Err(IgnoreReason::NotNewer);
+        }
+        if self.awaits_baseline {
+            // One of an older count covers no packet of this one.
+            if feedback.end <= self.last.end || feedback.end > next_sequence {
+                return Err(IgnoreReason::Impossible);
+            }
+            self.awaits_baseline = false;
+            self.sent_by_clock = self.log.sent_by(now - base_rtt);
+            self.last = *feedback;
+            return Ok(FeedbackCounts::default());
         }
         let range = self
             .range(feedback, next_sequence)
@@ -86,6 +118,7 @@ impl FeedbackAccounting {
         counting: Counting,
         next_sequence: u64,
         rtt: Duration,
+        is_application_limited: bool,
     ) -> FeedbackReport {
         let (reading, end, lost_end) = match counting {
             Counting::Range => (readings.range, self.last.end, self.last.lost_end),
@@ -98,6 +131,7 @@ impl FeedbackAccounting {
             newest_lost: (reading.lost() > 0).then(|| lost_end.saturating_sub(1)),
             next_sequence,
             rtt,
+            is_application_limited,
         }
     }
 

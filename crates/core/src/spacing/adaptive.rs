@@ -51,7 +51,7 @@ pub enum Attribution {
 /// The result of a report for the spacings since the last raise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LossVerdict {
-    /// The report concerns no packet sent since the raise.
+    /// The report concerns no packet sent since the raise, or none that the spacing delayed.
     Irrelevant,
     /// No packet was lost.
     Clear,
@@ -68,6 +68,7 @@ impl AdaptiveConfig {
             Some(lost) => LossVerdict::Lost(lost),
             None if report.reading == PacketCounts::default() => LossVerdict::Irrelevant,
             None if predates(report.end.saturating_sub(1)) => LossVerdict::Irrelevant,
+            None if report.is_application_limited => LossVerdict::Irrelevant,
             None => LossVerdict::Clear,
         }
     }

@@ -65,6 +65,118 @@ pub enum RttSource {
     Smoothed,
 }
 
+/// The spacing of all packets of an endpoint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema)
+)]
+#[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
+pub struct SpacingConfig {
+    /// The rate controller.
+    pub control: ControlConfig,
+    /// The longest time for which a packet waits: one that has waited longer when its turn comes is
+    /// dropped.
+    #[cfg_attr(feature = "serde", serde(default = "default_max_wait"))]
+    pub max_wait: Duration,
+    /// The round-trip time that sets the interval of feedback and bounds the spacing.
+    #[cfg_attr(feature = "serde", serde(default = "default_rtt"))]
+    pub rtt: RttSource,
+}
+
+/// The limits of [`SpacingConfig::max_wait`].
+const MIN_MAX_WAIT: Duration = Duration::from_millis(1);
+const MAX_MAX_WAIT: Duration = Duration::from_secs(10);
+
+/// The error of an invalid [`SpacingConfig`]; each names its key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SpacingError {
+    /// The longest wait is out of range.
+    #[error("`max_wait` is {0}; it can be {MIN_MAX_WAIT} to {MAX_MAX_WAIT}")]
+    MaxWait(Duration),
+    /// The spacing is longer than a packet may wait.
+    #[error("a spacing of {0} is longer than a packet may wait (`max_wait`)")]
+    Spacing(Duration),
+    /// The spacing after a loss would stay at 0.
+    #[error("`first`, the spacing after a loss at 0, must not be 0")]
+    First,
+}
+
+impl SpacingError {
+    /// The key of the value, in the table of the spacing.
+    #[must_use]
+    pub const fn key(self) -> &'static str {
+        match self {
+            Self::MaxWait(_) => "max_wait",
+            Self::Spacing(_) | Self::First => "control",
+        }
+    }
+
+    /// The remedy, for users.
+    #[must_use]
+    pub const fn remedy(self) -> &'static str {
+        match self {
+            Self::MaxWait(_) => "use less than the buffer of the receiver, as \"100 ms\"",
+            Self::Spacing(_) => "use a shorter spacing, as \"1 ms\", or a longer `max_wait`",
+            Self::First => "remove it: the default is the paper's 50 us",
+        }
+    }
+}
+
+impl SpacingConfig {
+    /// A controller with the defaults.
+    #[must_use]
+    pub const fn new(control: ControlConfig) -> Self {
+        Self {
+            control,
+            max_wait: default_max_wait(),
+            rtt: default_rtt(),
+        }
+    }
+
+    /// Checks the configuration.
+    ///
+    /// # Errors
+    /// The first key that is out of range.
+    pub fn check(&self) -> Result<(), SpacingError> {
+        if !(MIN_MAX_WAIT..=MAX_MAX_WAIT).contains(&self.max_wait) {
+            return Err(SpacingError::MaxWait(self.max_wait));
+        }
+        let (initial, first) = match self.control {
+            ControlConfig::Fixed { spacing } => (spacing, None),
+            ControlConfig::AdHoc(config) | ControlConfig::Damped(config) => {
+                (config.initial, Some(config.first))
+            }
+        };
+        if initial > self.max_wait {
+            return Err(SpacingError::Spacing(initial));
+        }
+        if first == Some(Duration::ZERO) {
+            return Err(SpacingError::First);
+        }
+        Ok(())
+    }
+
+    /// The sender, whose packets have any size.
+    pub(super) fn sender(&self, base_rtt: Option<Duration>) -> SenderConfig {
+        SenderConfig {
+            base_rtt: base_rtt.filter(|_| self.control.is_adaptive()),
+            rtt: self.rtt,
+            ..SenderConfig::new(self.control, Bytes(0))
+        }
+    }
+}
+
+/// A part of the buffer of receivers: those of SRT and RIST hold 120 ms and more.
+const fn default_max_wait() -> Duration {
+    Duration::from_millis(100)
+}
+
+/// The smoothed one, since the paths of a deployment change.
+const fn default_rtt() -> RttSource {
+    RttSource::Smoothed
+}
+
 /// The configuration of a sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SenderConfig {

@@ -63,6 +63,9 @@ pub struct FeedbackReport {
     pub next_sequence: u64,
     /// The round-trip time, which bounds the spacing.
     pub rtt: Duration,
+    /// Whether no packet since the last report waited for its time, as the application had none ready:
+    /// that none was lost does not show that the network carries more (RFC 7661, section 4.3).
+    pub is_application_limited: bool,
 }
 
 /// The effect of a report on the spacing.

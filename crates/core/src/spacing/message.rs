@@ -1,9 +1,11 @@
 //! The messages between sender and receiver.
 
+use super::wire::{FEEDBACK_LEN, HEADER_LEN, TIME_LEN};
 use crate::time::{Duration, Time};
 
 /// The header of a spaced packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct SpacedHeader {
     /// The sequence number, from 0.
     pub sequence: u64,
@@ -17,6 +19,7 @@ pub struct SpacedHeader {
 /// The receiver's report, sent once per round-trip time. Its counts are cumulative, as in RTCP
 /// receiver reports (RFC 3550, section 6.4.1), so that the next feedback replaces a lost one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Feedback {
     /// The number of the feedback, from 1.
     pub number: u64,
@@ -36,6 +39,7 @@ pub struct Feedback {
 
 /// Counts of all packets that arrived.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Arrivals {
     /// Distinct packets.
     pub distinct: u64,
@@ -47,6 +51,8 @@ pub struct Arrivals {
 
 /// A message of either side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum Message {
     /// A spaced packet; its payload follows.
     Packet(SpacedHeader),
@@ -56,4 +62,20 @@ pub enum Message {
     Ping(Time),
     /// The answer to a ping, with the time of the ping.
     Pong(Time),
+    /// The round-trip time for packets without a [`SpacedHeader`], as those of an endpoint; 0
+    /// requests no feedback.
+    RoundTrip(Duration),
+}
+
+impl Message {
+    /// The length of the message in bytes, without the payload of a packet.
+    #[must_use]
+    #[expect(clippy::len_without_is_empty, reason = "no message is empty")]
+    pub const fn len(&self) -> usize {
+        match self {
+            Self::Packet(_) => HEADER_LEN,
+            Self::Feedback(_) => FEEDBACK_LEN,
+            Self::Ping(_) | Self::Pong(_) | Self::RoundTrip(_) => TIME_LEN,
+        }
+    }
 }

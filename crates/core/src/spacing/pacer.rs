@@ -29,9 +29,26 @@ impl Pacer {
         }
     }
 
+    /// The maximum lag.
+    #[must_use]
+    pub fn catch_up(&self) -> Duration {
+        self.catch_up
+    }
+
     /// Records that the link or socket accepts a packet.
     pub fn on_writable(&mut self) {
         self.writable = true;
+    }
+
+    /// Records that there is no packet to send.
+    pub fn on_idle(&mut self) {
+        self.writable = false;
+    }
+
+    /// Starts the schedule again with the next packet: after a pause there is nothing to catch up
+    /// with.
+    pub fn restart(&mut self) {
+        self.last = None;
     }
 
     /// The start of the next packet at this spacing; `None` until the link or socket is writable.

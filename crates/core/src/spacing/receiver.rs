@@ -79,6 +79,14 @@ impl SpacedReceiver {
         }
     }
 
+    /// A receiver whose first feedback covers the packets from `first` on.
+    #[must_use]
+    pub fn starting_at(first: u64, reordering: u32) -> Self {
+        let mut receiver = Self::new(reordering);
+        receiver.last_feedback.end = first;
+        receiver
+    }
+
     /// The arrivals so far.
     #[must_use]
     pub fn arrivals(&self) -> Arrivals {
@@ -128,7 +136,8 @@ impl SpacedReceiver {
 
     /// One past the newest sequence number that has arrived or is lost.
     fn settled(&self) -> u64 {
-        let past = self.seen.end();
+        // Later than all that has arrived, if that was sent before the first packet that is covered.
+        let past = self.seen.end().max(self.last_feedback.end);
         let earliest = past
             .saturating_sub(self.reordering)
             .max(self.last_feedback.end);

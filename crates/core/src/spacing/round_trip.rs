@@ -10,6 +10,9 @@ use crate::time::{Duration, Time};
 pub const MIN_RTT: Duration = Duration::from_micros(10);
 /// The maximum round-trip time in use; with more, feedback would be too late to be useful.
 pub const MAX_RTT: Duration = Duration::from_secs(10);
+/// The longest time for which a receiver holds the newest packet before its feedback: a feedback
+/// follows each packet within a round-trip time.
+pub const MAX_HOLD: Duration = Duration(2 * MAX_RTT.0);
 /// The interval at which an unanswered ping is repeated (RFC 6298, section 2.1).
 const PING_INTERVAL: Duration = Duration::from_secs(1);
 
@@ -26,6 +29,8 @@ pub(super) struct RoundTrip {
     source: RttSource,
     /// The time of the next ping while the base is unknown; `None` if it is not measured.
     next_ping: Option<Time>,
+    /// Whether packets wait for the base.
+    is_needed: bool,
 }
 
 impl RoundTrip {
@@ -36,6 +41,7 @@ impl RoundTrip {
             smoothed: None,
             source,
             next_ping: first_ping,
+            is_needed: first_ping.is_some(),
         }
     }
 
@@ -46,7 +52,7 @@ impl RoundTrip {
 
     /// Whether packets can be sent without waiting for a measurement.
     pub(super) fn is_settled(&self) -> bool {
-        self.base.is_some() || self.next_ping.is_none()
+        self.base.is_some() || !self.is_needed
     }
 
     /// The time that is used; `None` until one is measured.
@@ -67,9 +73,27 @@ impl RoundTrip {
         due
     }
 
+    /// Makes a ping due if the base is to be measured and is unknown: it can now reach the peer.
+    pub(super) fn on_reachable(&mut self, now: Time) {
+        if self.base.is_none() {
+            self.next_ping = self.next_ping.map(|next| next.min(now));
+        }
+    }
+
+    /// Sends no ping any more, since the receiver does not answer; packets wait for none.
+    pub(super) fn give_up(&mut self) {
+        self.next_ping = None;
+        self.is_needed = false;
+    }
+
+    /// Measures again, since the receiver answers now; packets do not wait for it.
+    pub(super) fn resume(&mut self, now: Time) {
+        self.next_ping.get_or_insert(now);
+    }
+
     /// Handles the answer to the ping sent at `sent`; only the first answer sets the base.
     pub(super) fn on_pong(&mut self, now: Time, sent: Time) {
-        if !self.is_settled() && sent <= now {
+        if self.base.is_none() && self.next_ping.is_some() && sent <= now {
             self.base = Some(bounded(now.since(sent)));
         }
     }

@@ -27,6 +27,11 @@ impl SendLog {
         self.recent.push_back(now);
     }
 
+    /// Takes back the last packet, which was not sent.
+    pub(super) fn withdraw(&mut self) {
+        self.recent.pop_back();
+    }
+
     /// The number of packets sent at or before `at`, which must not decrease from call to call.
     pub(super) fn sent_by(&mut self, at: Time) -> u64 {
         while self.recent.front().is_some_and(|&sent| sent <= at) {

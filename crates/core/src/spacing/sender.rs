@@ -23,16 +23,21 @@ pub struct SpacedSender {
     pacer: Pacer,
     round_trip: RoundTrip,
     accounting: FeedbackAccounting,
+    /// No packet leaves earlier.
     start: Time,
     next_sequence: u64,
     /// The controller's last spacing, because `deadline` has no clock.
     spacing: Duration,
+    /// Whether the next packet was ready before its time.
+    waits: bool,
+    /// One past the newest packet that was.
+    waited_end: u64,
 }
 
 /// An input of a sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SenderInput {
-    /// The link or socket accepts a packet.
+    /// The link or socket accepts a packet, and the application has one.
     Writable,
     /// A report of the receiver.
     Feedback(Feedback),
@@ -81,7 +86,51 @@ impl SpacedSender {
             accounting: FeedbackAccounting::default(),
             start,
             next_sequence: 0,
+            waits: false,
+            waited_end: 0,
         }
+    }
+
+    /// Begins to count with packet `next_sequence`, the next one
+    /// ([`FeedbackAccounting::restart`]).
+    pub(super) fn restart_at(&mut self, next_sequence: u64, is_receiver_new: bool) {
+        self.next_sequence = next_sequence;
+        self.accounting.restart(next_sequence, is_receiver_new);
+    }
+
+    /// Sends a ping at once if one is needed, since it can now reach the receiver.
+    pub(super) fn on_reachable(&mut self, now: Time) {
+        self.round_trip.on_reachable(now);
+    }
+
+    /// Sends without feedback from now on, since the receiver gives none: the spacing stays.
+    pub(super) fn on_no_feedback(&mut self) {
+        self.round_trip.give_up();
+    }
+
+    /// Measures the round-trip time if it is unknown, since the receiver gives feedback from now on.
+    pub(super) fn on_feedback_possible(&mut self, now: Time) {
+        self.round_trip.resume(now);
+    }
+
+    /// Notes that the driver is behind: what leaves now leaves at `present`, so the schedule catches
+    /// up no further than usual.
+    pub(super) fn on_driver_behind(&mut self, present: Time) {
+        self.start = self.start.max(present - self.pacer.catch_up());
+    }
+
+    /// Takes back the last packet that was due, which was not sent; the next one has its number.
+    pub(super) fn withdraw(&mut self) {
+        self.next_sequence = self.next_sequence.saturating_sub(1);
+        self.waited_end = self.waited_end.min(self.next_sequence);
+        if self.round_trip.base().is_some() {
+            self.accounting.withdraw();
+        }
+    }
+
+    /// Notes that no packet is ready.
+    pub(super) fn on_idle(&mut self) {
+        self.pacer.on_idle();
     }
 
     /// The number of packets sent.
@@ -104,18 +153,21 @@ impl SpacedSender {
 
     /// Handles feedback; before the round-trip time is known, it can only cover packets that were
     /// never sent.
-    fn on_feedback(&mut self, now: Time, feedback: &Feedback) -> SenderOutput {
+    pub(super) fn on_feedback(&mut self, now: Time, feedback: &Feedback) -> SenderOutput {
         let Some(base) = self.round_trip.base() else {
             return SenderOutput::FeedbackIgnored(IgnoreReason::Impossible);
         };
         let sent = self.next_sequence;
+        let is_application_limited = self.waited_end <= self.accounting.reported_end();
         let readings = match self.accounting.apply(now, base, feedback, sent) {
             Ok(readings) => readings,
             Err(reason) => return SenderOutput::FeedbackIgnored(reason),
         };
         self.round_trip.on_feedback(now, feedback);
         let rtt = self.round_trip.value().unwrap_or(base);
-        let report = self.accounting.report(&readings, self.counting, sent, rtt);
+        let report =
+            self.accounting
+                .report(&readings, self.counting, sent, rtt, is_application_limited);
         let adjustment = self.control.handle_feedback(now, &report);
         self.spacing = self.control.spacing(now);
         SenderOutput::FeedbackApplied {
@@ -130,23 +182,47 @@ impl SpacedSender {
         self.round_trip.is_settled().then_some(next)
     }
 
-    fn transmit_due(&mut self, now: Time, out: &mut impl FnMut(SenderOutput)) {
-        if self.next_packet().is_none_or(|at| at > now) {
-            return;
-        }
+    /// Marks the next packet as ready, directly after the previous one.
+    pub(super) fn set_ready(&mut self) {
+        self.pacer.on_writable();
+        self.waits = true;
+    }
+
+    /// Marks the next packet as ready after a pause.
+    pub(super) fn set_ready_after_pause(&mut self, now: Time) {
+        self.pacer.on_writable();
+        self.waits = self.next_packet().is_none_or(|at| at > now);
+    }
+
+    /// The header of the next packet, if it is ready and due.
+    pub(super) fn take_due(&mut self, now: Time) -> Option<SpacedHeader> {
+        self.next_packet().filter(|at| *at <= now)?;
         let sequence = self.next_sequence;
         self.next_sequence += 1;
+        if core::mem::take(&mut self.waits) {
+            self.waited_end = self.next_sequence;
+        } else {
+            self.pacer.restart();
+        }
         self.pacer.on_sent(now, self.spacing);
         if let Some(base) = self.round_trip.base() {
             self.accounting.on_sent(now, base);
         }
-        let rtt = self.round_trip.value().unwrap_or(Duration::ZERO);
-        let sent = now;
-        out(SenderOutput::Transmit(SpacedHeader {
+        Some(SpacedHeader {
             sequence,
-            sent,
-            rtt,
-        }));
+            sent: now,
+            rtt: self.round_trip.value().unwrap_or(Duration::ZERO),
+        })
+    }
+
+    /// Returns whether a ping is due.
+    pub(super) fn take_ping(&mut self, now: Time) -> bool {
+        self.round_trip.take_ping(now)
+    }
+
+    /// Handles the answer to the ping that was sent at `sent`.
+    pub(super) fn on_pong(&mut self, now: Time, sent: Time) {
+        self.round_trip.on_pong(now, sent);
     }
 }
 
@@ -156,20 +232,20 @@ impl Machine for SpacedSender {
 
     fn handle_input(&mut self, now: Time, input: SenderInput, out: &mut impl FnMut(SenderOutput)) {
         match input {
-            SenderInput::Writable => self.pacer.on_writable(),
+            SenderInput::Writable => self.set_ready(),
             SenderInput::Feedback(feedback) => {
                 out(self.on_feedback(now, &feedback));
             }
-            SenderInput::Pong(sent) => self.round_trip.on_pong(now, sent),
+            SenderInput::Pong(sent) => self.on_pong(now, sent),
         }
-        self.transmit_due(now, out);
+        self.take_due(now).map(SenderOutput::Transmit).map(out);
     }
 
     fn handle_timeout(&mut self, now: Time, out: &mut impl FnMut(SenderOutput)) {
-        if self.round_trip.take_ping(now) {
+        if self.take_ping(now) {
             out(SenderOutput::Ping(now));
         }
-        self.transmit_due(now, out);
+        self.take_due(now).map(SenderOutput::Transmit).map(out);
     }
 
     fn deadline(&self) -> Option<Deadline> {

@@ -16,6 +16,7 @@ mod controllers;
 mod feedback;
 mod golden;
 mod properties;
+mod queue;
 mod receiver;
 
 const US: Duration = Duration::from_micros(1);

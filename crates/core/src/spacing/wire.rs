@@ -1,9 +1,9 @@
 //! The wire format of the messages.
 //!
-//! | bytes | packet | feedback | ping, pong |
+//! | bytes | packet | feedback | ping, pong, round-trip time |
 //! | --- | --- | --- | --- |
-//! | 1 | kind: 0 | 1 | 2, 3 |
-//! | 8 | sequence | number | send time |
+//! | 1 | kind: 0 | 1 | 2, 3, 4 |
+//! | 8 | sequence | number | time |
 //! | 8 | send time | end | |
 //! | 8 | round-trip time | received | |
 //! | 8 | | end of the losses | |
@@ -26,6 +26,8 @@ use crate::wire::WireError;
 pub const HEADER_LEN: usize = 1 + 3 * 8;
 /// The length of a feedback in bytes.
 pub const FEEDBACK_LEN: usize = 1 + 9 * 8;
+/// The length of a ping, of a pong and of a round-trip time in bytes.
+pub(super) const TIME_LEN: usize = 1 + 8;
 
 /// Appends the message to `to`; the caller appends the payload of a packet.
 pub fn encode(message: &Message, to: &mut Vec<u8>) {
@@ -49,6 +51,7 @@ pub fn encode(message: &Message, to: &mut Vec<u8>) {
         }
         Message::Ping(sent) => write(2, &[sent.0]),
         Message::Pong(sent) => write(3, &[sent.0]),
+        Message::RoundTrip(rtt) => write(4, &[rtt.0]),
     }
 }
 
@@ -75,6 +78,7 @@ pub fn decode(bytes: &[u8]) -> Result<(Message, &[u8]), WireError> {
         1 => numbers(rest).map(|(fields, rest)| (Message::Feedback(feedback(fields)), rest)),
         2 => numbers(rest).map(|([sent], rest)| (Message::Ping(Time(sent)), rest)),
         3 => numbers(rest).map(|([sent], rest)| (Message::Pong(Time(sent)), rest)),
+        4 => numbers(rest).map(|([rtt], rest)| (Message::RoundTrip(Duration(rtt)), rest)),
         _ => return Err(WireError::Kind(kind)),
     }
     .ok_or(short)?;
@@ -137,6 +141,7 @@ mod tests {
             any::<[u64; 9]>().prop_map(|fields| Message::Feedback(feedback(fields))),
             any::<u64>().prop_map(|sent| Message::Ping(Time(sent))),
             any::<u64>().prop_map(|sent| Message::Pong(Time(sent))),
+            any::<u64>().prop_map(|rtt| Message::RoundTrip(Duration(rtt))),
         ]
     }
 
@@ -145,6 +150,7 @@ mod tests {
         fn an_encoded_message_decodes_to_itself(message in messages(), payload in any::<[u8; 3]>()) {
             let mut bytes = Vec::new();
             encode(&message, &mut bytes);
+            prop_assert_eq!(bytes.len(), message.len());
             prop_assert_eq!(decode(&bytes), Ok((message, &[][..])));
             for keep in 0..bytes.len() {
                 prop_assert_eq!(decode(&bytes[..keep]), Err(WireError::Short(keep)));
@@ -177,6 +183,6 @@ mod tests {
             decode(&[0; HEADER_LEN - 1]),
             Err(WireError::Short(HEADER_LEN - 1))
         );
-        assert_eq!(decode(&[4]), Err(WireError::Kind(4)));
+        assert_eq!(decode(&[5]), Err(WireError::Kind(5)));
     }
 }

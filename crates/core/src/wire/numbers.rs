@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 use super::{EPOCH_BITS, MICROSECOND, WireError};
 use crate::estimate::Minimum;
 use crate::frame::{Body, Epoch, Frame, PathId, Purpose};
+use crate::spacing::{Feedback, Message};
 use crate::time::Time;
 use crate::truncated::{BEHIND, BITS, expand, expand_up_to};
 
@@ -95,11 +96,27 @@ impl Numbers {
             let end = self.own.data.saturating_add(1);
             report.base = expand_up_to(report.base, end).ok_or(unknown)?;
         }
+        if let Body::Spacing(message) = &mut frame.body
+            && let Message::Feedback(feedback) = &mut **message
+        {
+            self.expand_feedback(now, feedback).ok_or(unknown)?;
+        }
         frame.sent = self.send_time(now, frame.sent);
         self.peer.note(&frame.body, epoch, sequence);
         frame.epoch = epoch;
         frame.sequence = sequence;
         Ok(())
+    }
+
+    /// Replaces the numbers and the time of a feedback, which the peer knows from truncated ones, by
+    /// those of this end that have the same lowest bits.
+    fn expand_feedback(&self, now: Time, feedback: &mut Feedback) -> Option<()> {
+        let end = self.own.data.saturating_add(1);
+        feedback.end = expand_up_to(feedback.end, end)?;
+        feedback.lost_end = expand_up_to(feedback.lost_end, end)?;
+        let echo = expand_up_to(feedback.echo.0 / MICROSECOND, now.0 / MICROSECOND)?;
+        feedback.echo = Time(echo.saturating_mul(MICROSECOND));
+        Some(())
     }
 
     fn epoch<P>(&self, frame: &Frame<P>) -> Option<Epoch> {
@@ -130,7 +147,8 @@ impl Numbers {
             Body::Pair { .. }
             | Body::Switch { .. }
             | Body::Heartbeat(_)
-            | Body::PathClosed { .. } => Some(truncated),
+            | Body::PathClosed { .. }
+            | Body::Spacing(_) => Some(truncated),
         }
     }
 

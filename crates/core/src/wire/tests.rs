@@ -2,7 +2,9 @@ use super::*;
 use crate::fragment::{Code, FragmentHeader};
 use crate::packet::TrafficClass;
 use crate::repair::{MAX_BITMAP, PathArrival, Report, SendTime};
+use crate::spacing::Arrivals;
 use crate::time::Duration;
+use alloc::vec;
 use proptest::prelude::*;
 
 const PATH: PathId = PathId(1);
@@ -20,6 +22,29 @@ fn bodies() -> impl Strategy<Value = Body<Vec<u8>>> {
         reports().prop_map(|report| Body::Report(report.into())),
         any::<u8>().prop_map(|path| Body::PathClosed { path: PathId(path) }),
         fragments(),
+        spacing_messages().prop_map(|message| Body::Spacing(message.into())),
+    ]
+}
+
+fn spacing_messages() -> impl Strategy<Value = Message> {
+    let feedback = (any::<[u64; 8]>(), 0..=spacing::MAX_HOLD.0).prop_map(|(of, hold)| Feedback {
+        number: of[0],
+        end: of[1],
+        received: of[2],
+        lost_end: of[3],
+        arrivals: Arrivals {
+            distinct: of[4],
+            late: of[5],
+            duplicates: of[6],
+        },
+        echo: Time(of[7]),
+        hold: Duration(hold),
+    });
+    prop_oneof![
+        feedback.prop_map(Message::Feedback),
+        any::<u64>().prop_map(|time| Message::Ping(Time(time))),
+        any::<u64>().prop_map(|time| Message::Pong(Time(time))),
+        (0..=spacing::MAX_RTT.0).prop_map(|rtt| Message::RoundTrip(Duration(rtt))),
     ]
 }
 
@@ -143,7 +168,22 @@ fn nonsense_is_refused_by_name() {
         bytes.extend_from_slice(rest);
         bytes
     };
-    assert_eq!(decode(PATH, &header(12, &[1])), Err(WireError::Kind(12)));
+    assert_eq!(decode(PATH, &header(13, &[1])), Err(WireError::Kind(13)));
+    let spacing = |kind: u8, len: usize| {
+        let mut message = alloc::vec![0xff; len];
+        message[0] = kind;
+        decode(PATH, &header(12, &message)).err()
+    };
+    assert_eq!(spacing(0, 25), Some(WireError::Field(0)), "a packet");
+    assert_eq!(spacing(5, 9), Some(WireError::Field(5)));
+    assert_eq!(spacing(2, 8), Some(WireError::Short(HEADER_LEN + 8)));
+    assert_eq!(spacing(3, 10), Some(WireError::Long(HEADER_LEN + 10)));
+    assert_eq!(
+        spacing(4, 9),
+        Some(WireError::Number(u64::MAX)),
+        "a long time"
+    );
+    assert_eq!(spacing(1, 73), Some(WireError::Number(u64::MAX)));
     for (rest, error) in [
         (&[0; 3][..], WireError::Short(HEADER_LEN + 3)),
         // One path, whose part lacks a byte.

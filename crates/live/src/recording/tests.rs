@@ -13,6 +13,7 @@ use polypath_core::machine::Wake;
 use polypath_core::packet::Ecn;
 use polypath_core::policy::PolicyConfig;
 use polypath_core::rng::Seed;
+use polypath_core::spacing::{AdaptiveConfig, ControlConfig, SpacingConfig};
 use polypath_core::tariff::Tariffs;
 use polypath_core::time::{Duration, Time};
 use polypath_session::record::Shape;
@@ -38,6 +39,9 @@ fn header() -> RecordingHeader {
         },
         detector: None,
         liveness: Some(LivenessConfig::default()),
+        spacing: Some(SpacingConfig::new(ControlConfig::Damped(
+            AdaptiveConfig::default(),
+        ))),
     })
 }
 

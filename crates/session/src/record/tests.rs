@@ -39,6 +39,7 @@ fn config(policy: PolicyConfig, liveness: bool) -> EndpointConfig {
         probing: ProbingConfig::default(),
         detector: None,
         liveness: liveness.then(LivenessConfig::default),
+        spacing: None,
     }
 }
 

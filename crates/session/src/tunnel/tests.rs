@@ -130,6 +130,7 @@ fn endpoint_config(policy: PolicyConfig, liveness: Option<LivenessConfig>) -> En
         probing: ProbingConfig::default(),
         detector: None,
         liveness,
+        spacing: None,
     }
 }
 

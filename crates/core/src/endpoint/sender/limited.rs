@@ -2,8 +2,10 @@
 
 use super::super::io::Output;
 use super::{BlockedPaths, Sender};
-use crate::frame::{Body, Frame, Payload};
+use crate::event::Event;
+use crate::frame::{Body, Frame, PathId, Payload};
 use crate::metering::{CellRate, Notice};
+use crate::packet::PacketMeta;
 use crate::policy::{PathSet, Paths, Plan};
 use crate::time::Time;
 
@@ -38,6 +40,36 @@ impl<P: Payload> Sender<P> {
         } else {
             plan.copies = rest;
             plan.probes = plan.probes.without(full);
+        }
+    }
+
+    /// Sends a packet of an application after others of the same wake: those count for the ceilings of
+    /// the paths.
+    pub(in super::super) fn on_spaced_packet(
+        &mut self,
+        now: Time,
+        meta: PacketMeta,
+        payload: P,
+        out: &mut impl FnMut(Output<P>),
+    ) {
+        if !self.tariffs.is_limited() {
+            return self.on_packet(now, meta, payload, out);
+        }
+        self.outgoing.block_further(self.pacing.full(now, self.all));
+        let mut lens = [0_u32; PathSet::CAPACITY as usize];
+        self.on_packet(now, meta, payload, &mut |output| {
+            if let Output::Event(Event::FrameOut { path, len, .. }) = &output
+                && let Some(sum) = lens.get_mut(path.index())
+            {
+                *sum = sum.saturating_add(*len);
+            }
+            out(output);
+        });
+        // Those that are reported are counted when they leave.
+        if !self.are_losses_repaired() {
+            for (path, len) in (0..).map(PathId).zip(lens).filter(|(_, len)| *len > 0) {
+                self.pacing.count(now, path, len);
+            }
         }
     }
 

@@ -62,6 +62,15 @@ impl Outgoing {
         }
     }
 
+    /// Also blocks the paths that what was sent in this wake has put ahead of their ceilings.
+    pub(super) fn block_further(&mut self, full: PathSet) {
+        let blocked = BlockedPaths {
+            full: self.blocked.full.or(full),
+            ..self.blocked
+        };
+        self.block(blocked);
+    }
+
     /// The paths that may carry packets.
     pub(super) const fn paths(&self) -> Paths {
         self.paths.with_full(self.blocked.full)

@@ -12,6 +12,7 @@ mod classes;
 mod costs;
 mod limits;
 mod network;
+mod spaced;
 mod spread;
 
 fn policy(deadline: u64, percent: u32) -> RepairConfig {

@@ -149,6 +149,7 @@ proptest! {
                 newest_lost: (lost > 0).then_some(end - 1),
                 next_sequence: end + 12,
                 rtt: RTT,
+                is_application_limited: false,
             };
             let before = control.spacing(Time::ZERO);
             let adjustment = control.handle_feedback(Time::ZERO, &report);
@@ -200,6 +201,7 @@ proptest! {
                 newest_lost: lost.then_some(end - 1),
                 next_sequence: end,
                 rtt: Duration::MAX,
+                is_application_limited: false,
             };
             let before = at_both(&*slower, &*faster);
             slower.handle_feedback(Time::ZERO, &report);

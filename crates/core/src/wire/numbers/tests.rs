@@ -274,6 +274,36 @@ fn the_base_of_a_report_is_near_the_newest_data_sent() {
     }
 }
 
+/// A receiver that started later knows packet numbers and send times that differ by a multiple of 2^24.
+#[test]
+fn a_feedback_has_the_numbers_of_its_sender() {
+    let mut numbers = Numbers::default();
+    let second = Duration::from_secs(1);
+    for newest in [5, WRAP - 1, WRAP, 7 * WRAP + 2] {
+        numbers.on_sent(&frame(0, newest, Time::ZERO, data()));
+        let now = Time::ZERO + second * 1000;
+        let echo = now - second;
+        let feedback = Feedback {
+            number: 9,
+            end: (newest + 1) % WRAP + 3 * WRAP,
+            lost_end: newest % WRAP + WRAP,
+            echo: Time(echo.0 % (WRAP * MICROSECOND)),
+            ..Feedback::default()
+        };
+        let message = Body::Spacing(Box::new(Message::Feedback(feedback)));
+        let mut received = frame(0, 0, Time::ZERO, message);
+        numbers.expand(now, &mut received).unwrap();
+        let expected = Feedback {
+            end: newest + 1,
+            lost_end: newest,
+            echo,
+            ..feedback
+        };
+        let expected = Body::Spacing(Box::new(Message::Feedback(expected)));
+        assert_eq!(received.body, expected);
+    }
+}
+
 /// A restarted node receives the truncated epoch 44 from a peer in epoch 300, and requests 45.
 #[test]
 fn a_request_is_understood_whose_sender_started_later() {

@@ -244,6 +244,7 @@ fn lonely() -> Tunnel {
         probing: ProbingConfig::default(),
         detector: None,
         liveness: None,
+        spacing: None,
     };
     let session = SessionConfig {
         reachable: vec![true; PATHS],

@@ -35,6 +35,7 @@ fn config(first_sequence: u64) -> EndpointConfig {
         probing: ProbingConfig::default(),
         detector: None,
         liveness: None,
+        spacing: None,
     }
 }
 

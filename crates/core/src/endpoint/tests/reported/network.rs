@@ -30,6 +30,8 @@ pub(super) struct TestPath {
     pub(super) jitter: Duration,
     /// The rate from the first endpoint to the second; `None` for any.
     pub(super) rate: Option<Rate>,
+    /// The longest queue if the rate is limited, in time: what finds a longer one is lost.
+    pub(super) max_queue: Duration,
     /// The time at which all frames have left the queue for it.
     free: Time,
     /// The longest queue from 3 s on, in time.
@@ -49,6 +51,7 @@ impl TestPath {
             queue: |_| Some(Duration::ZERO),
             jitter: Duration::ZERO,
             rate: None,
+            max_queue: MAX_QUEUE,
             free: Time::ZERO,
             longest: Duration::ZERO,
             keeps_order: true,
@@ -73,7 +76,7 @@ impl TestPath {
         let Some(rate) = self.rate else {
             return (self.queue)(now);
         };
-        if self.free.since(now) > MAX_QUEUE {
+        if self.free.since(now) > self.max_queue {
             return None;
         }
         self.free = self.free.max(now) + rate.transmission_time(Bytes(len.into()));
@@ -127,9 +130,12 @@ pub(super) struct Network {
     pub(super) moves: Vec<Time>,
     /// The packets that the first endpoint dropped when they came.
     pub(super) dropped: Vec<usize>,
-    /// The packets of the stream: their kind and interval.
+    /// The times at which the first endpoint sent packets for the first time.
+    pub(super) departures: Vec<Time>,
+    /// The packets of the stream: their kind, the interval between bursts, and the packets of each.
     pub(super) kind: Kind,
     pub(super) interval: Duration,
+    pub(super) burst: u32,
     /// The size of a packet in bytes.
     pub(super) packet: u32,
     /// Every n-th packet is one of media.
@@ -196,8 +202,10 @@ impl Network {
             path_bytes: BTreeMap::new(),
             moves: Vec::new(),
             dropped: Vec::new(),
+            departures: Vec::new(),
             kind: Kind::Opaque,
             interval: INTERVAL,
+            burst: 1,
             packet: PACKET,
             media_every: None,
             ports: |_| None,
@@ -248,6 +256,9 @@ impl Network {
 
     fn transmit(&mut self, from: usize, frame: Frame<Packet>) {
         let path = &mut self.paths[frame.path.index()];
+        if from == 0 && frame.body.kind() == FrameKind::Data {
+            self.departures.push(self.now);
+        }
         let len = Encapsulation::deployed(OVER_IPV4).size(&frame.body);
         if let Body::Reported {
             attempt: Attempt::First,
@@ -331,7 +342,9 @@ impl Network {
             };
             let payload = Packet(number, self.packet as usize);
             self.wake(0, Wake::Input(Input::Packet { meta, payload }));
-            next += self.interval;
+            if (number + 1) % self.burst == 0 {
+                next += self.interval;
+            }
         }
         self.run(end + MS * 3000);
         self

@@ -4,6 +4,7 @@ use etherparse::PacketBuilder;
 use polypath_core::fragment::{Code, FragmentHeader};
 use polypath_core::frame::{Attempt, Body, Epoch, Frame, PathId, Payload as _, Purpose};
 use polypath_core::repair::{PathArrival, Report, SendTime};
+use polypath_core::spacing::{Arrivals, Feedback, Message};
 use polypath_core::time::{Duration, Time};
 use polypath_core::truncated::{BITS, expand, truncate};
 use polypath_core::wire::{self, HEADER_LEN};
@@ -65,6 +66,12 @@ fn body(name: &str) -> Body<Vec<u8>> {
         "report" => Body::Report(report().into()),
         "fragment, original" => fragment_of_three(0),
         "fragment, recovery" => fragment_of_three(2),
+        "spacing, feedback" => Body::Spacing(Message::Feedback(feedback()).into()),
+        "spacing, ping" => Body::Spacing(Message::Ping(Time(3_000_000_017)).into()),
+        "spacing, pong" => Body::Spacing(Message::Pong(Time(3_000_000_017)).into()),
+        "spacing, round-trip time" => {
+            Body::Spacing(Message::RoundTrip(Duration::from_millis(40)).into())
+        }
         _ => Body::HeartbeatReply(size(48).answered()),
     }
 }
@@ -108,6 +115,23 @@ fn report() -> Report {
     }
 }
 
+/// Of packets 0 to 99, 7 are lost, the last of them 90; one more arrived late and one twice.
+fn feedback() -> Feedback {
+    Feedback {
+        number: 3,
+        end: 100,
+        received: 93,
+        lost_end: 91,
+        arrivals: Arrivals {
+            distinct: 94,
+            late: 1,
+            duplicates: 1,
+        },
+        echo: Time(3_000_000_000),
+        hold: Duration::from_micros(500),
+    }
+}
+
 pub(super) fn vectors() -> Vec<FrameVector> {
     let names = [
         "data",
@@ -128,6 +152,10 @@ pub(super) fn vectors() -> Vec<FrameVector> {
         "closed path",
         "fragment, original",
         "fragment, recovery",
+        "spacing, feedback",
+        "spacing, ping",
+        "spacing, pong",
+        "spacing, round-trip time",
     ];
     let vectors = (0_u8..).zip(names).map(|(number, name)| {
         // All bytes of each number differ.
@@ -150,8 +178,17 @@ pub(super) fn vectors() -> Vec<FrameVector> {
 }
 
 pub(super) fn rejected() -> Vec<RejectedFrame> {
-    let cases: [(&str, u8, &[u8]); 23] = [
-        ("unknown kind", 12, &[0, 0]),
+    let cases: [(&str, u8, &[u8]); 28] = [
+        ("unknown kind", 13, &[0, 0]),
+        ("spacing without a message", 12, &[]),
+        ("a spaced packet in a message", 12, &[0; 25]),
+        (
+            "an unknown message of spacing",
+            12,
+            &[5, 0, 0, 0, 0, 0, 0, 0, 0],
+        ),
+        ("a short ping", 12, &[2, 0, 0, 0, 0, 0, 0, 0]),
+        ("a long pong", 12, &[3, 0, 0, 0, 0, 0, 0, 0, 0, 0]),
         ("a fragment without a code", 11, &[0, 2, 3]),
         ("a fragment without bytes", 11, &[0, 2, 3, 0]),
         (
