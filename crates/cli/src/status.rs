@@ -20,6 +20,7 @@ use crate::output::{print, try_print};
 mod congestion;
 mod measured;
 mod policy;
+mod spacing;
 mod table;
 mod traffic;
 

@@ -12,6 +12,7 @@ use polypath_core::endpoint::{EndpointConfig, ProbingConfig};
 use polypath_core::frame::{Encapsulation, OVER_IPV4, OVER_IPV6};
 use polypath_core::policy::PolicyConfig;
 use polypath_core::rng::Seed;
+use polypath_core::spacing::SpacingConfig;
 use polypath_core::tariff::Tariff;
 use polypath_document::file::{self, FileError};
 use polypath_document::{self as document, Document, Errors, FileKind, Problems};
@@ -74,6 +75,9 @@ pub struct NodeConfig {
     /// matches a packet determines its treatment. By default TCP is bulk, all else media.
     #[serde(default, rename = "class")]
     pub classes: Classes,
+    /// The spacing of the packets that this node sends; by default each is sent at once.
+    #[serde(default)]
+    pub spacing: Option<SpacingConfig>,
     /// The interfaces that may be uplinks, under `paths = "auto"`.
     #[serde(default)]
     pub auto: Option<AutoConfig>,
@@ -328,7 +332,7 @@ impl NodeConfig {
             liveness: self.liveness.config(),
             tariffs: self.paths.iter().map(|path| path.tariff).collect(),
             classes: self.classes.clone(),
-            spacing: None,
+            spacing: self.spacing,
         }
     }
 

@@ -1,6 +1,7 @@
 //! The statistics of a node, as its statistics file and control socket report them.
 
 mod interface_status;
+mod spacing;
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -24,6 +25,7 @@ use serde_json::{Map, Value, json};
 use time::Date;
 
 pub use interface_status::{InterfaceStatus, Missing};
+pub use spacing::SpacingStats;
 
 use crate::drive::DriveReport;
 
@@ -388,6 +390,8 @@ pub struct Stats {
     pub repair: Option<RepairStatistics>,
     /// Packets of the peer that were held for their order; absent under a policy without one.
     pub order: Option<OrderStatistics>,
+    /// The spacing of packets; absent where they are not spaced.
+    pub spacing: Option<SpacingStats>,
     /// The congestion that copies of the peer's packets show; absent under a policy that does not
     /// detect it.
     pub congestion: Option<DetectorStatistics>,

@@ -1,8 +1,8 @@
 //! The socket of a path: datagrams, each with the time at which the kernel received it.
 //!
 //! With GSO and GRO, datagrams of one length are sent and received in one call ([`batch`]): they
-//! leave as a burst and share one receive time, which packet spacing and the comparison of paths do
-//! not permit. All datagrams of a call have one traffic class: GSO gives them the same, and the
+//! leave as a burst and share one receive time, which the comparison of paths does not permit; spaced
+//! packets leave one by one all the same. All datagrams of a call have one traffic class: GSO gives them the same, and the
 //! kernel merges none with different ones. ECN-capable datagrams are sent one by one, since a queue
 //! of this host marks a call as a whole. So a mark does not spread to other datagrams.
 

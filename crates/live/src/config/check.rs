@@ -36,6 +36,7 @@ pub(super) fn check(config: &NodeConfig, problems: &mut Problems) {
     control::check(config, problems);
     check_policy(config, problems);
     check_classes(config, problems);
+    document::check_spacing("", config.spacing, problems);
 }
 
 /// Checks that neither the peer nor a relay has this node's own key, in the file `own`. A key file

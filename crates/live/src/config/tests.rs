@@ -6,6 +6,7 @@ mod classes;
 mod load;
 mod policy;
 mod refused;
+mod spacing;
 
 const KEY: &str = "hSDwCYkwp1R0i33ctD73Wg2/Og0mOBr066SpjqqbTmo=";
 

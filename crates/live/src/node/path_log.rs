@@ -193,22 +193,35 @@ pub(super) fn log_no_gro() {
     );
 }
 
-/// The log of whether losses can be repaired, which each handshake states again.
+/// The log of what the version of the peer lacks, which each handshake states again.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct RepairLog {
-    /// Whether it is logged that they cannot.
-    pub(super) is_unavailable: bool,
+pub(super) struct VersionLog {
+    /// Whether it is logged that losses cannot be repaired.
+    pub(super) is_repair_logged: bool,
+    /// Whether it is logged that nothing adapts the spacing of packets.
+    is_spacing_logged: bool,
 }
 
-impl RepairLog {
+impl VersionLog {
     /// Logs once that losses cannot be repaired.
-    pub(super) fn unavailable(&mut self) {
-        if std::mem::replace(&mut self.is_unavailable, true) {
+    pub(super) fn repair_unavailable(&mut self) {
+        if std::mem::replace(&mut self.is_repair_logged, true) {
             return;
         }
         tracing::warn!(
             "the peer does not report which packets arrive, so that `in-time` repairs nothing; \
              update polypath at the peer"
+        );
+    }
+
+    /// Logs once that nothing adapts the spacing of packets.
+    pub(super) fn spacing_unavailable(&mut self) {
+        if std::mem::replace(&mut self.is_spacing_logged, true) {
+            return;
+        }
+        tracing::warn!(
+            "the peer gives no feedback on the spacing of packets, which stays as it is; update \
+             polypath at the peer"
         );
     }
 }

@@ -22,7 +22,7 @@ use polypath_core::time::Time;
 use polypath_session::datagram::{INITIATION, RESPONSE};
 use polypath_session::tunnel::Input;
 
-use super::path_log::{self, ClosingCause, RepairLog};
+use super::path_log::{self, ClosingCause, VersionLog};
 use crate::buffer::PacketBuffer;
 use crate::clock::Clock;
 use crate::config::PathConfig;
@@ -48,7 +48,7 @@ pub(super) struct Paths {
     /// Whether the sockets use GRO, and datagrams are sent in batches with GSO.
     gro_enabled: bool,
     tun: TunMtu,
-    repair_log: RepairLog,
+    version_log: VersionLog,
 }
 
 impl Paths {
@@ -80,7 +80,7 @@ impl Paths {
             clock,
             gro_enabled,
             tun: TunMtu::default(),
-            repair_log: RepairLog::default(),
+            version_log: VersionLog::default(),
         }
     }
 
@@ -227,7 +227,8 @@ impl Paths {
                     limit,
                 },
             ),
-            Event::RepairUnavailable => self.repair_log.unavailable(),
+            Event::RepairUnavailable => self.version_log.repair_unavailable(),
+            Event::SpacingUnavailable => self.version_log.spacing_unavailable(),
             Event::PathClosed { path, by_peer } => {
                 self.silence_detector.set_closed(path, true, at);
                 let cause = match self.all.get(path.index()) {
@@ -248,7 +249,7 @@ impl Paths {
 
     /// Notes that the peer has restarted, maybe as another version.
     pub(super) fn peer_restarted(&mut self) {
-        self.repair_log = RepairLog::default();
+        self.version_log = VersionLog::default();
     }
 
     /// Receives and sends each datagram in a call of its own from now on, so that it has its own

@@ -12,7 +12,7 @@ use super::paths::Paths;
 use super::quotas::Quotas;
 use crate::stats::{
     self, ClassStats, DeliveryStats, GuardStats, MeasuredStats, PathStats, PolicyStats, RelayStats,
-    Reloads, Stats, UsageStats, Volume,
+    Reloads, SpacingStats, Stats, UsageStats, Volume,
 };
 use rates::Rates;
 
@@ -61,6 +61,10 @@ impl Statistics {
             policy: policy(now, tunnel, &paths),
             repair: tunnel.endpoint().repair_statistics(),
             order: tunnel.endpoint().order_statistics(),
+            spacing: tunnel
+                .endpoint()
+                .spacing_statistics(now)
+                .map(SpacingStats::from),
             congestion: tunnel.endpoint().detector_statistics(),
             fragments: tunnel.endpoint().fragment_statistics(),
             classes: classes(tunnel),

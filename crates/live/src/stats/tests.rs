@@ -76,6 +76,11 @@ fn of_node() -> Value {
         },
         repair: Some(RepairStatistics::default()),
         order: Some(OrderStatistics::default()),
+        spacing: Some(SpacingStats {
+            rate_bit_per_s: Some(1),
+            rtt_ms: Some(1.0),
+            ..SpacingStats::default()
+        }),
         congestion: Some(DetectorStatistics::default()),
         fragments: Some(FragmentStatistics::default()),
         classes: vec![ClassStats {

@@ -3,6 +3,7 @@
 mod congestion;
 mod datagrams;
 mod measured;
+mod spacing;
 mod usage;
 
 use std::fmt;
@@ -103,6 +104,7 @@ impl Collector for Snapshot {
         usage::encode(page, &stats.paths)?;
         repairs(page, stats)?;
         order(page, stats)?;
+        spacing::encode(page, stats)?;
         congestion::encode(page, stats)?;
         classes(page, &stats.classes)?;
         drops(page, stats)

@@ -57,6 +57,7 @@ pub(super) fn changed_keys(old: &NodeConfig, new: &NodeConfig) -> Vec<String> {
     let mut keys = differing([
         ("policy", old.policy != new.policy),
         ("class", old.classes != new.classes),
+        ("spacing", old.spacing != new.spacing),
         ("probing", old.probing != new.probing),
         ("liveness", old.liveness != new.liveness),
         ("pmtu", old.pmtu != new.pmtu),

@@ -14,7 +14,7 @@ use super::path::Path;
 use super::retired_sockets::GRACE;
 use crate::config::{LivenessSetting, PathConfig};
 use crate::control::change::{PathChange, Rebinding, Remote};
-use crate::node::path_log::{self, RepairLog};
+use crate::node::path_log;
 use crate::stats::{InterfaceStatus, Missing, Traffic};
 use crate::udp::UdpError;
 use crate::udp::batch::Outgoing;
@@ -64,7 +64,7 @@ impl Paths {
     pub(in crate::node) fn adjust(&mut self, policy: PolicyConfig, liveness: LivenessSetting) {
         self.silence_detector.adjust(policy, liveness);
         if policy.repair().is_none() {
-            self.repair_log = RepairLog::default();
+            self.version_log.is_repair_logged = false;
         }
     }
 

@@ -10,7 +10,8 @@ use polypath_session::event::Counters;
 
 use super::*;
 use crate::stats::{
-    DeliveryStats, InterfaceStatus, LivenessStats, MeasuredStats, Missing, UsageStats, session,
+    DeliveryStats, InterfaceStatus, LivenessStats, MeasuredStats, Missing, SpacingStats,
+    UsageStats, session,
 };
 
 /// Parses a page of either format: contiguous families, each with HELP and TYPE before its samples,
@@ -140,6 +141,14 @@ fn stats() -> Stats {
             held: 9,
             expired: 2,
         }),
+        spacing: Some(SpacingStats {
+            spacing_us: 1600.0,
+            rate_bit_per_s: Some(8_000_000),
+            rtt_ms: Some(40.0),
+            waiting: 3,
+            wait_ms: 4.5,
+            dropped: 1,
+        }),
         congestion: Some(DetectorStatistics {
             windows: 90,
             congested: 3,
@@ -228,6 +237,10 @@ fn the_page_is_valid_and_in_base_units() {
     let expected = [
         ("build_info", "{version=\"0.1.0\"}", 1.0),
         ("uptime_seconds", "", 12.5),
+        ("spacing_seconds", "", 0.0016),
+        ("spacing_rate_bytes_per_second", "", 1_000_000.0),
+        ("spacing_waiting_packets", "", 3.0),
+        ("spacing_wait_seconds", "", 0.0045),
         ("session_established", "", 1.0),
         ("session_age_seconds", "", 3.5),
         (

@@ -288,9 +288,9 @@ fn losses_that_cannot_be_repaired_are_logged_once_for_each_peer_and_policy() {
     let in_time = PolicyConfig::InTime(RepairConfig::default());
     let mut is_logged = |change: &dyn Fn(&mut Paths)| {
         change(&mut paths);
-        let is_logged = paths.repair_log.is_unavailable;
+        let is_logged = paths.version_log.is_repair_logged;
         paths.handle_event(Time::ZERO, Event::RepairUnavailable);
-        assert!(paths.repair_log.is_unavailable);
+        assert!(paths.version_log.is_repair_logged);
         is_logged
     };
     let adjust = |policy| move |paths: &mut Paths| paths.adjust(policy, LivenessSetting::default());
