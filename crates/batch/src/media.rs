@@ -33,8 +33,8 @@ pub fn run_media_runs(
     let policies = &scenario.media.policies;
     let finished = AtomicU64::new(0);
     let work = |index: usize| {
-        let policy = policies[index / seeds.len()].config();
-        let outcome = run_media(scenario, policy, Seed(seeds[index % seeds.len()]));
+        let treatment = policies[index / seeds.len()].treatment();
+        let outcome = run_media(scenario, treatment, Seed(seeds[index % seeds.len()]));
         finished.fetch_add(1, Ordering::Relaxed);
         outcome
     };

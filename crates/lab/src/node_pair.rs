@@ -96,6 +96,7 @@ impl NodePair {
             liveness: LivenessSetting::default(),
             tariffs: &Tariffs::default(),
             classes: &scenario.classes,
+            spacing: None,
         };
         let config = NodePairConfig {
             overlay,

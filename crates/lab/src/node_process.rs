@@ -10,6 +10,7 @@ use polypath_core::class::Classes;
 use polypath_core::endpoint::ProbingConfig;
 use polypath_core::frame::PathId;
 use polypath_core::policy::PolicyConfig;
+use polypath_core::spacing::SpacingConfig;
 use polypath_core::tariff::{Tariff, Tariffs};
 use polypath_core::time::Duration;
 use polypath_live::config::{Control, LivenessSetting, Off};
@@ -37,6 +38,8 @@ pub(crate) struct OverlayConfig<'a> {
     pub(crate) tariffs: &'a Tariffs,
     /// The classes of packets; nodes refuse them with a policy that treats all packets alike.
     pub(crate) classes: &'a Classes,
+    /// The spacing of packets, if they are spaced.
+    pub(crate) spacing: Option<&'a SpacingConfig>,
 }
 
 /// The paths of a node's files.
@@ -161,6 +164,8 @@ struct Configuration<'a> {
     probing: ProbingConfig,
     #[serde(skip_serializing_if = "Option::is_none")]
     class: Option<&'a Classes>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    spacing: Option<&'a SpacingConfig>,
     path: Vec<PathTable<'a>>,
 }
 
@@ -211,6 +216,7 @@ impl<'a> Configuration<'a> {
             // As in the simulation; by default nodes have hysteresis.
             policy: overlay.policy.or_hysteresis(false),
             probing: overlay.probing,
+            spacing: overlay.spacing,
             class: Some(overlay.classes)
                 .filter(|classes| !classes.is_empty() && overlay.policy.respects_classes()),
             path: paths
@@ -268,6 +274,7 @@ mod tests {
                 liveness: scenario.liveness,
                 tariffs: &Tariffs::default(),
                 classes: &scenario.classes,
+                spacing: None,
             };
             let text = toml::to_string(&Configuration::new(Side::Client, overlay, key)).unwrap();
             let node = NodeConfig::parse(&text, "node.toml").unwrap();

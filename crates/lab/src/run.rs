@@ -265,12 +265,13 @@ fn start_programs(
                 liveness: endpoint.liveness.into(),
                 tariffs: &endpoint.tariffs,
                 classes: &scenario.classes,
+                spacing: endpoint.spacing.as_ref(),
             },
             tcp: &HostTcp::of(scenario),
             origin_ns: clock.origin_ns(),
         };
         let directory = workspace.path().join(scheme.name());
-        SchemePrograms::start(endpoints, &directory, programs)
+        SchemePrograms::start(endpoints, &directory, &programs)
             .map_err(|e| LabError::of_scheme(scheme, e))
     };
     endpoints

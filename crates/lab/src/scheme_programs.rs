@@ -57,7 +57,7 @@ impl SchemePrograms {
     pub(crate) fn start(
         endpoints: Endpoints,
         directory: &Path,
-        programs: ProgramsConfig<'_>,
+        programs: &ProgramsConfig<'_>,
     ) -> io::Result<Self> {
         fs::create_dir(directory)?;
         let [server, client] = SIDES.map(|side| NodeFiles::new(directory, side));

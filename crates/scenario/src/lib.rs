@@ -29,7 +29,7 @@ pub use background::{
 };
 pub use experiment::Experiment;
 pub use loaded_paths::LoadedPaths;
-pub use media::{Media, MediaPolicy, MediaScenario, NamedPolicy};
+pub use media::{Media, MediaPolicy, MediaScenario, MediaTreatment, NamedPolicy};
 pub use network::Network;
 pub use parameters::parameters;
 pub use path::{Link, Path};

@@ -5,6 +5,7 @@ use polypath_core::endpoint::{EndpointConfig, ProbingConfig};
 use polypath_core::frame::OVER_IPV4;
 use polypath_core::liveness::LivenessSetting;
 use polypath_core::policy::PolicyConfig;
+use polypath_core::spacing::SpacingConfig;
 use polypath_core::time::Duration;
 use polypath_core::units::{Bytes, Rate};
 use schemars::JsonSchema;
@@ -68,7 +69,8 @@ pub struct MediaScenario {
     pub sweep: Sweep,
 }
 
-/// A one-way stream of datagrams at a constant rate, from server to client.
+/// A one-way stream of datagrams at a constant rate, or in bursts at equal intervals, from server to
+/// client.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Media {
@@ -78,6 +80,10 @@ pub struct Media {
     pub packet: Bytes,
     /// The time for which packets are sent.
     pub duration: Duration,
+    /// The interval at which the packets of an interval are sent at once, as an encoder sends a
+    /// picture: `"40 ms"`. By default each packet has a time of its own.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub burst: Duration,
     /// The one-way delays above which a packet is late, in ascending order.
     #[serde(default = "default_deadlines")]
     pub deadlines: Vec<Duration>,
@@ -115,6 +121,27 @@ pub struct NamedPolicy {
     pub name: String,
     /// The policy with its parameters.
     pub policy: PolicyConfig,
+    /// The spacing of the packets that each endpoint sends, as in the file of a node.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spacing: Option<SpacingConfig>,
+}
+
+/// The treatment of the packets of a stream by both endpoints.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MediaTreatment {
+    /// The policy.
+    pub policy: PolicyConfig,
+    /// The spacing of packets, if they are spaced.
+    pub spacing: Option<SpacingConfig>,
+}
+
+impl From<PolicyConfig> for MediaTreatment {
+    fn from(policy: PolicyConfig) -> Self {
+        Self {
+            policy,
+            spacing: None,
+        }
+    }
 }
 
 impl MediaPolicy {
@@ -133,6 +160,18 @@ impl MediaPolicy {
         match self {
             Self::Named(named) => named.policy,
             Self::Policy(policy) => *policy,
+        }
+    }
+
+    /// The policy, and the spacing of packets.
+    #[must_use]
+    pub const fn treatment(&self) -> MediaTreatment {
+        MediaTreatment {
+            policy: self.config(),
+            spacing: match self {
+                Self::Named(named) => named.spacing,
+                Self::Policy(_) => None,
+            },
         }
     }
 }
@@ -161,12 +200,14 @@ impl Media {
         u64::try_from(bits.div_ceil(packet)).unwrap_or(u64::MAX)
     }
 
-    /// The time from the start of the stream to packet `number`, from 0; rounded down.
+    /// The time from the start of the stream to packet `number`, from 0; rounded down, also to the
+    /// beginning of its burst.
     #[must_use]
     pub fn offset(&self, number: u64) -> Duration {
         let bits = u128::from(number) * u128::from(self.packet.0) * 8 * NANOS_PER_SECOND;
         let nanos = bits.checked_div(self.rate.0.into()).unwrap_or(u128::MAX);
-        Duration(u64::try_from(nanos).unwrap_or(u64::MAX))
+        let nanos = u64::try_from(nanos).unwrap_or(u64::MAX);
+        Duration(nanos - nanos.checked_rem(self.burst.0).unwrap_or(0))
     }
 
     /// The length of the IP packets.
@@ -217,10 +258,12 @@ impl MediaScenario {
         schemars::schema_for!(MediaScenario).to_value()
     }
 
-    /// The configuration of both endpoints under a policy: that of deployed nodes over IPv4.
+    /// The configuration of both endpoints with a treatment: that of deployed nodes over IPv4.
     #[must_use]
-    pub fn endpoint(&self, policy: PolicyConfig) -> EndpointConfig {
+    pub fn endpoint(&self, treatment: impl Into<MediaTreatment>) -> EndpointConfig {
+        let MediaTreatment { policy, spacing } = treatment.into();
         EndpointConfig {
+            spacing,
             probing: self.probing,
             liveness: self.liveness.config(),
             tariffs: self.paths.iter().map(|path| path.tariff).collect(),
@@ -234,6 +277,14 @@ impl MediaScenario {
     pub const fn frame_overhead(&self) -> Bytes {
         Bytes(DEPLOYED_FRAMES.data as u64)
     }
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes a field by reference"
+)]
+fn is_zero(span: &Duration) -> bool {
+    *span == Duration::ZERO
 }
 
 fn default_seed() -> u64 {

@@ -11,10 +11,9 @@ mod outcome;
 use polypath_core::endpoint::EndpointConfig;
 use polypath_core::event::Event;
 use polypath_core::frame::{FrameKind, PathId};
-use polypath_core::policy::PolicyConfig;
 use polypath_core::rng::Seed;
 use polypath_core::time::{Duration, Time};
-use polypath_scenario::MediaScenario;
+use polypath_scenario::{MediaScenario, MediaTreatment};
 
 use crate::error::RunError;
 use crate::host_pairs::{HostPairs, Listener};
@@ -32,7 +31,7 @@ pub const MEDIA_DRAIN: Duration = Duration::from_secs(2);
 /// The time between two checks of the memory bound.
 const STEP: Duration = Duration::from_secs(1);
 
-/// Runs the stream of a scenario once under a policy.
+/// Runs the stream of a scenario once with a policy, and the spacing of packets if they are spaced.
 ///
 /// Bytes on the wire count from the first packet until the longest deadline after the end of the
 /// stream, deliveries for 2 s longer.
@@ -41,10 +40,10 @@ const STEP: Duration = Duration::from_secs(1);
 /// If the scenario makes no network, or a queue without a limit grows beyond memory.
 pub fn run_media(
     scenario: &MediaScenario,
-    policy: PolicyConfig,
+    treatment: impl Into<MediaTreatment>,
     seed: Seed,
 ) -> Result<MediaOutcome, RunError> {
-    run_media_observed(scenario, policy, seed, &mut |_, _, _| {})
+    run_media_observed(scenario, treatment, seed, &mut |_, _, _| {})
 }
 
 /// [`run_media`] that calls `on_frame` with the path, the kind and the bytes of each frame that
@@ -54,7 +53,7 @@ pub fn run_media(
 /// As for [`run_media`].
 pub fn run_media_observed(
     scenario: &MediaScenario,
-    policy: PolicyConfig,
+    treatment: impl Into<MediaTreatment>,
     seed: Seed,
     on_frame: &mut dyn FnMut(PathId, FrameKind, u32),
 ) -> Result<MediaOutcome, RunError> {
@@ -63,7 +62,7 @@ pub fn run_media_observed(
     let schedule = Schedule::new(media, start);
     let endpoint = EndpointConfig {
         seed: seed.child("overlay"),
-        ..scenario.endpoint(policy)
+        ..scenario.endpoint(treatment)
     };
     let mut pairs = HostPairs::new(build(scenario, seed)?, &endpoint);
     pairs.add(

@@ -217,6 +217,7 @@ fn add_settings(media: &mut Media) -> bool {
         media.policies.push(MediaPolicy::Named(NamedPolicy {
             name: name.to_owned(),
             policy,
+            spacing: None,
         }));
     }
     true

@@ -207,6 +207,7 @@ fn start_nodes(endpoints: &Endpoints, policy: PolicyConfig) -> io::Result<NodePa
         liveness: LivenessSetting::default(),
         tariffs: &Tariffs::default(),
         classes: &Classes::default(),
+        spacing: None,
     };
     let config = NodePairConfig {
         overlay,

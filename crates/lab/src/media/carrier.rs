@@ -6,10 +6,9 @@ use std::path::PathBuf;
 
 use polypath_core::frame::PathId;
 use polypath_core::liveness::LivenessSetting;
-use polypath_core::policy::PolicyConfig;
 use polypath_core::time::{Duration, Time};
 use polypath_live::clock::Clock;
-use polypath_scenario::{MediaPolicy, MediaScenario};
+use polypath_scenario::{MediaPolicy, MediaScenario, MediaTreatment};
 use polypath_sim::Side;
 use socket2::Socket;
 
@@ -98,7 +97,7 @@ impl RunningCarrier {
         let payload = schedule.payload_len();
         let (running, entrance, exit) = match carrier {
             MediaCarrier::Policy(policy) => {
-                start_nodes(scenario, policy.config(), endpoints, clock)?
+                start_nodes(scenario, policy.treatment(), endpoints, clock)?
             }
             MediaCarrier::Transport(transport) => {
                 let paths = u8::try_from(scenario.paths.len()).unwrap_or(u8::MAX);
@@ -192,7 +191,7 @@ fn path_use(carrier: &MediaCarrier, scenario: &MediaScenario) -> PathUse {
 
 fn start_nodes(
     scenario: &MediaScenario,
-    policy: PolicyConfig,
+    treatment: MediaTreatment,
     endpoints: &Endpoints,
     clock: Clock,
 ) -> io::Result<(Running, Entrance, Exit)> {
@@ -200,11 +199,12 @@ fn start_nodes(
     let names: Vec<String> = names.collect();
     let overlay = OverlayConfig {
         paths: &names,
-        policy,
+        policy: treatment.policy,
         probing: scenario.probing,
         liveness: scenario.liveness,
-        tariffs: &scenario.endpoint(policy).tariffs,
+        tariffs: &scenario.endpoint(treatment).tariffs,
         classes: &scenario.classes,
+        spacing: treatment.spacing.as_ref(),
     };
     let config = NodePairConfig {
         overlay,

@@ -1,4 +1,4 @@
-//! The source and the sink of a media stream: datagrams at a constant rate.
+//! The source and the sink of a media stream: datagrams at a constant rate, or in bursts.
 
 use std::io;
 use std::sync::Arc;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use polypath_core::time::Duration;
 use polypath_core::units::Bytes;
-use polypath_document::{Problems, check_classes};
+use polypath_document::{Problems, check_classes, check_spacing};
 
 use super::bounds::{self, at_most_a_day};
 use super::{
@@ -73,6 +73,7 @@ fn check_stream(media: &Media, problems: &mut Problems) {
         ("media.duration", media.duration),
         ("media.warm_up", media.warm_up),
         ("media.start_spread", media.start_spread),
+        ("media.burst", media.burst),
     ] {
         at_most_a_day(key, span, problems);
     }
@@ -129,5 +130,7 @@ fn check_policies(scenario: &MediaScenario, problems: &mut Problems) {
         };
         let (paths, liveness) = (scenario.paths.len(), scenario.liveness.config());
         check_endpoint_policy(&table, name, config, paths, liveness, problems);
+        let spacing = policy.treatment().spacing;
+        check_spacing(&format!("media.policies.{index}"), spacing, problems);
     }
 }

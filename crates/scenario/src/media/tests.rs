@@ -77,6 +77,47 @@ fn packets_are_sent_at_the_rate_of_the_payload() {
 }
 
 #[test]
+fn packets_of_a_burst_are_sent_at_once() {
+    let media = parsed(&["media.burst=40 ms"]).unwrap().media;
+    let ms = Duration::from_millis;
+    for (number, at) in [(0, 0), (18, 0), (19, 40), (37, 40), (38, 80)] {
+        assert_eq!(media.offset(number), ms(at), "packet {number}");
+    }
+    assert_eq!(media.packets(), 14_248);
+}
+
+#[test]
+fn the_spacing_of_a_named_policy_is_that_of_both_ends() {
+    let spaced = |spacing: &str| {
+        format!(
+            "media.policies=[{{ name = \"x\", policy = {{ kind = \"in-time\" }}, spacing = {{ {spacing} }} }}]"
+        )
+    };
+    let scenario = parsed(&[&spaced("control = { kind = \"damped\" }")]).unwrap();
+    let endpoint = scenario.endpoint(scenario.media.policies[0].treatment());
+    assert_eq!(
+        endpoint.spacing.map(|of| of.max_wait),
+        Some(Duration::from_millis(100))
+    );
+    let again = toml::to_string(&scenario).unwrap();
+    assert_eq!(
+        MediaScenario::parse(&again, "again.toml", &[]).unwrap(),
+        scenario
+    );
+    refused(
+        &[&spaced("control = { kind = \"fixed\", spacing = \"2 s\" }")],
+        &[
+            "a spacing of 2 s is longer than a packet may wait",
+            "max_wait",
+        ],
+    );
+    refused(
+        &[&spaced("control = { kind = \"dampd\" }")],
+        &["did you mean `damped`?"],
+    );
+}
+
+#[test]
 fn what_is_written_is_read_again() {
     let second = r#"media.policies=[{ name = "second", policy = { kind = "single-path", path = 1 } }, { kind = "duplicate-all" }]"#;
     for overrides in [&[][..], &["liveness=off", second]] {

@@ -270,6 +270,7 @@ mod tests {
             rate: polypath_core::units::Rate(8_000),
             packet: polypath_core::units::Bytes(1),
             duration: Duration::from_millis(5),
+            burst: Duration::ZERO,
             deadlines: [10, 20].map(Duration::from_millis).into(),
             policies: Vec::new(),
             runs: 1,

@@ -1,4 +1,5 @@
 use polypath_core::frame::FrameKind;
+use polypath_core::policy::PolicyConfig;
 
 use super::*;
 

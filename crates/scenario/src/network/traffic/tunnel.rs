@@ -6,6 +6,7 @@ use polypath_core::frame::OVER_IPV4;
 use polypath_core::liveness::LivenessSetting;
 use polypath_core::policy::PolicyConfig;
 use polypath_core::rng::Stream;
+use polypath_core::spacing::SpacingConfig;
 use polypath_core::time::Duration;
 use polypath_core::units::Bytes;
 use schemars::JsonSchema;
@@ -18,7 +19,7 @@ use crate::check::{
 };
 use crate::endpoint::{DEPLOYED_FRAMES, deployed_endpoint};
 use crate::tcp::Tcp;
-use polypath_document::Problems;
+use polypath_document::{Problems, check_spacing};
 
 /// The headers of IPv4 and UDP.
 const LEAST_PACKET: Bytes = Bytes(OVER_IPV4 as u64);
@@ -57,6 +58,9 @@ pub struct Tunnel {
     /// The comparison of paths, under a policy that probes, as in the file of a node.
     #[serde(default)]
     pub probing: ProbingConfig,
+    /// The spacing of the packets that both nodes send, as in the file of a node.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spacing: Option<SpacingConfig>,
 }
 
 impl Tunnel {
@@ -72,6 +76,7 @@ impl Tunnel {
         EndpointConfig {
             probing: self.probing,
             liveness: self.liveness.config(),
+            spacing: self.spacing,
             ..deployed_endpoint(self.ways.len(), self.policy.or_hysteresis(true))
         }
     }
@@ -104,6 +109,7 @@ impl TrafficKind for Tunnel {
         check_endpoint_policy(&at("policy"), "", self.policy, ways, liveness, problems);
         check_liveness(&at("liveness"), liveness, problems);
         check_probing(&at("probing"), &self.probing, problems);
+        check_spacing(key, self.spacing, problems);
     }
 
     fn largest_packets(&self, _tcp: &Tcp) -> Vec<FlowPacket> {
