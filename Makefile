@@ -7,7 +7,7 @@ CLIP ?=
 # empty, the scenario decides.
 ROUNDS ?= $(if $(filter scenarios/demo.toml,$(SCENARIO)),16)
 REPRODUCTION ?= out/reproduce-check
-SEEDS ?= 20000
+SEEDS ?= 22000
 SEED ?=
 COUNT ?= 200
 # The files of `make media-race`, the runs of each, and the duration of their streams.

@@ -142,6 +142,7 @@ impl Site {
         let settings = Settings {
             policy: PolicyConfig::DuplicateAll {},
             liveness: None,
+            spacing: None,
         };
         let start = |end| start_node(end, start_at(Time::ZERO, 0, settings), &schedule, learner);
         Self {

@@ -117,6 +117,8 @@ pub struct PathCoverage {
     pub congestion_drops: u64,
     /// Fragments of packets that arrived.
     pub fragments: u64,
+    /// Feedback that a node applied to the spacing of its packets.
+    pub spacing_feedback: u64,
     /// Reloads of a node's configuration.
     pub reloads: u64,
     /// Driver stalls.
@@ -132,6 +134,7 @@ impl PathCoverage {
             Event::PathOpened { .. } => self.opened += 1,
             Event::PathBack { .. } => self.recovered += 1,
             Event::CongestionMarked { .. } => self.congestion_marks += 1,
+            Event::SpacingFeedback { .. } => self.spacing_feedback += 1,
             Event::FrameIn {
                 kind: FrameKind::Fragment,
                 ..
@@ -146,7 +149,7 @@ impl PathCoverage {
     }
 
     /// All counters.
-    pub fn counts(&mut self) -> [&mut u64; 14] {
+    pub fn counts(&mut self) -> [&mut u64; 15] {
         [
             &mut self.silenced,
             &mut self.recovered,
@@ -160,6 +163,7 @@ impl PathCoverage {
             &mut self.congestion_marks,
             &mut self.congestion_drops,
             &mut self.fragments,
+            &mut self.spacing_feedback,
             &mut self.reloads,
             &mut self.stalls,
         ]
@@ -323,7 +327,8 @@ impl fmt::Display for Coverage {
             "paths: {} became silent ({} recovered), {} datagrams above the MTU, \
              {} packets refused, {} reduced MTUs discovered; {} closed, {} opened \
              ({} quotas renewed), {} wakes while ahead of a ceiling; {} packets marked and \
-             {} dropped as copies showed congestion; {} fragments; {} reloads, {} stalls",
+             {} dropped as copies showed congestion; {} fragments; {} times feedback \
+             on spaced packets; {} reloads, {} stalls",
             paths.silenced,
             paths.recovered,
             paths.above_mtu,
@@ -336,6 +341,7 @@ impl fmt::Display for Coverage {
             paths.congestion_marks,
             paths.congestion_drops,
             paths.fragments,
+            paths.spacing_feedback,
             paths.reloads,
             paths.stalls
         )?;

@@ -184,6 +184,7 @@ impl Node {
     pub fn adjust(&mut self, settings: Settings) -> Input {
         self.endpoint.policy = settings.policy;
         self.endpoint.liveness = self.mutant.liveness(settings.liveness);
+        self.endpoint.spacing = settings.spacing;
         self.endpoint.tariffs = draw_tariffs(&mut self.costs, self.endpoint.paths, self.limited);
         self.endpoint.classes = draw_classes(&mut self.classes);
         let adjustment = Adjustment::new(&self.endpoint);
@@ -245,7 +246,7 @@ fn endpoint(schedule: &Schedule, start: &Start, mutant: Mutant) -> EndpointConfi
         liveness: mutant.liveness(start.settings.liveness),
         tariffs: Tariffs::default(),
         classes: Classes::default(),
-        spacing: None,
+        spacing: start.settings.spacing,
     }
 }
 

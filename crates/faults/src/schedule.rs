@@ -4,17 +4,20 @@ mod attacks;
 mod delivery_oracle;
 mod ecn;
 mod fault_intervals;
+mod first_seeds;
 mod limits;
 mod liveness_windows;
 mod policies;
 
 pub use delivery_oracle::{DELIVERY_TIME, RELAY_SETTLING_TIME, settling_time};
 pub use ecn::{EcnFaults, EcnPlan};
+pub use first_seeds::*;
 pub use limits::LimitedPath;
 use polypath_core::frame::{OVER_IPV4, PathId};
 use polypath_core::liveness::LivenessConfig;
 use polypath_core::policy::PolicyConfig;
 use polypath_core::rng::{Seed, Stream};
+use polypath_core::spacing::SpacingConfig;
 use polypath_core::time::{Duration, Time};
 use polypath_session::session::Limits;
 use polypath_session::tunnel::packet_overhead;
@@ -24,22 +27,6 @@ use crate::packet;
 
 /// The MTU of every interface, in bytes.
 pub const INTERFACE_MTU: u16 = 1500;
-/// The first seed whose schedule may have the policy `round-robin`; those before it are the same
-/// without and with that policy.
-pub const ROUND_ROBIN_FROM: u64 = 10_000;
-/// The first seed whose schedule may have the policy `in-time`.
-pub const IN_TIME_FROM: u64 = 8_000;
-/// The first seed whose schedule may have a delay-centric policy.
-pub const DELAY_CENTRIC_FROM: u64 = 12_000;
-/// The first seed whose schedule may have the policy `diversity`.
-pub const DIVERSITY_FROM: u64 = 14_000;
-/// The first seed in whose schedule flows may choose by themselves, and heartbeats may wait.
-pub const FLOW_SCOPE_FROM: u64 = 16_000;
-/// The first seed in whose schedule packets may be split over the paths.
-pub const FRAGMENTS_FROM: u64 = 18_000;
-/// The first seed in whose schedule the network may mark all ECN-capable datagrams, or lose some on all
-/// paths at the same time, as congestion does.
-pub const CONGESTION_FROM: u64 = 19_000;
 /// The time for which packets are sent after the calm has settled.
 const CALM_TRAFFIC: Duration = Duration::from_secs(8);
 /// The rate limit of a relay that drops nothing: more than applications and heartbeats need.
@@ -136,6 +123,8 @@ pub struct Settings {
     pub policy: PolicyConfig,
     /// The configuration of path liveness, if it is enabled.
     pub liveness: Option<LivenessConfig>,
+    /// The spacing of its packets, if they are spaced.
+    pub spacing: Option<SpacingConfig>,
 }
 
 /// An application that sends at random intervals from `min_interval` to twice that.
@@ -454,6 +443,7 @@ fn draw_nodes(stream: &mut Stream, paths: u64) -> NodesPlan {
     let settings = |is_watched: bool| Settings {
         policy,
         liveness: is_watched.then(LivenessConfig::default),
+        spacing: None,
     };
     NodesPlan {
         settings: watched.map(settings),

@@ -5,7 +5,7 @@ use polypath_faults::datagram::Host;
 use polypath_faults::mutants::Mutant;
 use polypath_faults::schedule::{
     AttackKind, CONGESTION_FROM, DELAY_CENTRIC_FROM, FLOW_SCOPE_FROM, FRAGMENTS_FROM, IN_TIME_FROM,
-    ROUND_ROBIN_FROM, ReactionKind,
+    ROUND_ROBIN_FROM, ReactionKind, SPACING_FROM,
 };
 use polypath_faults::violation::Violation;
 use polypath_faults::{Failure, Options, run, run_many};
@@ -47,7 +47,7 @@ fn all_invariants_hold_and_all_faults_are_exercised() {
     // The policy that signals congestion, and splits packets, is in later schedules.
     let mut paths = coverage.paths.clone();
     (paths.congestion_marks, paths.congestion_drops) = (1, 1);
-    paths.fragments = 1;
+    (paths.fragments, paths.spacing_feedback) = (1, 1);
     let watch = paths.counts().map(|count| *count);
     assert!(watch.iter().all(|count| *count > 0), "{coverage}");
     assert!(exercised.iter().all(|count| *count > 0), "{coverage}");
@@ -111,6 +111,12 @@ fn all_invariants_hold_with_delay_centric() {
 #[test]
 fn all_invariants_hold_with_flows_that_choose_by_themselves() {
     check_from(FLOW_SCOPE_FROM);
+}
+
+#[test]
+fn all_invariants_hold_with_spaced_packets() {
+    let coverage = check_from(SPACING_FROM);
+    assert!(coverage.paths.spacing_feedback > REDUCED, "{coverage}");
 }
 
 #[test]

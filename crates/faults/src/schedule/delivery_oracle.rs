@@ -118,6 +118,7 @@ impl Schedule {
         let all = |d: &Disturbance| d.path.is_none() && d.span.overlaps(&needed);
         !self.disturbances.iter().any(all)
             && !self.may_drop(from.other(), at)
+            && !self.may_wait_too_long(from, at)
             && self.carries(from, at, len)
     }
 
@@ -128,6 +129,13 @@ impl Schedule {
             detector.is_some_and(|detector| detector.react == Reaction::Drop)
         };
         drops(at) || drops(at + DELIVERY_TIME)
+    }
+
+    /// Whether a node may drop a packet of its application at `at`, since losses have lowered the rate
+    /// of its packets.
+    fn may_wait_too_long(&self, end: End, at: Time) -> bool {
+        let spacing = self.settings(end, at).spacing;
+        spacing.is_some_and(|spacing| spacing.control.is_adaptive())
     }
 
     /// Whether short packets of both nodes have to arrive after the calm has settled.
@@ -146,7 +154,9 @@ impl Schedule {
     /// deliver carry fragments. Otherwise a node that monitors its paths uses any that is not
     /// silent, and any other node uses the path that its policy names, or any if it probes.
     fn carries(&self, from: End, at: Time, len: u16) -> bool {
-        let Settings { policy, liveness } = self.settings(from, at);
+        let Settings {
+            policy, liveness, ..
+        } = self.settings(from, at);
         let expectation = |path| self.expectation(path, at, len, liveness);
         let delivers = |path| expectation(path) == Expectation::Delivers;
         // The shortest packets are pure ACKs, the others data.

@@ -259,7 +259,11 @@ fn draw_reloads(schedule: &mut Schedule, stream: &mut Stream, end: End, until: T
         let policy = policies::draw(stream, u8::try_from(named).unwrap_or(0));
         let is_watched = watched != stream.chance(0.2);
         let liveness = is_watched.then(LivenessConfig::default);
-        let settings = Settings { policy, liveness };
+        let settings = Settings {
+            policy,
+            liveness,
+            spacing: None,
+        };
         let incident = Incident::Reload(end, settings);
         schedule.incidents.push((at, incident));
         if is_watched != std::mem::replace(&mut watched, is_watched) {

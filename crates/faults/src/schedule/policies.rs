@@ -9,11 +9,15 @@ use polypath_core::policy::{
 };
 use polypath_core::repair::{RepairConfig, Share};
 use polypath_core::rng::Stream;
+use polypath_core::spacing::{
+    AdaptiveConfig, Attribution, ControlConfig, RttSource, SpacingConfig,
+};
 use polypath_core::time::{Duration, Time};
 
 use super::{
     CONGESTION_FROM, DELAY_CENTRIC_FROM, DIVERSITY_FROM, EcnPlan, FLOW_SCOPE_FROM, FRAGMENTS_FROM,
-    IN_TIME_FROM, Incident, ROUND_ROBIN_FROM, Schedule, Settings, fault_intervals, pick,
+    IN_TIME_FROM, Incident, ROUND_ROBIN_FROM, SPACING_FROM, Schedule, Settings, fault_intervals,
+    pick,
 };
 
 /// One of the policies of all schedules; those that name a path name `path`.
@@ -32,7 +36,7 @@ pub(super) fn draw(stream: &mut Stream, path: u8) -> PolicyConfig {
 /// Replaces what schedules have from some seed on.
 pub(super) fn draw_later(schedule: &mut Schedule) {
     type Draw = fn(&mut Schedule);
-    let all: [(u64, Draw); 8] = [
+    let all: [(u64, Draw); 9] = [
         (IN_TIME_FROM, draw_in_time),
         (ROUND_ROBIN_FROM, draw_round_robin),
         (DELAY_CENTRIC_FROM, draw_delay_centric),
@@ -41,6 +45,7 @@ pub(super) fn draw_later(schedule: &mut Schedule) {
         (FRAGMENTS_FROM, draw_fragments),
         (CONGESTION_FROM, EcnPlan::draw_all_marked),
         (CONGESTION_FROM, draw_masked_losses),
+        (SPACING_FROM, draw_spacing),
     ];
     let seed = schedule.seed.0;
     for (_, draw) in all.iter().filter(|(from, _)| seed >= *from) {
@@ -210,5 +215,28 @@ fn draw_diversity(schedule: &mut Schedule) {
         if stream.chance(0.33) {
             settings.policy = PolicyConfig::Diversity(config);
         }
+    }
+}
+
+/// Lets two thirds of the nodes space their packets.
+fn draw_spacing(schedule: &mut Schedule) {
+    let stream = &mut schedule.seed.stream("faults/spacing");
+    for settings in all_settings(schedule) {
+        let adaptive = AdaptiveConfig {
+            initial: Duration::from_micros(pick(stream, &[0, 100, 5000])),
+            attribution: pick(stream, &[Attribution::WhenSent, Attribution::Latest]),
+            ..AdaptiveConfig::default()
+        };
+        let spacing = Duration::from_micros(pick(stream, &[100, 1000]));
+        let controls = [
+            ControlConfig::Fixed { spacing },
+            ControlConfig::AdHoc(adaptive),
+            ControlConfig::Damped(adaptive),
+        ];
+        let config = SpacingConfig {
+            rtt: pick(stream, &[RttSource::Base, RttSource::Smoothed]),
+            ..SpacingConfig::new(pick(stream, &controls))
+        };
+        settings.spacing = stream.chance(0.67).then_some(config);
     }
 }

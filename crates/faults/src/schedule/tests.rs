@@ -88,7 +88,9 @@ fn a_silent_path_is_not_needed_if_paths_are_monitored() {
         let schedule = Schedule::draw(seed);
         let at = schedule.last_packet_at;
         for end in End::ALL {
-            let Settings { policy, liveness } = schedule.settings(end, at);
+            let Settings {
+                policy, liveness, ..
+            } = schedule.settings(end, at);
             let is_down = |path| {
                 let mut fault_intervals = schedule.fault_intervals.iter();
                 fault_intervals.any(|s| {
