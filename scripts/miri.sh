@@ -30,4 +30,4 @@ run() { # PACKAGE TEST ...
 }
 run polypath-core window:: wire:: packet:: combine::copies
 run polypath-session arena:: datagram:: address:: mac::
-run polypath-live buffer:: tun::offload udp::interface segmentation
+run polypath-live buffer:: tun::offload udp::interface udp_ports::packet udp_ports::reassembly segmentation

@@ -1,9 +1,12 @@
 //! Segmentation offload: packets that are merged for the kernel, and split when received from it.
+//! UDP ports: datagrams that are read from the packets.
 
 use bytes::Bytes;
+use polypath_core::time::Time;
 use polypath_live::tun::offload::merge::Merger;
 use polypath_live::tun::offload::split::split;
 use polypath_live::tun::offload::{HEADER_LEN, VirtioHeader};
+use polypath_live::udp_ports::PeerDatagrams;
 
 /// The offsets of identification, flags and checksum in an IPv4 header (RFC 791, section 3.1).
 const IDENTIFICATION: std::ops::Range<usize> = 4..6;
@@ -13,13 +16,15 @@ const DONT_FRAGMENT: u8 = 0x40;
 
 /// Splits superpackets of the fuzzer into packets of one flow; loses, duplicates, corrupts and
 /// swaps some; and merges the rest. Splitting the result returns all of them, bit for bit except
-/// for the identification of IPv4 packets with the don't-fragment bit.
+/// for the identification of IPv4 packets with the don't-fragment bit. A node with UDP ports reads
+/// the same packets.
 pub fn check(bytes: &[u8]) {
     let mut packets = Vec::new();
     let mut rest = bytes;
     while let Some((action, after)) = rest.split_first() {
         rest = perform(*action, after, &mut packets);
     }
+    check_datagrams(&packets);
     let mut merger = Merger::new(bytes.len() % 2 == 0);
     for packet in &packets {
         merger.push(packet.clone());
@@ -41,6 +46,19 @@ pub fn check(bytes: &[u8]) {
     });
     assert!(merger.is_empty());
     assert_eq!(sorted(&split_again), sorted(&packets));
+}
+
+/// Datagrams are no longer than the packets that they came in, and few are incomplete.
+fn check_datagrams(packets: &[Bytes]) {
+    let mut datagrams = PeerDatagrams::default();
+    let mut read = 0;
+    for packet in packets {
+        read += packet.len();
+        if let Ok(Some(datagram)) = datagrams.read(Time::ZERO, packet) {
+            assert!(datagram.payload.len() <= read);
+        }
+        assert!(datagrams.incomplete() <= 16);
+    }
 }
 
 /// Performs one action with its arguments from `bytes`, and returns the rest.

@@ -37,7 +37,7 @@ const MIN_INTERVAL: Duration = Duration::from_millis(50);
                   cannot be read, is a relay's, or has control = \"off\"."
 )]
 pub(crate) struct Args {
-    /// The node: its TUN device, control socket or configuration file (`.toml`) [default: the only
+    /// The node: its TUN device (or `udp` and its first UDP port), control socket or configuration file (`.toml`) [default: the only
     /// one with a socket in `/run/polypath` or `$XDG_RUNTIME_DIR/polypath`].
     node: Option<String>,
     /// The output format: tables, or a JSON document (one per line with --watch).
@@ -79,7 +79,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
 }
 
 /// Parses `--interval`; at least [`MIN_INTERVAL`], so that the node is not polled without a pause.
-fn interval(text: &str) -> Result<Duration, String> {
+pub(crate) fn interval(text: &str) -> Result<Duration, String> {
     let interval = text
         .parse::<Duration>()
         .map_err(|error| error.to_string())?;
@@ -89,7 +89,7 @@ fn interval(text: &str) -> Result<Duration, String> {
     Ok(interval)
 }
 
-fn request_status(socket: &Path) -> Result<Value, Failure> {
+pub(crate) fn request_status(socket: &Path) -> Result<Value, Failure> {
     control::status(socket).map_err(|error| match error {
         StatusError::NoSocket(_) => Failure::input(error),
         error => Failure::run(error),
@@ -105,7 +105,7 @@ fn text(args: &Args, state: &Value) -> String {
 }
 
 /// The control socket of the selected node.
-fn find_socket(node: Option<&str>, directories: &[PathBuf]) -> Result<PathBuf, Failure> {
+pub(crate) fn find_socket(node: Option<&str>, directories: &[PathBuf]) -> Result<PathBuf, Failure> {
     let Some(node) = node else {
         return only(&control::sockets(directories), directories);
     };
@@ -123,7 +123,7 @@ fn find_socket(node: Option<&str>, directories: &[PathBuf]) -> Result<PathBuf, F
     if path.is_file() {
         return Err(Failure::input(format!(
             "{node} is a file: if it is a node's configuration, its name must end in .toml; otherwise give the node's \
-             TUN device (`name` in its `[node.tun]`) or its control socket"
+             TUN device (`name` in its `[node.tun]`), `udp` and its first UDP port, or its control socket"
         )));
     }
     Ok(socket_of_device(node, directories))

@@ -25,6 +25,8 @@ mod testbed;
 mod traffic_class;
 #[path = "nodes/transfer.rs"]
 mod transfer;
+#[path = "nodes/udp_ports.rs"]
+mod udp_ports;
 
 const BOTH_PATHS: [&str; 2] = ["10.1.1.2:7001", "10.1.2.2:7001"];
 

@@ -27,11 +27,13 @@ mod check;
 mod control;
 mod control_address;
 pub mod relay;
+mod udp_port;
 
 pub use auto::{AutoConfig, Uplinks};
 pub use control::{Control, ControlConfig, MetricsConfig};
 pub use control_address::ControlAddress;
 pub use polypath_core::liveness::{LivenessSetting, Off};
+pub use udp_port::{OverlayAddresses, UdpPort};
 
 /// Least MTU of an IPv6 link (RFC 8200, section 5), in bytes.
 pub(crate) const MIN_MTU_V6: u16 = 1280;
@@ -97,7 +99,12 @@ pub struct LocalConfig {
     #[serde(default)]
     pub user: Option<String>,
     /// The TUN device; packets routed to it travel to the peer.
-    pub tun: TunDevice,
+    #[serde(default)]
+    pub tun: Option<TunDevice>,
+    /// UDP ports in place of a TUN device: datagrams that applications send there travel to the peer.
+    /// They need no privileges.
+    #[serde(default)]
+    pub udp: Vec<UdpPort>,
 }
 
 /// The TUN device of a node.
@@ -304,7 +311,8 @@ impl NodeConfig {
     /// Whether segmentation and receive offload are on.
     #[must_use]
     pub fn offload(&self) -> bool {
-        self.node.tun.offload.unwrap_or(!self.policy.probes())
+        let configured = self.node.tun.as_ref().and_then(|tun| tun.offload);
+        configured.unwrap_or(!self.policy.probes())
     }
 
     /// Whether path MTU discovery runs.

@@ -18,6 +18,7 @@ pub mod sources;
 pub mod stats;
 pub mod tun;
 pub mod udp;
+pub mod udp_ports;
 
 mod buffer;
 mod deadline_stream;

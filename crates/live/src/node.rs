@@ -1,5 +1,6 @@
-//! A node: a TUN device, a [`Tunnel`](polypath_session::tunnel::Tunnel) and a UDP socket for each
-//! path, driven by the real clock.
+//! A node: a TUN device or UDP ports for applications, a
+//! [`Tunnel`](polypath_session::tunnel::Tunnel) and a UDP socket for each path, driven by the real
+//! clock.
 //!
 //! Decisions are made in `polypath-core` and `polypath-session`; this module only moves bytes.
 //! Without offload a packet is sent before the next one is read; with offload several are read in
@@ -17,7 +18,7 @@
 //! | --- | --- |
 //! | `event_handler` | the node as the drive loop sees it |
 //! | `driver` | the machine: wakes in order of time |
-//! | `io` | TUN device, sockets, ICMP replies, event stream |
+//! | `io` | TUN device or UDP ports, sockets, ICMP replies, event stream |
 //! | `paths` | the sockets of the paths, peer addresses, path MTUs |
 //! | `setup` | opening the device, the sockets and the tunnel from the configuration |
 //! | `management`, `control` | commands of the control thread: reload, status |
@@ -58,7 +59,6 @@ use crate::keys;
 use crate::notify::Notifier;
 use crate::privilege;
 use crate::stats::{self, Stats};
-use crate::tun::batch::BatchedTun;
 use crate::udp::PathSocket;
 pub use error::NodeError;
 use event_handler::{NodeEventHandler, OutputFiles};
@@ -173,9 +173,9 @@ impl Node {
         if let Some(recorder) = recorder {
             tunnel = tunnel.with_recorder(recorder);
         }
-        let tun = setup::open_tun(config, mtu)?;
+        let application = setup::open_application(config, mtu, clock)?;
         let driver = Driver::new(clock)?;
-        driver.watch(&tun, event_handler::TUN)?;
+        application.watch(&driver, event_handler::APPLICATION)?;
         for (index, socket) in (0..).zip(&sockets) {
             driver.watch(socket, Token(index))?;
         }
@@ -192,9 +192,10 @@ impl Node {
         for (id, interface_status) in (0..).map(PathId).zip(interface_statuses) {
             paths.set_interface_status(id, interface_status);
         }
-        let is_configured = config.node.tun.mtu.is_some();
+        let tun = config.node.tun.as_ref();
+        let is_configured = tun.is_some_and(|tun| tun.mtu.is_some());
         paths.set_tun_mtu(TunMtu { mtu, is_configured });
-        let io = NodeIo::new(BatchedTun::new(tun, offload), paths, events);
+        let io = NodeIo::new(application, paths, events);
         let files = OutputFiles {
             stats,
             state_file,
@@ -236,7 +237,7 @@ impl Node {
     /// Carries packets until it is stopped, and returns its counters.
     pub fn run(&mut self) -> Result<Stats, NodeError> {
         self.handler.start()?;
-        tracing::info!(tun = self.handler.tun_name(), "ready");
+        tracing::info!(tun = self.handler.name(), "ready");
         self.handler.management.supervision.notify_ready();
         let (report, ended) = self.driver.run_to_the_end(&mut self.handler);
         let now = self.driver.clock().now();

@@ -25,7 +25,7 @@ use serde_json::{Map, Value, json};
 use time::Date;
 
 pub use interface_status::{InterfaceStatus, Missing};
-pub use spacing::SpacingStats;
+pub use spacing::{SpacingStats, rate_advice};
 
 use crate::drive::DriveReport;
 
@@ -56,14 +56,14 @@ pub(crate) struct Traffic {
     pub(crate) received: Volume,
 }
 
-/// The traffic of the TUN device.
+/// The traffic of the TUN device or of UDP ports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct TunStats {
     /// Packets from applications.
     pub from_applications: Volume,
     /// Packets to applications.
     pub to_applications: Volume,
-    /// Packets that the kernel did not accept.
+    /// Packets that the kernel did not accept; datagrams of UDP ports that were not carried or delivered.
     pub refused: u64,
     /// Super-packets from applications that could not be segmented and are lost; with `offload`
     /// only.
@@ -382,7 +382,7 @@ pub struct Stats {
     pub software: String,
     /// Seconds since the node started.
     pub uptime_s: f64,
-    /// The name of the TUN device.
+    /// The name of the TUN device, or `udp` and the first UDP port.
     pub tun_name: String,
     /// The policy.
     pub policy: PolicyStats,
@@ -403,7 +403,7 @@ pub struct Stats {
     pub reloads: Reloads,
     /// Whether a session with the peer is established.
     pub established: bool,
-    /// The TUN device.
+    /// The TUN device or the UDP ports.
     pub tun: TunStats,
     /// The paths.
     pub paths: Vec<PathStats>,

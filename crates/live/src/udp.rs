@@ -119,6 +119,8 @@ pub struct PathSocket {
     control: Vec<u8>,
     /// Knows which hosts a datagram leaves to without delay; none if the system forbids it.
     kernel: Option<Connection>,
+    /// Whether it carries the datagrams of an application, none of which is a cookie.
+    is_of_application: bool,
 }
 
 impl PathSocket {
@@ -189,7 +191,23 @@ impl PathSocket {
             socket: socket.into(),
             control: nix::cmsg_space!(TimeSpec, i32, i32),
             kernel: Connection::open().ok(),
+            is_of_application: false,
         })
+    }
+
+    /// Opens a socket at `local` for the datagrams of an application, non-blocking; `name` is for
+    /// messages.
+    pub(crate) fn of_application(name: &str, local: SocketAddr) -> Result<Self, UdpError> {
+        Ok(Self {
+            kernel: None,
+            is_of_application: true,
+            ..Self::open(&PathConfig::bound_to(name, local))?
+        })
+    }
+
+    /// Has the kernel drop datagrams of others than `peer`.
+    pub(crate) fn connect(&self, peer: SocketAddr) -> io::Result<()> {
+        self.socket.connect(peer)
     }
 
     /// Enables or disables GRO; returns false if the kernel lacks it.

@@ -51,7 +51,7 @@ use relays::RelaySessions;
 
 mod closed;
 mod decapsulation;
-mod fragment;
+pub mod fragment;
 mod io;
 mod packets;
 mod relays;

@@ -57,7 +57,7 @@ pub(super) fn volumes(state: &Value) -> String {
         format!("{} packets, {}", volume["packets"], bytes(size))
     };
     format!(
-        "from applications: {}\nto applications: {}; refused by the kernel: {} packets",
+        "from applications: {}\nto applications: {}; refused: {} packets",
         volume("from_applications"),
         volume("to_applications"),
         state["tun"]["refused"]

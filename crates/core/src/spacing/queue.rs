@@ -33,6 +33,8 @@ pub struct SpacedQueue<T> {
     max_wait: Duration,
     /// The average size of packets that have left, times [`SIZE_GAIN`]; 0 before the first.
     scaled_size: u32,
+    /// That before the last packet, which may be withdrawn.
+    former_scaled_size: u32,
     dropped: u64,
 }
 
@@ -58,6 +60,9 @@ pub enum DuePacket<T> {
 pub struct SpacingStatistics {
     /// The spacing in force.
     pub spacing: Duration,
+    /// The average size of the application's packets, without the headers of the overlay; 0 before the
+    /// first.
+    pub packet: Bytes,
     /// The rate of the application's packets that the spacing permits, without the headers of the
     /// overlay; `None` if it permits any rate, or before the first packet.
     pub rate: Option<Rate>,
@@ -108,6 +113,7 @@ impl<T> SpacedQueue<T> {
             waiting: VecDeque::new(),
             max_wait: config.max_wait,
             scaled_size: 0,
+            former_scaled_size: 0,
             dropped: 0,
         }
     }
@@ -152,6 +158,7 @@ impl<T> SpacedQueue<T> {
 
     /// Takes back the last packet that left, which was not sent.
     pub fn withdraw(&mut self) {
+        self.scaled_size = self.former_scaled_size;
         self.sender.withdraw();
     }
 
@@ -223,11 +230,12 @@ impl<T> SpacedQueue<T> {
     #[must_use]
     pub fn statistics(&self, now: Time) -> SpacingStatistics {
         let spacing = self.sender.spacing();
-        let size = Bytes((self.scaled_size / SIZE_GAIN).into());
+        let packet = Bytes((self.scaled_size / SIZE_GAIN).into());
         let oldest = self.waiting.front();
         SpacingStatistics {
             spacing,
-            rate: Rate::average(size, spacing).filter(|rate| rate.0 > 0),
+            packet,
+            rate: Rate::average(packet, spacing).filter(|rate| rate.0 > 0),
             rtt: self.sender.rtt(),
             waiting: self.waiting.len(),
             wait: oldest.map_or(Duration::ZERO, |oldest| now.since(oldest.since)),
@@ -243,6 +251,7 @@ impl<T> SpacedQueue<T> {
 
     fn count(&mut self, size: u32) {
         let size = size.min(MAX_SIZE);
+        self.former_scaled_size = self.scaled_size;
         self.scaled_size = if self.scaled_size == 0 {
             size * SIZE_GAIN
         } else {

@@ -92,8 +92,8 @@ impl Testbed {
         key.unwrap().public().to_string()
     }
 
-    /// Starts a node in `namespace`; `names` are its own and its peer's, `digit` is the last digit
-    /// of its overlay address, and `tables` are the remaining tables of its file.
+    /// Starts a node with a TUN device in `namespace`; `names` are its own and its peer's, `digit` is
+    /// the last digit of its overlay address, and `tables` are the remaining tables of its file.
     fn start(
         &self,
         namespace: &Namespace,
@@ -101,10 +101,23 @@ impl Testbed {
         digit: u8,
         tables: &str,
     ) -> RecordedNode {
+        let tun = format!(
+            "tun = {{ name = \"pp{digit}\", addresses = [\"10.77.0.{digit}/24\", \"fd77::{digit}/64\"] }}"
+        );
+        self.start_for(&tun, namespace, names, tables)
+    }
+
+    /// The same with `application` in place of the keys of a TUN device.
+    fn start_for(
+        &self,
+        application: &str,
+        namespace: &Namespace,
+        names: [&str; 2],
+        tables: &str,
+    ) -> RecordedNode {
         let [name, peer] = names;
         let text = format!(
-            "control = \"off\"\n[node]\nkey_file = \"{name}.key\"\n\
-             tun = {{ name = \"pp{digit}\", addresses = [\"10.77.0.{digit}/24\", \"fd77::{digit}/64\"] }}\n\
+            "control = \"off\"\n[node]\nkey_file = \"{name}.key\"\n{application}\n\
              [peer]\npublic_key = \"{}\"\n{tables}",
             self.public_key(peer)
         );
@@ -140,6 +153,30 @@ impl Overlay {
         let a = testbed.start(&testbed.a, ["a", "b"], 1, &(tables.clone() + &a));
         let b = testbed.start(&testbed.b, ["b", "a"], 2, &(tables + &b));
         Self([a, b])
+    }
+
+    /// Starts the first node with a UDP port for an application at 127.0.0.1:5000, and the second with
+    /// one that leads to 127.0.0.1:6000 or, if it `has_device`, with a TUN device.
+    pub(crate) fn with_udp_port(testbed: &Testbed, has_device: bool) -> Self {
+        let table = "[policy]\nkind = \"in-time\"\n".to_owned();
+        let a = table.clone() + &path("one", "10.1.1.1:7001", Some("10.1.1.2:7001"));
+        let b = table + &path("one", "10.1.1.2:7001", None);
+        let overlay = if has_device {
+            ", overlay = { local = \"10.77.0.1\", peer = \"10.77.0.2\" }"
+        } else {
+            ""
+        };
+        let near = format!("udp = [{{ port = 6000, listen = \"127.0.0.1:5000\"{overlay} }}]");
+        let far = "udp = [{ port = 6000, to = \"127.0.0.1:6000\" }]";
+        let names = ["b", "a"];
+        Self([
+            testbed.start_for(&near, &testbed.a, ["a", "b"], &a),
+            if has_device {
+                testbed.start(&testbed.b, names, 2, &b)
+            } else {
+                testbed.start_for(far, &testbed.b, names, &b)
+            },
+        ])
     }
 
     /// Starts both nodes with one path through the router.

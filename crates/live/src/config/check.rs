@@ -11,7 +11,9 @@ use polypath_core::policy::PathSet;
 use polypath_core::time::Duration;
 use polypath_document::{self as document, Problems, UsedPolicies, at_most_a_day};
 
-use super::{MIN_MTU_V6, NodeConfig, PathConfig, PathRelay, TunDevice, Uplinks, auto, control};
+use super::{
+    MIN_MTU_V6, NodeConfig, PathConfig, PathRelay, TunDevice, Uplinks, auto, control, udp_port,
+};
 use crate::keys;
 use crate::privilege;
 
@@ -25,7 +27,10 @@ const MAX_NAME: usize = 15;
 const MIN_MTU: u16 = 576;
 
 pub(super) fn check(config: &NodeConfig, problems: &mut Problems) {
-    check_tun(&config.node.tun, problems);
+    if let Some(tun) = &config.node.tun {
+        check_tun(tun, problems);
+    }
+    udp_port::check(config, problems);
     check_offload(config, problems);
     check_probing(config, problems);
     check_liveness(config, problems);
@@ -138,7 +143,7 @@ fn check_tun(tun: &TunDevice, problems: &mut Problems) {
 }
 
 fn check_offload(config: &NodeConfig, problems: &mut Problems) {
-    if config.policy.probes() && config.node.tun.offload == Some(true) {
+    if config.policy.probes() && config.offload() {
         let message =
             "with offload packets share timestamps, and `probe-and-switch` compares arrival times";
         problems.report(
@@ -235,11 +240,8 @@ fn check_probing(config: &NodeConfig, problems: &mut Problems) {
     }
     at_most_a_day("probing.pair_interval", probing.pair_interval, problems);
     // An invalid MTU is reported elsewhere and does not limit pairs.
-    let mtu = config
-        .node
-        .tun
-        .mtu
-        .filter(|mtu| *mtu >= min_mtu(&config.node.tun));
+    let tun = config.node.tun.as_ref();
+    let mtu = tun.and_then(|tun| tun.mtu.filter(|mtu| *mtu >= min_mtu(tun)));
     let most = mtu.unwrap_or(u16::MAX);
     if !(MIN_PAIR_LEN..=most).contains(&probing.pair_len) {
         let message = format!("packets of {} B cannot be sent as a pair", probing.pair_len);
@@ -352,7 +354,9 @@ pub(super) fn check_sockets<'a>(
 /// Checks that the routing table does not send the datagrams of a path into the overlay, which
 /// would send them on that path again.
 fn check_loops(config: &NodeConfig, problems: &mut Problems) {
-    let tun = &config.node.tun;
+    let Some(tun) = &config.node.tun else {
+        return;
+    };
     for (index, path) in config.paths.iter().enumerate() {
         let own = |prefix: &IpNet| Some(prefix.addr()) == path.local.map(|local| local.ip());
         if tun.addresses.iter().any(own) {
@@ -373,11 +377,8 @@ fn check_loops(config: &NodeConfig, problems: &mut Problems) {
         let Some(target) = path.target().filter(|_| !is_bound) else {
             continue;
         };
-        let networks = &config.node.tun.addresses;
-        if let Some(network) = networks
-            .iter()
-            .find(|network| network.contains(&target.ip()))
-        {
+        let mut networks = tun.addresses.iter();
+        if let Some(network) = networks.find(|network| network.contains(&target.ip())) {
             let field = target_field(path);
             let message = format!(
                 "{} is in the overlay's own network, {network} of `node.tun.addresses`: the path's datagrams would \
@@ -400,7 +401,7 @@ fn target_field(path: &PathConfig) -> &'static str {
 
 /// Whether an address cannot be that of a host: unspecified, of "this network", or reserved (RFC
 /// 6890).
-fn is_never_a_host(ip: IpAddr) -> bool {
+pub(super) fn is_never_a_host(ip: IpAddr) -> bool {
     let IpAddr::V4(v4) = ip else {
         return ip.is_unspecified();
     };

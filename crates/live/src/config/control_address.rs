@@ -39,6 +39,6 @@ impl ControlAddress {
             return Ok(Self::Device(device));
         }
         let config = NodeConfig::parse(&text, &path.display().to_string())?;
-        Ok(Self::Device(config.node.tun.name))
+        Ok(Self::Device(config.node.name()))
     }
 }

@@ -7,6 +7,7 @@ mod load;
 mod policy;
 mod refused;
 mod spacing;
+mod udp_port;
 
 const KEY: &str = "hSDwCYkwp1R0i33ctD73Wg2/Og0mOBr066SpjqqbTmo=";
 
@@ -57,7 +58,7 @@ fn a_complete_file_is_read() {
     assert_eq!(config.policy, PolicyConfig::probe_and_switch(0));
     assert!((config.probing.threshold - 3.0).abs() < f64::EPSILON);
     assert_eq!(config.probing.pair_len, ProbingConfig::default().pair_len);
-    assert_eq!(config.node.tun.queue, DEFAULT_QUEUE);
+    assert_eq!(config.node.tun.unwrap().queue, DEFAULT_QUEUE);
     assert_eq!(
         config.paths[0].remote,
         Some("10.1.1.2:7001".parse().unwrap())

@@ -89,7 +89,7 @@ pub(super) fn reopen_control(
     config: &NodeConfig,
     has_socket: bool,
 ) -> Result<Option<ControlSocket>, String> {
-    let opened = ControlSocket::configured(&config.control, &config.node.tun.name);
+    let opened = ControlSocket::configured(&config.control, &config.node.name());
     let opened = opened.map_err(|error| error.to_string())?;
     if has_socket && opened.is_none() && matches!(config.control, Control::Socket(_)) {
         return Err(NO_SOCKET.to_owned());

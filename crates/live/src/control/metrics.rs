@@ -1,5 +1,6 @@
 //! Metrics for Prometheus: the statistics of a node at `/metrics`, in `OpenMetrics` for clients that
-//! accept it and else in the text format 0.0.4.
+//! accept it and else in the text format 0.0.4. At `/rate`, for encoders, the rate that the spacing of
+//! packets permits, as JSON ([`rate_advice`]).
 //!
 //! Names and units follow Prometheus's conventions: seconds, bytes, ratios, and `_total` for
 //! counters.
@@ -18,7 +19,7 @@ use tokio::sync::Semaphore;
 
 use super::commands::{ControlHandle, Unanswered};
 use super::http::BLOCKING_THREADS;
-use crate::stats::Stats;
+use crate::stats::{Stats, rate_advice};
 use page::{Format, page};
 
 /// Counts for requests, a bounded number at a time, also of those whose clients have disconnected.
@@ -33,6 +34,7 @@ pub(crate) fn router(handle: Arc<ControlHandle>) -> Router {
     let permits = Arc::new(Semaphore::new(BLOCKING_THREADS));
     Router::new()
         .route("/metrics", get(metrics))
+        .route("/rate", get(rate))
         .fallback(not_found)
         .with_state(BoundedCounts { handle, permits })
 }
@@ -52,21 +54,43 @@ impl BoundedCounts {
 async fn metrics(State(counts): State<BoundedCounts>, headers: HeaderMap) -> Response {
     let accept = headers.get(ACCEPT).and_then(|value| value.to_str().ok());
     let format = Format::accepted_by(accept.unwrap_or_default());
-    let counted = counts.count().await;
-    let page = counted.map(|counted| counted.map(|stats| page(&stats, format)));
-    match page {
-        Some(Ok(Ok(page))) => ([(CONTENT_TYPE, format.content_type())], page).into_response(),
+    let page = |stats: &Arc<Stats>| match page(stats, format) {
+        Ok(page) => ([(CONTENT_TYPE, format.content_type())], page).into_response(),
+        Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
+    };
+    answer(counts.count().await, page)
+}
+
+async fn rate(State(counts): State<BoundedCounts>) -> Response {
+    answer(counts.count().await, |stats| {
+        let state = serde_json::to_value(&**stats).unwrap_or_default();
+        let Some(advice) = rate_advice(&state) else {
+            let message = "404 Not Found: this polypath node does not space its packets; add [spacing] to its file\n";
+            return (StatusCode::NOT_FOUND, message).into_response();
+        };
+        let json = [(CONTENT_TYPE, "application/json")];
+        (json, format!("{advice}\n")).into_response()
+    })
+}
+
+/// The answer that `write` makes of the counters.
+fn answer(
+    counted: Option<Result<Arc<Stats>, Unanswered>>,
+    write: impl FnOnce(&Arc<Stats>) -> Response,
+) -> Response {
+    match counted {
+        Some(Ok(stats)) => write(&stats),
         Some(Err(unanswered)) => {
             let retry_after = [(RETRY_AFTER, "1")];
             let message = format!("{unanswered}\n");
             (StatusCode::SERVICE_UNAVAILABLE, retry_after, message).into_response()
         }
-        Some(Ok(Err(_))) | None => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
+        None => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
     }
 }
 
 async fn not_found() -> Response {
-    let message = "404 Not Found: the metrics of this polypath node are at /metrics\n";
+    let message = "404 Not Found: the metrics of this polypath node are at /metrics, the rate for encoders at /rate\n";
     (StatusCode::NOT_FOUND, message).into_response()
 }
 

@@ -91,7 +91,7 @@ impl Reloader {
 
     /// Whether `new` asks for another control socket than the `current` one.
     fn moves_control(&self, new: &NodeConfig, current: Option<&ControlSocket>) -> bool {
-        let stays = |current: &ControlSocket| current.is_at(&new.control, &new.node.tun.name);
+        let stays = |current: &ControlSocket| current.is_at(&new.control, &new.node.name());
         new.control != self.config.control && !current.is_some_and(stays)
     }
 

@@ -53,7 +53,7 @@ struct AutoUplinks {
     assignment: UplinkAssignment,
     config: AutoConfig,
     /// The node's own TUN device, which is never an uplink.
-    tun: String,
+    tun: Option<String>,
     /// The uplinks without a path, as logged last.
     surplus: Vec<String>,
     /// The interfaces that are not uplinks, with reasons, as of the last update.
@@ -77,7 +77,7 @@ impl InterfaceMonitor {
         let auto = || AutoUplinks {
             assignment: UplinkAssignment::new(config.paths.len()),
             config: config.auto.clone().unwrap_or_default(),
-            tun: config.node.tun.name.clone(),
+            tun: config.node.tun.as_ref().map(|tun| tun.name.clone()),
             surplus: Vec::new(),
             obstacles: Vec::new(),
         };
@@ -185,7 +185,7 @@ impl InterfaceMonitor {
         let targets = self.targets();
         let Some(auto) = &mut self.auto else { return };
         let AutoUplinks { tun, config, .. } = &*auto;
-        let allowed = |name: &str| name != tun && config.allows(name);
+        let allowed = |name: &str| tun.as_deref() != Some(name) && config.allows(name);
         let uplinks = uplink::uplinks(network, &targets, allowed);
         let obstacles = uplink::obstacles(network, &targets, allowed);
         let surplus = auto.assignment.assign(&uplinks);

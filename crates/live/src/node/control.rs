@@ -48,7 +48,7 @@ pub(super) fn start(
 }
 
 fn open_listeners(config: &NodeConfig) -> Result<Listeners, NodeError> {
-    let control = ControlSocket::configured(&config.control, &config.node.tun.name)?;
+    let control = ControlSocket::configured(&config.control, &config.node.name())?;
     if let Some(control) = &control {
         tracing::info!(socket = %control.path().display(), "listening on the control socket");
     }

@@ -10,6 +10,7 @@ use crate::keys::KeyError;
 use crate::privilege::PrivilegeError;
 use crate::tun::TunError;
 use crate::udp::UdpError;
+use crate::udp_ports::UdpPortError;
 
 /// An error that prevents the start of a node, or that stops it.
 #[derive(Debug, thiserror::Error)]
@@ -23,6 +24,9 @@ pub enum NodeError {
     /// The TUN device.
     #[error(transparent)]
     Tun(#[from] TunError),
+    /// A UDP port.
+    #[error(transparent)]
+    UdpPort(#[from] UdpPortError),
     /// The kernel does not list its interfaces, and the paths are to be found among them.
     #[error(
         "paths = \"auto\": the kernel does not list its interfaces: {0}; list the addresses of the paths"

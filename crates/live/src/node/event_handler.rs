@@ -27,8 +27,8 @@ use crate::drive::{BUDGET, EventHandler, Token, Watcher};
 use crate::snapshot::SnapshotWriter;
 use crate::stats::Stats;
 
-/// The token of the TUN device; the token of a path is its number.
-pub(super) const TUN: Token = Token(u32::MAX);
+/// The token of the descriptors of the applications; the token of a path is its number.
+pub(super) const APPLICATION: Token = Token(u32::MAX);
 
 /// Time after the start at which paths without an answer are logged: four attempts of a handshake.
 const PATIENCE: Duration = Duration::from_secs(4);
@@ -71,7 +71,7 @@ impl NodeEventHandler {
         clock: Clock,
     ) -> Self {
         let now = clock.now();
-        let turn = if io.tun.has_offload() {
+        let turn = if io.application.has_offload() {
             TURN_WITH_OFFLOAD
         } else {
             BUDGET
@@ -89,8 +89,9 @@ impl NodeEventHandler {
         }
     }
 
-    pub(super) fn tun_name(&self) -> &str {
-        self.io.tun.tun().name()
+    /// The name of the node on this machine.
+    pub(super) fn name(&self) -> &str {
+        self.io.application.name()
     }
 
     /// Writes the output files for the last time and returns the counters.
@@ -382,7 +383,7 @@ impl EventHandler for NodeEventHandler {
         }
         // With datagrams left, a packet counts as read before they arrived.
         let packets = match token {
-            TUN => self.handle_packets(until, budget)?,
+            APPLICATION => self.handle_packets(until, budget)?,
             _ => 0,
         };
         self.io.flush()?;

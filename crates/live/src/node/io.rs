@@ -1,5 +1,6 @@
 //! The I/O of a node: it reads packets and datagrams, and carries out the outputs of the machine.
 
+pub(super) mod application;
 pub(super) mod events;
 mod packet_too_big;
 pub(super) mod sockets;
@@ -16,14 +17,18 @@ use polypath_session::tunnel::Output;
 use super::driver::{MachineIo, OutputContext};
 use super::paths::Paths;
 use super::paths::inbox::Arrival;
-use super::session_log::{Party, Rejection, SessionLog, log_behind_window};
-use crate::tun::batch::BatchedTun;
+use super::session_log::{Party, Rejection, SessionLog, log_behind_window, log_waited_too_long};
+use application::Application;
 use events::EventFile;
 use packet_too_big::PacketTooBigSender;
 
-/// The TUN device, the sockets of the paths and the event stream.
+/// The number of packets that were dropped since they waited for too long, after which it is logged
+/// again.
+const WAITED_LOG: u64 = 1000;
+
+/// The applications, the sockets of the paths and the event stream.
 pub(super) struct NodeIo {
-    pub(super) tun: BatchedTun,
+    pub(super) application: Application,
     pub(super) paths: Paths,
     events: Option<EventFile>,
     /// Packets that the endpoint dropped, by reason.
@@ -35,9 +40,9 @@ pub(super) struct NodeIo {
 }
 
 impl NodeIo {
-    pub(super) fn new(tun: BatchedTun, paths: Paths, events: Option<EventFile>) -> Self {
+    pub(super) fn new(application: Application, paths: Paths, events: Option<EventFile>) -> Self {
         Self {
-            tun,
+            application,
             paths,
             events,
             dropped: BTreeMap::new(),
@@ -62,7 +67,7 @@ impl NodeIo {
     /// The next packet of an application, if one waits.
     pub(super) fn next_packet(&mut self) -> io::Result<Option<Bytes>> {
         if self.packets.is_empty() {
-            self.tun.read(&mut self.packets)?;
+            self.application.read(&mut self.packets)?;
         }
         Ok(self.packets.pop_front())
     }
@@ -75,7 +80,7 @@ impl NodeIo {
     /// Sends all datagrams and writes all packets that wait to be merged with later ones.
     pub(super) fn flush(&mut self) -> io::Result<()> {
         self.paths.flush();
-        self.tun.flush()
+        self.application.flush()
     }
 
     fn reject(&mut self, rejection: Rejection) {
@@ -98,8 +103,12 @@ impl NodeIo {
     fn count_dropped(&mut self, reason: DropReason) {
         let count = self.dropped.entry(reason).or_default();
         *count += 1;
-        if reason == DropReason::BehindWindow && *count == 1 {
-            log_behind_window();
+        match reason {
+            DropReason::BehindWindow if *count == 1 => log_behind_window(),
+            DropReason::WaitedTooLong if *count == 1 || count.is_multiple_of(WAITED_LOG) => {
+                log_waited_too_long(*count);
+            }
+            _ => {}
         }
     }
 }
@@ -120,7 +129,7 @@ impl MachineIo for NodeIo {
     fn emit(&mut self, context: OutputContext, output: Output) -> io::Result<()> {
         let OutputContext { at, source } = context;
         match output {
-            Output::Packet(packet) => self.tun.write(packet)?,
+            Output::Packet(packet) => self.application.write(packet)?,
             Output::Datagram {
                 path,
                 datagram,
@@ -128,7 +137,7 @@ impl MachineIo for NodeIo {
             } => self.paths.send(path, datagram, traffic_class),
             Output::PacketTooBig { packet, mtu } => {
                 if let Some(message) = self.packet_too_big.message(at, &packet, mtu) {
-                    self.tun.write(message)?;
+                    self.application.write(message)?;
                 }
             }
             Output::Reply { path, datagram } => {

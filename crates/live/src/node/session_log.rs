@@ -108,6 +108,16 @@ pub(super) fn log_behind_window() {
     );
 }
 
+/// Logs that packets were dropped, `count` so far, since they waited for too long.
+pub(super) fn log_waited_too_long(count: u64) {
+    tracing::warn!(
+        count,
+        "packets are dropped: applications send faster than the spacing permits. Lower their rate (`polypath \
+         advise` prints the one that is permitted), or give the node a fixed spacing or none: the adaptive ones \
+         take all losses for congestion"
+    );
+}
+
 /// Whether healthy nodes cause this rejection, too: handshake messages are sent over all paths,
 /// both peers may start a handshake at once, a response may be lost, and a restarted node lacks the
 /// old keys.

@@ -14,18 +14,21 @@ use polypath_session::tunnel::{Tunnel, packet_overhead};
 
 use super::Options;
 use super::error::NodeError;
+use super::io::application::Application;
 use super::quotas;
 use super::state_file::{StateError, StateFile};
 use crate::clock::Clock;
-use crate::config::{MIN_MTU_V6, NodeConfig, PathConfig};
+use crate::config::{MIN_MTU_V6, NodeConfig, PathConfig, TunDevice};
 use crate::interfaces::netlink;
 use crate::interfaces::uplink::TUN_ALIAS;
 use crate::keys::{KeyError, SystemEntropy};
 use crate::recording::{self, RecordingHeader};
 use crate::snapshot::SnapshotWriter;
 use crate::stats::Stats;
+use crate::tun::batch::BatchedTun;
 use crate::tun::{Tun, TunConfig, TunError};
 use crate::udp::PathSocket;
+use crate::udp_ports::UdpPorts;
 
 /// A clock whose time zero is `origin_ns` on `CLOCK_MONOTONIC`, by default now.
 pub(super) fn clock(origin_ns: Option<u64>) -> Result<Clock, NodeError> {
@@ -151,7 +154,8 @@ pub(super) fn tunnel(
     Ok(tunnel)
 }
 
-/// The MTU of the TUN device: the configured one, or the longest packet that fits every path.
+/// The MTU of the TUN device: the configured one, or the longest packet that fits every path. Packets
+/// of UDP ports are fragmented to the latter.
 pub(super) fn tun_mtu(config: &NodeConfig, sockets: &[PathSocket]) -> Result<u16, NodeError> {
     let paths = config.paths.iter().zip(sockets);
     let packet_mtus = paths.map(|(path, socket)| {
@@ -160,7 +164,8 @@ pub(super) fn tun_mtu(config: &NodeConfig, sockets: &[PathSocket]) -> Result<u16
     });
     let smallest = packet_mtus.min().unwrap_or(0);
     let smallest = u16::try_from(smallest).unwrap_or(u16::MAX);
-    let mtu = config.node.tun.mtu.unwrap_or(smallest);
+    let tun = config.node.tun.as_ref();
+    let mtu = tun.and_then(|tun| tun.mtu).unwrap_or(smallest);
     if config.probing.pair_len > mtu {
         let pair_len = config.probing.pair_len;
         tracing::warn!(
@@ -169,22 +174,43 @@ pub(super) fn tun_mtu(config: &NodeConfig, sockets: &[PathSocket]) -> Result<u16
             "packet pairs are longer than the MTU of the TUN device"
         );
     }
-    let mut addresses = config.node.tun.addresses.iter();
+    let mut addresses = tun.iter().flat_map(|tun| &tun.addresses);
     if mtu < MIN_MTU_V6 && addresses.any(|prefix| prefix.addr().is_ipv6()) {
         return Err(NodeError::Mtu(mtu));
     }
     Ok(mtu)
 }
 
-/// Opens the TUN device with this MTU.
-pub(super) fn open_tun(config: &NodeConfig, mtu: u16) -> Result<Tun, TunError> {
-    let tun = &config.node.tun;
+/// Opens the TUN device with this MTU, or the UDP ports.
+///
+/// # Errors
+/// The device or the first port that cannot be opened.
+pub(super) fn open_application(
+    config: &NodeConfig,
+    mtu: u16,
+    clock: Clock,
+) -> Result<Application, NodeError> {
+    let offload = config.offload();
+    let Some(tun) = &config.node.tun else {
+        let name = config.node.name();
+        let ports = UdpPorts::open(&config.node.udp, name, mtu, offload, clock)?;
+        for port in &config.node.udp {
+            let [listen, to] = [port.listen, port.to].map(|end| end.map(|end| end.to_string()));
+            tracing::info!(port = port.port, listen, to, "UDP port open");
+        }
+        return Ok(Application::Udp(ports));
+    };
+    let device = open_tun(tun, mtu, offload)?;
+    Ok(Application::Tun(BatchedTun::new(device, offload)))
+}
+
+fn open_tun(tun: &TunDevice, mtu: u16, offload: bool) -> Result<Tun, TunError> {
     let device = Tun::open(&TunConfig {
         name: tun.name.clone(),
         addresses: tun.addresses.clone(),
         mtu,
         queue: tun.queue,
-        offload: config.offload(),
+        offload,
     })?;
     // Without the mark another node that looks for uplinks would use the device as one.
     if let Err(error) = netlink::set_alias(device.name(), TUN_ALIAS) {

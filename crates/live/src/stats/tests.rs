@@ -78,6 +78,7 @@ fn of_node() -> Value {
         order: Some(OrderStatistics::default()),
         spacing: Some(SpacingStats {
             rate_bit_per_s: Some(1),
+            payload_bit_per_s: Some(1),
             rtt_ms: Some(1.0),
             ..SpacingStats::default()
         }),

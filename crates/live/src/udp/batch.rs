@@ -45,13 +45,14 @@ pub struct SendCounts {
 
 impl Outgoing {
     /// Whether `datagram` can join the queue: it has the traffic class of the others, and is as long as they
-    /// are, or shorter as the last.
+    /// are, or shorter as the last. An empty one is sent by itself, since GSO would lose it.
     #[must_use]
     pub fn accepts(&self, datagram: &[u8], traffic_class: TrafficClass) -> bool {
         let (Some(first), Some(last)) = (self.datagrams.first(), self.datagrams.last()) else {
             return true;
         };
         traffic_class == self.traffic_class
+            && !datagram.is_empty()
             && last.len() == first.len()
             && datagram.len() <= first.len()
             && self.datagrams.len() < MAX_DATAGRAMS

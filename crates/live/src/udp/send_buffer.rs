@@ -20,6 +20,7 @@ impl PathSocket {
     /// be sent; with half of it left, they would still keep all cookies from hosts that exist.
     pub(super) fn admits(&self, datagram: &[u8], to: SocketAddr) -> bool {
         datagram.first() != Some(&COOKIE_REPLY)
+            || self.is_of_application
             || self.has_spare_send_buffer()
             || self.leaves_without_delay(to)
     }

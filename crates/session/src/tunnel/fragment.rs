@@ -10,7 +10,8 @@ const COPIED_FLAG: u8 = 0x80;
 
 /// The fragments of an IPv4 packet, each of at most `limit` bytes; `None` if its don't-fragment bit
 /// is set, if it is not IPv4, or if the limit leaves no room for a payload.
-pub(super) fn split(packet: &[u8], limit: u16) -> Option<Vec<Bytes>> {
+#[must_use]
+pub fn split(packet: &[u8], limit: u16) -> Option<Vec<Bytes>> {
     let (header, behind) = Ipv4Header::from_slice(packet).ok()?;
     if header.dont_fragment {
         return None;

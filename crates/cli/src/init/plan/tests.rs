@@ -179,7 +179,7 @@ fn commands_are_safe_to_paste() {
 fn options_are_strings_in_the_files() {
     let plan = plan(&["--b-address", "::1", "--device", "p\"\\"]).unwrap();
     let [a, _] = configs(&plan);
-    assert_eq!(a.node.tun.name, "p\"\\");
+    assert_eq!(a.node.name(), "p\"\\");
 }
 
 #[test]

@@ -1,10 +1,12 @@
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 
+use polypath_core::time::Time;
+
 use super::*;
 use crate::control::commands::{self, Command};
 use crate::control::http::{HttpServer, LIMITS};
-use crate::stats::Stats;
+use crate::stats::{SpacingStats, Stats};
 
 #[test]
 fn metrics_are_served_in_the_format_that_the_client_accepts() {
@@ -40,6 +42,51 @@ fn metrics_are_served_in_the_format_that_the_client_accepts() {
             "{text}"
         );
     }
+}
+
+#[test]
+fn the_rate_for_encoders_is_served_as_json() {
+    let (handle, mut queue) = commands::channel().unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let _server = HttpServer::start(listener, router(Arc::new(handle)), LIMITS).unwrap();
+    let mut client = TcpStream::connect(address).unwrap();
+    client.write_all(b"GET /rate HTTP/1.1\r\n\r\n").unwrap();
+    let stats = Stats {
+        at: Time(1_500_000_000),
+        spacing: Some(SpacingStats {
+            spacing_us: 2000.0,
+            packet_bytes: 1344,
+            rate_bit_per_s: Some(5_376_000),
+            payload_bit_per_s: Some(5_264_000),
+            ..SpacingStats::default()
+        }),
+        ..Stats::default()
+    };
+    let mut commands = std::iter::repeat_with(|| {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+        queue.next()
+    });
+    let answer = commands
+        .by_ref()
+        .take(2000)
+        .find_map(|command| match command {
+            Some(Command::Count(answer)) => Some(answer),
+            _ => None,
+        });
+    answer.unwrap().send(stats).unwrap();
+    let mut text = String::new();
+    client.read_to_string(&mut text).unwrap();
+    assert!(
+        text.contains("content-type: application/json\r\n"),
+        "{text}"
+    );
+    let body: serde_json::Value =
+        serde_json::from_str(text.split("\r\n\r\n").nth(1).unwrap()).unwrap();
+    assert_eq!(
+        (&body["at_s"], &body["payload_bit_per_s"]),
+        (&1.5.into(), &5_264_000.into())
+    );
 }
 
 /// Clients that disconnect do not queue further counts behind a packet thread that does not answer.

@@ -2,7 +2,7 @@
 
 use polypath_session::key::PublicKey;
 
-use crate::config::{NodeConfig, PathConfig};
+use crate::config::{NodeConfig, PathConfig, TunDevice};
 use crate::keys;
 
 /// Properties of a running node that a reload cannot change.
@@ -16,7 +16,7 @@ pub(crate) struct Running {
 
 /// The keys that differ and need a restart.
 pub(super) fn fixed_keys(old: &NodeConfig, new: &NodeConfig, running: Running) -> Vec<String> {
-    let (old_tun, new_tun) = (&old.node.tun, &new.node.tun);
+    let tuns = [old, new].map(|config| config.node.tun.as_ref());
     // A key file that cannot be read, as after privileges were dropped, counts as unchanged.
     let own = keys::load(&new.node.key_file).map(|key| key.public());
     let mut differing = differing([
@@ -25,11 +25,15 @@ pub(super) fn fixed_keys(old: &NodeConfig, new: &NodeConfig, running: Running) -
             old.node.key_file != new.node.key_file || own.is_ok_and(|own| own != running.own),
         ),
         ("node.user", old.node.user != new.node.user),
-        ("node.tun.name", old_tun.name != new_tun.name),
-        ("node.tun.addresses", old_tun.addresses != new_tun.addresses),
-        ("node.tun.mtu", old_tun.mtu != new_tun.mtu),
-        ("node.tun.queue", old_tun.queue != new_tun.queue),
-        ("node.tun.offload", old_tun.offload != new_tun.offload),
+        ("node.tun.name", differs(tuns, |tun| tun.name.clone())),
+        (
+            "node.tun.addresses",
+            differs(tuns, |tun| tun.addresses.clone()),
+        ),
+        ("node.tun.mtu", differs(tuns, |tun| tun.mtu)),
+        ("node.tun.queue", differs(tuns, |tun| tun.queue)),
+        ("node.tun.offload", differs(tuns, |tun| tun.offload)),
+        ("node.udp", old.node.udp != new.node.udp),
         (
             "policy (one that compares arrival times; it needs `offload = false` in `node.tun`)",
             running.offload && new.policy.probes(),
@@ -50,6 +54,12 @@ pub(super) fn fixed_keys(old: &NodeConfig, new: &NodeConfig, running: Running) -
         differing.extend(fixed_path_keys(index, old, new));
     }
     differing
+}
+
+/// Whether two TUN devices differ in a setting.
+fn differs<T: PartialEq>(tuns: [Option<&TunDevice>; 2], setting: impl Fn(&TunDevice) -> T) -> bool {
+    let [old, new] = tuns.map(|tun| tun.map(&setting));
+    old != new
 }
 
 /// The keys that differ and can change while the node runs.

@@ -357,7 +357,7 @@ fn a_node_keeps_its_control_socket_if_no_default_one_can_be_opened() {
     let mut config = Testbed::new().reloader.config().clone();
     config.control = Control::default();
     // No directory of this name exists.
-    config.node.tun.name = "none/such".to_owned();
+    config.node.tun.as_mut().unwrap().name = "none/such".to_owned();
     let refused = listeners::reopen_control(&config, true).unwrap_err();
     assert!(refused.contains("control.socket"), "{refused}");
     // A node without a socket loses nothing.

@@ -143,7 +143,9 @@ fn stats() -> Stats {
         }),
         spacing: Some(SpacingStats {
             spacing_us: 1600.0,
+            packet_bytes: 1600,
             rate_bit_per_s: Some(8_000_000),
+            payload_bit_per_s: Some(7_860_000),
             rtt_ms: Some(40.0),
             waiting: 3,
             wait_ms: 4.5,
