@@ -81,7 +81,7 @@ for target in test deploy-check deb; do
 done
 finish fuzz-build
 # CONTRIBUTING.md states this duration.
-start_background 0 fuzz FUZZ=30
+start_background 0 fuzz FUZZ=20
 for target in fuzz models advisories reproduce soak; do
   finish "$target"
 done
