@@ -4,7 +4,9 @@
 //! command line, or a file or folder that it names, is wrong; 3 this machine lacks a prerequisite
 //! of the command.
 
+mod advise;
 mod check;
+mod datagrams;
 mod failure;
 mod init;
 mod key;
@@ -77,7 +79,13 @@ enum Command {
     Stream(stream::Command),
     /// Run a program whose TCP connections use several connections, if the other end is wrapped, too.
     Wrap(wrap::Args),
-    /// Run a node, which carries the packets of a TUN device to its peer over several paths.
+    /// Send the datagrams of a program over one path or several: encrypted, spaced, and repaired where
+    /// asked for.
+    Send(datagrams::SendArgs),
+    /// Receive the datagrams of `polypath send`, and send them to a program.
+    Recv(datagrams::RecvArgs),
+    /// Run a node, which carries the packets of a TUN device or of UDP ports to its peer over several
+    /// paths.
     Node(node::Args),
     /// Run a relay, which forwards packets between two nodes that have no direct path.
     Relay(relay::Args),
@@ -85,6 +93,8 @@ enum Command {
     Replay(replay::Args),
     /// Show the state of a running node.
     Status(status::Args),
+    /// Print the rate for an encoder, as a running node that spaces its packets permits it.
+    Advise(advise::Args),
     /// Write the files and keys of two nodes, ready to copy to their machines.
     Init(init::Args),
     /// Check files of any kind as the command that takes them would, and name that command.
@@ -113,6 +123,8 @@ fn main() -> ExitCode {
 
 fn log_format(command: &Command) -> log::Format {
     match command {
+        Command::Send(args) => args.shared.log.format(),
+        Command::Recv(args) => args.shared.log.format(),
         Command::Node(args) => args.log.format(),
         Command::Relay(args) => args.log.format(),
         Command::Stream(command) => command.log_format(),
@@ -131,10 +143,13 @@ fn run(command: Command) -> Result<(), Failure> {
         Command::Source(command) => source::run(&command),
         Command::Stream(command) => stream::run(&command),
         Command::Wrap(args) => wrap::run(&args),
+        Command::Send(args) => datagrams::send(&args),
+        Command::Recv(args) => datagrams::recv(&args),
         Command::Node(args) => node::run(&args),
         Command::Relay(args) => relay::run(&args),
         Command::Replay(args) => replay::run(&args),
         Command::Status(args) => status::run(&args),
+        Command::Advise(args) => advise::run(&args),
         Command::Init(args) => init::run(&args),
         Command::Check(args) => check::run(&args),
         Command::Key(args) => key::run(&args),

@@ -63,7 +63,12 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         file: Some(args.config.clone()),
         origin_ns: args.origin_ns,
     };
-    match node::run(&config, &options) {
+    start(&config, &options)
+}
+
+/// Runs the node of `config` until a signal stops it.
+pub(crate) fn start(config: &NodeConfig, options: &node::Options) -> Result<(), Failure> {
+    match node::run(config, options) {
         Ok(_) => Ok(()),
         Err(error @ (NodeError::Drive(_) | NodeError::Events(_))) => {
             Err(Failure::Run(error.into()))
@@ -71,6 +76,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         Err(
             error @ (NodeError::Tun(_)
             | NodeError::Udp(_)
+            | NodeError::UdpPort(_)
             | NodeError::Control(_)
             | NodeError::Metrics(_)),
         ) => Err(Failure::Machine(error.into())),

@@ -68,6 +68,14 @@ fn program_address(text: &str) -> Result<SocketAddr, String> {
     }
 }
 
+/// The address and port of a program's datagrams, with or without `udp://`.
+pub(crate) fn datagram_address(text: &str) -> Result<SocketAddr, String> {
+    let address = text.strip_prefix("udp://").unwrap_or(text);
+    // As in the URLs of ffmpeg and of VLC.
+    let address = address.split('?').next().unwrap_or(address);
+    program_address(address.strip_prefix('@').unwrap_or(address))
+}
+
 /// The address and port to listen at, of which the system chooses the port if it is 0.
 fn listening_address(text: &str) -> Result<SocketAddr, String> {
     text.parse().map_err(|_| no_address(text))
