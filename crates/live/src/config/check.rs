@@ -328,12 +328,8 @@ pub(super) fn check_sockets<'a>(
             problems.report(&format!("path.{index}.local"), message, remedy);
         }
         let meet = |(_, other, on): &&(usize, SocketAddr, Option<&str>)| {
-            let addresses = [local.ip(), other.ip()];
-            let is_one = local.ip() == other.ip()
-                || (local.is_ipv4() == other.is_ipv4()
-                    && addresses.iter().any(IpAddr::is_unspecified));
             let on_one = interface.is_none() || on.is_none() || interface == *on;
-            is_one && on_one && local.port() == other.port() && local.port() != 0
+            on_one && meet(local, *other)
         };
         if let Some((first, other, _)) = before.iter().find(meet) {
             let message = if local == *other {
@@ -349,6 +345,14 @@ pub(super) fn check_sockets<'a>(
         }
         before.push((index, local, interface));
     }
+}
+
+/// Whether sockets at both addresses cannot be open together, and one receives what is sent to the
+/// other; with port 0 the system chooses one.
+pub(super) fn meet(one: SocketAddr, other: SocketAddr) -> bool {
+    let is_any = one.ip().is_unspecified() || other.ip().is_unspecified();
+    let is_one = one.ip() == other.ip() || (is_any && one.is_ipv4() == other.is_ipv4());
+    is_one && one.port() == other.port() && one.port() != 0
 }
 
 /// Checks that the routing table does not send the datagrams of a path into the overlay, which

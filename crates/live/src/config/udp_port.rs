@@ -7,7 +7,7 @@ use polypath_document::Problems;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::check::is_never_a_host;
+use super::check::{is_never_a_host, meet};
 use super::{LocalConfig, NodeConfig, some_address};
 
 /// The maximum number of UDP ports of a node.
@@ -171,13 +171,4 @@ fn check_conflicts(config: &NodeConfig, index: usize, port: &UdpPort, problems: 
             format!("datagrams to {to} would come back to this node, which listens at {listen}");
         problems.report(&key("to"), message, "give the address of an application");
     }
-}
-
-/// Whether a socket at one address receives what is sent to the other.
-fn meet(one: SocketAddr, other: SocketAddr) -> bool {
-    let is_any = one.ip().is_unspecified() || other.ip().is_unspecified();
-    one.port() == other.port()
-        && one.port() != 0
-        && one.is_ipv4() == other.is_ipv4()
-        && (is_any || one.ip() == other.ip())
 }
