@@ -188,11 +188,8 @@ impl PathConfig {
     /// target's family.
     #[must_use]
     pub fn local(&self) -> SocketAddr {
-        let any: IpAddr = match self.target() {
-            Some(SocketAddr::V6(_)) => Ipv6Addr::UNSPECIFIED.into(),
-            _ => Ipv4Addr::UNSPECIFIED.into(),
-        };
-        self.local.unwrap_or_else(|| (any, 0).into())
+        let any = || (unspecified(self.target()), 0).into();
+        self.local.unwrap_or_else(any)
     }
 
     /// The address of the peer or relay, if it is configured.
@@ -234,6 +231,15 @@ impl PathConfig {
             interface: interface.map(str::to_owned),
             ..Self::bound_to("test", local.parse().unwrap())
         }
+    }
+}
+
+/// The unspecified address of the family of `address`, by default that of IPv4.
+#[must_use]
+pub fn unspecified(address: Option<SocketAddr>) -> IpAddr {
+    match address {
+        Some(SocketAddr::V6(_)) => Ipv6Addr::UNSPECIFIED.into(),
+        _ => Ipv4Addr::UNSPECIFIED.into(),
     }
 }
 

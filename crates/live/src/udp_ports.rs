@@ -11,7 +11,7 @@ mod reassembly;
 
 use std::collections::VecDeque;
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::os::fd::{AsFd, BorrowedFd};
 
 use bytes::Bytes;
@@ -20,7 +20,7 @@ use polypath_session::tunnel::fragment;
 
 use crate::buffer::PacketBuffer;
 use crate::clock::Clock;
-use crate::config::UdpPort;
+use crate::config::{UdpPort, unspecified};
 use crate::keys::SystemEntropy;
 use crate::stats::TunStats;
 use crate::udp::batch::{Outgoing, SendCounts};
@@ -405,12 +405,8 @@ fn push(packet: Bytes, mtu: u16, packets: &mut VecDeque<Bytes>) {
 
 /// The unspecified address and port of the family of `to`: of the loopback interface, if that is.
 fn unspecified_like(to: Option<SocketAddr>) -> SocketAddr {
-    let ip: IpAddr = match to.map(|to| to.ip()) {
-        Some(ip) if ip.is_loopback() => ip,
-        Some(IpAddr::V6(_)) => Ipv6Addr::UNSPECIFIED.into(),
-        _ => Ipv4Addr::UNSPECIFIED.into(),
-    };
-    (ip, 0).into()
+    let own = to.map(|to| to.ip()).filter(IpAddr::is_loopback);
+    (own.unwrap_or_else(|| unspecified(to)), 0).into()
 }
 
 #[cfg(test)]

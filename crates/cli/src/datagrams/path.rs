@@ -1,7 +1,9 @@
 //! A path on the command line.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, SocketAddr};
 use std::str::FromStr;
+
+use polypath_live::config::unspecified;
 
 use super::string;
 
@@ -45,13 +47,9 @@ impl FromStr for PathArg {
 impl PathArg {
     /// The table of the path `number` to this address of the peer.
     pub(super) fn to_peer(&self, number: usize) -> String {
-        let any: IpAddr = match self.address {
-            SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
-            SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
-        };
         let ip = match self.uplink {
             Some(Uplink::Address(address)) => address,
-            _ => any,
+            _ => unspecified(Some(self.address)),
         };
         let remote = format!("remote = \"{}\"\n", self.address);
         self.table(number, SocketAddr::from((ip, 0)), &remote)
