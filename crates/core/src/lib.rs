@@ -13,6 +13,7 @@ pub mod cbr;
 pub mod class;
 pub mod combine;
 pub mod connections;
+pub mod cubic;
 pub mod endpoint;
 pub mod estimate;
 pub mod event;

@@ -1,17 +1,10 @@
 //! CUBIC (RFC 9438): a window that grows with the cube of time around the last known maximum.
 
-use polypath_core::math;
+use polypath_core::cubic::{CUBIC_ALPHA, CUBIC_BETA, CUBIC_C, CubicCurve, cubic_maximum};
 use polypath_core::time::{Duration, Time};
 
 use super::{CongestionControl, MIN_SSTHRESH, Reduced};
 
-/// The aggressiveness, in segments per cubic second (RFC 9438, 5.1).
-const C: f64 = 0.4;
-/// The multiplicative decrease factor (RFC 9438, 4.6).
-const BETA: f64 = 0.7;
-/// The increase, in segments a round trip, with which a Reno window that is multiplied by [`BETA`]
-/// has the mean of a standard one (RFC 9438, 4.3).
-const ALPHA: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
 /// The maximum growth of the window in a round trip, as a factor (RFC 9438, 4.2).
 const MAX_GROWTH: f64 = 1.5;
 
@@ -32,28 +25,18 @@ pub struct Cubic {
 #[derive(Clone, Copy, Debug)]
 struct Epoch {
     began: Time,
-    w_max: f64,
-    /// K: the seconds from the start of the epoch until the window reaches `w_max`.
-    k: f64,
+    curve: CubicCurve,
     /// The estimated window of Reno.
     w_est: f64,
 }
 
 impl Epoch {
     fn new(now: Time, cwnd: f64, w_max: Option<f64>) -> Self {
-        let w_max = w_max.unwrap_or(cwnd).max(cwnd);
         Self {
             began: now,
-            w_max,
-            k: math::cbrt((w_max - cwnd) / C),
+            curve: CubicCurve::new(cwnd, w_max.unwrap_or(cwnd), CUBIC_C),
             w_est: cwnd,
         }
-    }
-
-    /// The window `t` seconds after the beginning (RFC 9438, equation 1).
-    fn cubic(&self, t: f64) -> f64 {
-        let from_max = t - self.k;
-        C * from_max * from_max * from_max + self.w_max
     }
 }
 
@@ -63,28 +46,25 @@ impl CongestionControl for Cubic {
         let epoch = self
             .epoch
             .get_or_insert_with(|| Epoch::new(now, cwnd, w_max));
-        let alpha = if epoch.w_est < self.prior { ALPHA } else { 1.0 };
+        let alpha = if epoch.w_est < self.prior {
+            CUBIC_ALPHA
+        } else {
+            1.0
+        };
         epoch.w_est += alpha * f64::from(acked) / cwnd;
         let t = now.since(epoch.began).as_secs_f64();
-        if epoch.cubic(t) < epoch.w_est {
+        if epoch.curve.at(t) < epoch.w_est {
             return epoch.w_est.max(cwnd);
         }
-        let target = epoch.cubic(t + self.srtt);
+        let target = epoch.curve.at(t + self.srtt);
         cwnd + (target.clamp(cwnd, MAX_GROWTH * cwnd) - cwnd) / cwnd
     }
 
-    /// Below the last maximum another flow may be taking its share: fast convergence gives way to
-    /// it (RFC 9438, 4.7).
     fn reduce(&mut self, in_use: f64) -> Reduced {
-        let below = self.w_max.is_some_and(|w_max| in_use < w_max);
-        self.w_max = Some(if below {
-            in_use * f64::midpoint(1.0, BETA)
-        } else {
-            in_use
-        });
+        self.w_max = Some(cubic_maximum(in_use, self.w_max));
         self.prior = in_use;
         self.epoch = None;
-        let left = (in_use * BETA).max(MIN_SSTHRESH);
+        let left = (in_use * CUBIC_BETA).max(MIN_SSTHRESH);
         Reduced {
             cwnd: left,
             ssthresh: left,
@@ -96,7 +76,7 @@ impl CongestionControl for Cubic {
         self.w_max = None;
         self.prior = in_use;
         self.epoch = None;
-        (in_use * BETA).max(MIN_SSTHRESH)
+        (in_use * CUBIC_BETA).max(MIN_SSTHRESH)
     }
 
     fn sample(&mut self, rtt: Duration) {
