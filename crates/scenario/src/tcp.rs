@@ -21,13 +21,16 @@ pub enum TcpVariant {
     Sack,
     /// CUBIC (RFC 9438) with selective acknowledgments.
     Cubic,
+    /// BBR version 1 (draft-cardwell-iccrg-bbr-congestion-control-00), paced, with selective
+    /// acknowledgments.
+    Bbr,
 }
 
 impl TcpVariant {
     /// Whether receivers send, and senders use, selective acknowledgments.
     #[must_use]
     pub const fn selective(self) -> bool {
-        matches!(self, Self::Sack | Self::Cubic)
+        matches!(self, Self::Sack | Self::Cubic | Self::Bbr)
     }
 }
 

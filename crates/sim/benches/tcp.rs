@@ -22,7 +22,7 @@ fn carry(config: TcpConfig, lost_every: u64) -> u32 {
     while left < SEGMENTS {
         now += HOP;
         let Some(segment) = flying.pop_front() else {
-            now = sender.deadline().map_or(now, |d| d.at);
+            now = sender.deadline().map_or(now, |d| now.max(d.at));
             sender.handle_timeout(now, &mut |output| fly(output, &mut flying));
             continue;
         };
@@ -51,7 +51,11 @@ fn connection(c: &mut Criterion) {
     };
     group.bench_function("reno/lossless", |b| b.iter(|| carry(config, u64::MAX)));
     group.bench_function("reno/one in 500 lost", |b| b.iter(|| carry(config, 500)));
-    for (name, variant) in [("sack", Variant::Sack), ("cubic", Variant::Cubic)] {
+    for (name, variant) in [
+        ("sack", Variant::Sack),
+        ("cubic", Variant::Cubic),
+        ("bbr", Variant::Bbr),
+    ] {
         let config = TcpConfig { variant, ..config };
         let name = format!("{name}/one in 500 lost");
         group.bench_function(name, |b| b.iter(|| carry(config, 500)));

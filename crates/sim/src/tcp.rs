@@ -16,6 +16,7 @@
 //! | `newreno` | fast recovery until all data sent before is acknowledged (RFC 6582) | [`Reno`] |
 //! | `sack` | selective acknowledgments (RFC 6675) | [`Reno`] |
 //! | `cubic` | selective acknowledgments (RFC 6675) | [`Cubic`] (RFC 9438) |
+//! | `bbr` | selective acknowledgments (RFC 6675) | [`Bbr`] (version 1), with pacing |
 //!
 //! *Sender* ([`Sender`]): the constants of ns-2 2.35. The initial window is 2, and the initial
 //! ssthresh is the receiver window. For each new ACK the window grows by 1 in slow start and by
@@ -62,6 +63,10 @@
 //! retransmission timer stops if nothing is outstanding, and restarts with every ACK of new data in
 //! SACK recovery. ECN follows RFC 3168, while ns-2 marks retransmissions as ECN-capable and lets
 //! windows fall below one segment. `CUBIC` has no equivalent among ns-2's own agents.
+//!
+//! *Known differences from the draft of BBR*: the initial window is not paced; three segments, in
+//! place of three quanta, keep the window open; the first phase of a cycle follows from the time and
+//! not from a random number; and there is neither limited transmit nor send overhead.
 
 mod client;
 mod config;
@@ -79,7 +84,7 @@ mod window;
 
 pub use client::{Client, ClientInput};
 pub use config::TcpConfig;
-pub use congestion::{Congestion, CongestionControl, Cubic, Reduced, Reno};
+pub use congestion::{Bbr, Congestion, CongestionControl, Cubic, DeliverySample, Reduced, Reno};
 pub use event::{RecoveryKind, TcpEvent, TcpOutput};
 pub use overhead::Overhead;
 pub use polypath_scenario::TcpVariant as Variant;

@@ -1,16 +1,18 @@
 //! Congestion control: the growth and reduction of a congestion window.
 
+mod bbr;
 mod cubic;
 mod reno;
 
 use polypath_core::time::{Duration, Time};
 use polypath_scenario::TcpVariant;
 
+pub use bbr::{Bbr, DeliverySample};
 pub use cubic::Cubic;
 pub use reno::Reno;
 
 /// The minimum slow start threshold after a loss, in segments (RFC 5681, equation 4).
-const MIN_SSTHRESH: f64 = 2.0;
+pub(super) const MIN_SSTHRESH: f64 = 2.0;
 
 /// The window after a loss or a congestion mark, in segments.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -39,7 +41,7 @@ pub trait CongestionControl {
     fn sample(&mut self, rtt: Duration);
 }
 
-/// A congestion control of either kind; the larger one is boxed, so that it costs the others no
+/// A congestion control of any kind; the larger ones are boxed, so that they cost the others no
 /// memory.
 #[derive(Clone, Debug)]
 pub enum Congestion {
@@ -47,6 +49,8 @@ pub enum Congestion {
     Reno(Reno),
     /// RFC 9438.
     Cubic(Box<Cubic>),
+    /// A model of the path, which sets the window by itself.
+    Bbr(Box<Bbr>),
 }
 
 impl Congestion {
@@ -58,6 +62,7 @@ impl Congestion {
                 Self::Reno(Reno)
             }
             TcpVariant::Cubic => Self::Cubic(Box::default()),
+            TcpVariant::Bbr => Self::Bbr(Box::default()),
         }
     }
 }
@@ -68,6 +73,7 @@ impl CongestionControl for Congestion {
         match self {
             Self::Reno(reno) => reno.avoid(now, cwnd, acked),
             Self::Cubic(cubic) => cubic.avoid(now, cwnd, acked),
+            Self::Bbr(bbr) => bbr.avoid(now, cwnd, acked),
         }
     }
 
@@ -75,6 +81,7 @@ impl CongestionControl for Congestion {
         match self {
             Self::Reno(reno) => reno.reduce(in_use),
             Self::Cubic(cubic) => cubic.reduce(in_use),
+            Self::Bbr(bbr) => bbr.reduce(in_use),
         }
     }
 
@@ -82,6 +89,7 @@ impl CongestionControl for Congestion {
         match self {
             Self::Reno(reno) => reno.restart(in_use),
             Self::Cubic(cubic) => cubic.restart(in_use),
+            Self::Bbr(bbr) => bbr.restart(in_use),
         }
     }
 
@@ -90,6 +98,7 @@ impl CongestionControl for Congestion {
         match self {
             Self::Reno(reno) => reno.sample(rtt),
             Self::Cubic(cubic) => cubic.sample(rtt),
+            Self::Bbr(bbr) => bbr.sample(rtt),
         }
     }
 }

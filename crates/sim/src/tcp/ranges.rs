@@ -122,6 +122,28 @@ impl RangeSet {
         None
     }
 
+    /// The parts of `range` that are not in the set, in ascending order.
+    pub fn gaps(&self, range: Range) -> impl Iterator<Item = Range> {
+        let mut start = range.start;
+        let inside = self.ranges.iter().skip(self.first_ending_after(start));
+        let after = Range {
+            start: range.end,
+            end: range.end,
+        };
+        let until = inside
+            .copied()
+            .take_while(move |known| known.start < range.end);
+        let gaps = until.chain([after]).map(move |known| {
+            let gap = Range {
+                start,
+                end: known.start.max(start),
+            };
+            start = start.max(known.end);
+            gap
+        });
+        gaps.filter(|gap| !gap.is_empty())
+    }
+
     fn first_ending_after(&self, number: u32) -> usize {
         self.ranges.partition_point(|r| r.end <= number)
     }
@@ -162,6 +184,9 @@ mod tests {
             let within = plain.range(probe / 2..probe).count();
             let half = Range { start: probe / 2, end: probe };
             prop_assert_eq!(ranges.count_within(half) as usize, within);
+            let missing: Vec<u32> = ranges.gaps(half).flat_map(|r| r.start..r.end).collect();
+            let expected: Vec<u32> = (half.start..half.end).filter(|n| !plain.contains(n)).collect();
+            prop_assert_eq!(missing, expected);
             let greatest = plain.iter().rev().nth(nth as usize - 1).copied();
             prop_assert_eq!(ranges.nth_greatest(nth), greatest);
         }

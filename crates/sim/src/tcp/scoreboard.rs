@@ -47,6 +47,11 @@ impl Scoreboard {
         is_new
     }
 
+    /// The parts of a block that are not known to have arrived.
+    pub(super) fn not_acknowledged(&self, block: Range) -> impl Iterator<Item = Range> {
+        self.sacked.gaps(block)
+    }
+
     /// Advances to `una`, before which all segments are acknowledged.
     #[inline]
     pub(super) fn advance(&mut self, una: u32) {
@@ -115,7 +120,8 @@ impl Scoreboard {
         self.sacked.nth_greatest(LOSS_THRESHOLD).unwrap_or(una)
     }
 
-    fn missing_within(&self, range: Range) -> u32 {
+    /// The number of segments of `range` that are not known to have arrived.
+    pub(super) fn missing_within(&self, range: Range) -> u32 {
         range.len() - self.sacked.count_within(range)
     }
 

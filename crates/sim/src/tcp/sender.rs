@@ -1,6 +1,7 @@
 //! The sending side of a connection.
 
 mod cumulative;
+mod delivery;
 mod recovery;
 mod retransmission;
 mod selective;
@@ -16,6 +17,7 @@ use super::overhead::Overhead;
 use super::rto::Rto;
 use super::segment::{Segment, SegmentKind};
 use super::window::Window;
+use delivery::Delivery;
 use polypath_scenario::TcpVariant as Variant;
 use recovery::Recovery;
 use retransmission::Retransmission;
@@ -43,6 +45,8 @@ pub struct Sender {
     /// Whether the next new segment has CWR (RFC 3168, 6.1.2).
     signals_reduction: bool,
     overhead: Option<Box<Overhead>>,
+    /// The delivery rate and the pacing, if the variant needs them.
+    delivery: Option<Box<Delivery>>,
     stats: SenderStats,
     observed: bool,
     /// Whether the application always has more data.
@@ -118,6 +122,7 @@ impl Sender {
             retransmission: Retransmission::new(rto),
             signals_reduction: false,
             overhead: None,
+            delivery: (config.variant == Variant::Bbr).then(Box::default),
             stats: SenderStats::default(),
             observed: false,
             is_fed: false,
@@ -132,7 +137,7 @@ impl Sender {
         self
     }
 
-    /// Adds a random processing time before each transmission.
+    /// Adds a random processing time before each transmission, unless the sender paces them.
     #[must_use]
     pub fn with_overhead(mut self, overhead: Overhead) -> Self {
         self.overhead = Some(Box::new(overhead));
@@ -277,7 +282,7 @@ impl Machine for Sender {
         }
     }
 
-    /// The retransmission timer first, then delayed transmissions.
+    /// The retransmission timer first, then delayed and paced transmissions.
     fn handle_timeout(&mut self, now: Time, out: &mut impl FnMut(TcpOutput)) {
         if self.retransmission.expires.is_some_and(|at| at <= now) {
             self.expire(now, out);
@@ -288,6 +293,11 @@ impl Machine for Sender {
         {
             self.send_allowed(now, u32::MAX, out);
         }
+        if let Some(delivery) = &mut self.delivery
+            && delivery.take_expired(now)
+        {
+            self.send_paced(now, out);
+        }
     }
 
     #[inline]
@@ -296,14 +306,23 @@ impl Machine for Sender {
             at,
             why: "retransmission timeout",
         });
-        let Some(overhead) = &self.overhead else {
+        if self.overhead.is_none() && self.delivery.is_none() {
             return retransmission;
-        };
-        let send = overhead.pending().map(|at| Deadline {
+        }
+        let pending = self
+            .overhead
+            .as_ref()
+            .and_then(|overhead| overhead.pending());
+        let overhead = pending.map(|at| Deadline {
             at,
             why: "send overhead",
         });
-        Deadline::earlier(retransmission, send)
+        let pending = self
+            .delivery
+            .as_ref()
+            .and_then(|delivery| delivery.pending());
+        let pacing = pending.map(|at| Deadline { at, why: "pacing" });
+        Deadline::earlier(retransmission, Deadline::earlier(overhead, pacing))
     }
 }
 

@@ -3,7 +3,7 @@
 use polypath_core::time::{Duration, Time};
 
 use super::config::TcpConfig;
-use super::congestion::{Congestion, CongestionControl};
+use super::congestion::{Congestion, CongestionControl, DeliverySample, MIN_SSTHRESH};
 
 /// The window of one connection; never below one segment.
 #[derive(Clone, Debug)]
@@ -15,13 +15,18 @@ pub(super) struct Window {
 
 impl Window {
     /// The initial window, or one segment if the first is a SYN; the threshold is the receiver
-    /// window.
+    /// window, or the least if a model sets the window.
     pub(super) fn new(config: &TcpConfig) -> Self {
         let initial = if config.syn { 1 } else { config.initial_window };
+        let control = Congestion::new(config.variant);
+        let ssthresh = match control {
+            Congestion::Bbr(_) => MIN_SSTHRESH,
+            Congestion::Reno(_) | Congestion::Cubic(_) => f64::from(config.receiver_window),
+        };
         Self {
             cwnd: f64::from(initial.max(1)),
-            ssthresh: f64::from(config.receiver_window),
-            control: Congestion::new(config.variant),
+            ssthresh,
+            control,
         }
     }
 
@@ -77,6 +82,47 @@ impl Window {
     /// Deflates the window by segments that have left the network (RFC 6582, 3.2, step 3).
     pub(super) fn deflate(&mut self, segments: u32) {
         self.cwnd = (self.cwnd - f64::from(segments)).max(1.0);
+    }
+
+    /// Conserves packets, with `in_flight` of them, if a model sets the window.
+    pub(super) fn conserve(&mut self, in_flight: u32) {
+        if let Congestion::Bbr(bbr) = &mut self.control {
+            self.cwnd = bbr.enter_recovery(in_flight, self.cwnd);
+        }
+    }
+
+    /// Restores the window before a recovery, if a model sets it.
+    pub(super) fn leave_recovery(&mut self) {
+        if let Congestion::Bbr(bbr) = &mut self.control {
+            self.cwnd = bbr.leave_recovery(self.cwnd);
+        }
+    }
+
+    /// Processes the delivery of segments, if a model sets the window.
+    pub(super) fn on_delivery(&mut self, now: Time, sample: &DeliverySample) {
+        if let Congestion::Bbr(bbr) = &mut self.control {
+            self.cwnd = bbr.on_ack(now, sample, self.cwnd);
+        }
+    }
+
+    /// Whether a model keeps the window almost empty for a measurement.
+    pub(super) fn is_probing_rtt(&self) -> bool {
+        matches!(&self.control, Congestion::Bbr(bbr) if bbr.is_probing_rtt())
+    }
+
+    /// Notes that the application sends again after a pause, if a model sets the window.
+    pub(super) fn restart_from_idle(&mut self) {
+        if let Congestion::Bbr(bbr) = &mut self.control {
+            bbr.restart_from_idle();
+        }
+    }
+
+    /// The pacing rate in segments per second; `None` if segments are not paced, or not yet.
+    pub(super) fn pacing_rate(&self) -> Option<f64> {
+        match &self.control {
+            Congestion::Bbr(bbr) => bbr.pacing_rate(),
+            Congestion::Reno(_) | Congestion::Cubic(_) => None,
+        }
     }
 
     /// Processes a measured round-trip time.

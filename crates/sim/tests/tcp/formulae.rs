@@ -68,3 +68,27 @@ fn marks_reduce_the_window_like_losses_and_lose_nothing() {
         assert_eq!((marked.drops, marked.stats.retransmitted), (0, 0));
     }
 }
+
+/// BBR's rate is that of the path whatever is lost at random (Cardwell et al. 2016, Fig. 5), and its
+/// window, two products of rate and round-trip time, never fills the queue.
+#[test]
+fn bbr_has_the_rate_of_the_path_and_losses_do_not_slow_it() {
+    let path = Experiment {
+        variant: Variant::Bbr,
+        queue: 400,
+        ..Experiment::default()
+    };
+    let clean = path.run();
+    assert!(clean.goodput_mbits >= 9.3, "{clean:?}");
+    assert_eq!((clean.drops, clean.stats.timeouts), (0, 0), "{clean:?}");
+    // Not a divisor of the window: a segment that is lost again needs a timeout.
+    let harm = Harm::LossEvery(53);
+    let lossy = Experiment { harm, ..path }.run();
+    assert!(lossy.goodput_mbits >= 8.8, "{lossy:?}");
+    let cubic = Experiment {
+        variant: Variant::Cubic,
+        harm,
+        ..path
+    };
+    assert!(cubic.run().goodput_mbits < lossy.goodput_mbits / 2.0);
+}

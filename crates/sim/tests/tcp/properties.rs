@@ -9,12 +9,13 @@ use polypath_sim::tcp::{
 };
 use proptest::prelude::*;
 
-const VARIANTS: [Variant; 5] = [
+const VARIANTS: [Variant; 6] = [
     Variant::Tahoe,
     Variant::Reno,
     Variant::NewReno,
     Variant::Sack,
     Variant::Cubic,
+    Variant::Bbr,
 ];
 
 /// The fate of a segment or an ACK.

@@ -124,6 +124,7 @@ impl Sender {
     pub(super) fn leave_recovery(&mut self, out: &mut impl FnMut(TcpOutput)) {
         self.recovery.inflation = 0;
         if let Some(kind) = self.recovery.state.take() {
+            self.window.leave_recovery();
             self.report(TcpEvent::RecoveryLeft { kind }, out);
         }
     }

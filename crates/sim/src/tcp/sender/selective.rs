@@ -5,6 +5,7 @@ use polypath_core::time::Time;
 use super::Sender;
 use super::cumulative::LOSS_THRESHOLD;
 use crate::tcp::event::{RecoveryKind, TcpOutput};
+use crate::tcp::ranges::Range;
 use crate::tcp::scoreboard::{NextSegment, Outstanding, Scoreboard};
 use crate::tcp::segment::Segment;
 
@@ -15,8 +16,21 @@ impl Sender {
         ack: &Segment,
         out: &mut impl FnMut(TcpOutput),
     ) {
+        self.measure_delivery(now, ack);
         let (blocks, max) = (ack.sack.iter(ack.number), self.sequence.max);
         let is_duplicate = !ack.sack.is_empty() && self.board().update(blocks, max);
+        self.take_by_state(now, ack, is_duplicate, out);
+        // Unless it was applied before segments left.
+        self.apply_delivery(now);
+    }
+
+    fn take_by_state(
+        &mut self,
+        now: Time,
+        ack: &Segment,
+        is_duplicate: bool,
+        out: &mut impl FnMut(TcpOutput),
+    ) {
         if self.recovery.is_fast() {
             return self.take_in_recovery(now, ack.number, out);
         }
@@ -33,6 +47,54 @@ impl Sender {
             // The ACK may carry a larger receiver window.
             self.send_more(now, u32::MAX, out);
         }
+    }
+
+    /// Measures the delivery rate by an ACK that is not yet processed, if the variant needs it.
+    #[inline]
+    fn measure_delivery(&mut self, now: Time, ack: &Segment) {
+        if self.delivery.is_none() {
+            return;
+        }
+        let in_flight = self.in_flight();
+        let board: &Scoreboard = self.recovery.scoreboard.get_or_insert_default();
+        let new = |block| board.not_acknowledged(block);
+        let blocks = ack.sack.iter(ack.number).flat_map(new);
+        if let Some(delivery) = &mut self.delivery {
+            delivery.on_ack(now, ack.number, blocks, in_flight);
+        }
+    }
+
+    /// Updates the model of the path by the measurement, now that the losses are known.
+    pub(super) fn apply_delivery(&mut self, now: Time) {
+        if !self
+            .delivery
+            .as_ref()
+            .is_some_and(|delivery| delivery.has_sample())
+        {
+            return;
+        }
+        let in_flight = self.in_flight();
+        let Some(delivery) = &mut self.delivery else {
+            return;
+        };
+        if let Some(sample) = delivery.take_sample(in_flight) {
+            self.window.on_delivery(now, &sample);
+        }
+        if self.window.is_probing_rtt() {
+            delivery.on_application_limit(in_flight);
+        }
+    }
+
+    /// The segments in flight: after a timeout those that were sent again, else the pipe.
+    pub(super) fn in_flight(&mut self) -> u32 {
+        if self.recovery.state != Some(RecoveryKind::Timeout) {
+            return self.pipe();
+        }
+        let sent_again = Range {
+            start: self.sequence.una,
+            end: self.sequence.next,
+        };
+        self.board().missing_within(sent_again)
     }
 
     /// Handles an ACK of a segment beyond a hole (steps 1 to 3).
@@ -69,6 +131,10 @@ impl Sender {
         self.retransmission.restart_untimed(now);
         let una = self.sequence.una;
         self.board().begin(una);
+        if self.delivery.is_some() {
+            let in_flight = self.pipe();
+            self.window.conserve(in_flight);
+        }
         self.transmit(now, una, out);
         self.send_more(now, u32::MAX, out);
     }
@@ -83,10 +149,16 @@ impl Sender {
         self.send_more(now, u32::MAX, out);
     }
 
-    /// Fills the pipe (step C).
-    pub(super) fn send_selectively(&mut self, now: Time, out: &mut impl FnMut(TcpOutput)) {
+    /// Fills the pipe (step C), with up to `burst` segments.
+    pub(super) fn send_selectively(
+        &mut self,
+        now: Time,
+        burst: u32,
+        out: &mut impl FnMut(TcpOutput),
+    ) {
         let mut pipe = self.pipe();
-        while pipe < self.window.whole() {
+        let most = self.window.whole().min(pipe.saturating_add(burst));
+        while pipe < most {
             let at = self.outstanding();
             match self.board().next(at) {
                 Some(NextSegment::Again(number)) => self.transmit(now, number, out),

@@ -13,7 +13,9 @@ impl Sender {
     /// Sends the permitted segments, up to `burst`, now or after the host's overhead.
     #[inline]
     pub(super) fn send_more(&mut self, now: Time, burst: u32, out: &mut impl FnMut(TcpOutput)) {
-        if self.overhead.is_some() {
+        if self.delivery.is_some() {
+            self.send_paced(now, out);
+        } else if self.overhead.is_some() {
             self.put_off(now);
         } else {
             self.send_allowed(now, burst, out);
@@ -21,20 +23,58 @@ impl Sender {
     }
 
     fn put_off(&mut self, now: Time) {
-        let may_send = if self.recovers_selectively() {
+        if self.may_send()
+            && let Some(overhead) = &mut self.overhead
+        {
+            overhead.put_off(now);
+        }
+    }
+
+    fn may_send(&mut self) -> bool {
+        if self.recovers_selectively() {
             self.may_send_selectively()
         } else {
             self.sequence.next < self.limit()
-        };
-        if may_send && let Some(overhead) = &mut self.overhead {
-            overhead.put_off(now);
+        }
+    }
+
+    /// Sends the permitted segments one by one, as far as their time has come.
+    pub(super) fn send_paced(&mut self, now: Time, out: &mut impl FnMut(TcpOutput)) {
+        self.apply_delivery(now);
+        if let Some(delivery) = &mut self.delivery {
+            delivery.cancel_wait();
+        }
+        while self.may_send()
+            && let Some(delivery) = &mut self.delivery
+            && delivery.may_leave(now)
+        {
+            let before = (self.sequence.next, self.stats.sent);
+            self.send_allowed(now, 1, out);
+            if before == (self.sequence.next, self.stats.sent) {
+                break;
+            }
+        }
+        self.note_application_limit();
+    }
+
+    /// Notes that the application, not the window, limits a paced sender.
+    fn note_application_limit(&mut self) {
+        // A fed sender gets more as soon as it has room.
+        if self.sequence.next < self.sequence.total || self.is_fed {
+            return;
+        }
+        let in_flight = self.in_flight();
+        if in_flight < self.window.whole()
+            && let Some(delivery) = &mut self.delivery
+        {
+            delivery.on_application_limit(in_flight);
         }
     }
 
     #[inline]
     pub(super) fn send_allowed(&mut self, now: Time, burst: u32, out: &mut impl FnMut(TcpOutput)) {
         if self.recovers_selectively() {
-            return self.send_selectively(now, out);
+            return self.send_selectively(now, burst, out);
         }
         let limit = self.limit();
         let mut left = burst;
@@ -51,6 +91,9 @@ impl Sender {
 
     /// Limited transmit (RFC 3042): one new segment for each of the first duplicate ACKs.
     pub(super) fn send_beyond_window(&mut self, now: Time, out: &mut impl FnMut(TcpOutput)) {
+        if self.delivery.is_some() {
+            return;
+        }
         let beyond = self.window.whole().saturating_add(self.recovery.duplicates);
         if self.sequence.next < self.limit_of(beyond) {
             self.send_next(now, out);
@@ -136,6 +179,7 @@ impl Sender {
             0 if self.options.syn => self.options.ack,
             _ => self.options.segment,
         };
+        self.note_transmission(now, number);
         let mut segment = Segment::new(SegmentKind::Data, self.connection, number, size);
         self.stats.sent += 1;
         if number < self.sequence.max {
@@ -147,6 +191,23 @@ impl Sender {
             self.declare_ecn(&mut segment);
         }
         out(TcpOutput::Segment(segment));
+    }
+
+    /// Notes a transmission of a paced sender. A SYN shows nothing of the rate.
+    #[inline]
+    fn note_transmission(&mut self, now: Time, number: u32) {
+        let Some(delivery) = &mut self.delivery else {
+            return;
+        };
+        if number == 0 && self.options.syn {
+            return;
+        }
+        let is_idle = self.sequence.una == self.sequence.max;
+        if is_idle && delivery.is_app_limited() {
+            self.window.restart_from_idle();
+        }
+        delivery.on_sent(now, number, is_idle);
+        delivery.pace(now, self.window.pacing_rate());
     }
 
     /// Whether a segment is ECN-capable: new data is; a SYN and retransmissions are not (RFC 3168,
