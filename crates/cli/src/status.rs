@@ -17,6 +17,7 @@ use serde_json::Value;
 use crate::failure::Failure;
 use crate::output::{print, try_print};
 
+mod arrivals;
 mod congestion;
 mod measured;
 mod policy;

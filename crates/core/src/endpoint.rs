@@ -12,6 +12,7 @@ use alloc::boxed::Box;
 
 use crate::class::{Class, ClassStatistics};
 use crate::combine::{DetectorStatistics, MAX_TIMERS, MAX_WINDOWS};
+use crate::estimate::ArrivalStatistics;
 use crate::event::{DropReason, Event};
 use crate::fragment::{MAX_INCOMPLETE, Reassembly};
 use crate::frame::{Attempt, Body, Encapsulation, Frame, PathId, Payload};
@@ -169,6 +170,12 @@ impl<P: Payload> Endpoint<P> {
     #[must_use]
     pub fn repair_statistics(&self) -> Option<RepairStatistics> {
         self.sender.repair_statistics()
+    }
+
+    /// The quality of the peer's packets as they arrive, each once, since its last start.
+    #[must_use]
+    pub fn arrival_statistics(&self) -> ArrivalStatistics {
+        self.receiver.arrival_statistics()
     }
 
     /// The counters of the detector of congestion that copies mask; `None` without one.

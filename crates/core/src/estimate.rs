@@ -1,5 +1,6 @@
 //! Estimators for paths: round-trip time, its trend, and delta T.
 
+mod arrivals;
 mod delta_t;
 mod growth;
 mod macd;
@@ -7,6 +8,7 @@ mod minimum;
 mod round_trip;
 mod srtt;
 
+pub use arrivals::{ArrivalQuality, ArrivalStatistics};
 pub use delta_t::{DeltaT, Measurement};
 pub use growth::Growth;
 pub use macd::Macd;

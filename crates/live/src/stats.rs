@@ -1,5 +1,6 @@
 //! The statistics of a node, as its statistics file and control socket report them.
 
+mod arrivals;
 mod interface_status;
 mod spacing;
 
@@ -24,6 +25,7 @@ use serde::{Serialize, Serializer};
 use serde_json::{Map, Value, json};
 use time::Date;
 
+pub use arrivals::ArrivalStats;
 pub use interface_status::{InterfaceStatus, Missing};
 pub use spacing::{SpacingStats, rate_advice};
 
@@ -390,6 +392,8 @@ pub struct Stats {
     pub repair: Option<RepairStatistics>,
     /// Packets of the peer that were held for their order; absent under a policy without one.
     pub order: Option<OrderStatistics>,
+    /// The quality of the peer's packets as they arrive, since its last start.
+    pub arrivals: ArrivalStats,
     /// The spacing of packets; absent where they are not spaced.
     pub spacing: Option<SpacingStats>,
     /// The congestion that copies of the peer's packets show; absent under a policy that does not

@@ -6,7 +6,7 @@ use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table};
 use polypath_report::table::RULED;
 use serde_json::Value;
 
-use super::{congestion, measured, policy, spacing, traffic};
+use super::{arrivals, congestion, measured, policy, spacing, traffic};
 
 /// The maximum length of a path's name in the table, in characters.
 const MAX_NAME: usize = 12;
@@ -37,6 +37,7 @@ pub(super) fn render(state: &Value) -> String {
     text += &repairs(state);
     text += &congestion::lines(state);
     text += &measured::paths(state);
+    text += &arrivals::line(state);
     text += &spacing::line(state);
     for (title, counts) in [
         ("packets dropped", &state["dropped"]),

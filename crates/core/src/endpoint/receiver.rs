@@ -21,7 +21,7 @@ use super::config::{EndpointConfig, ProbingConfig};
 use super::io::Output;
 use crate::combine::hysteresis::{Hysteresis, MARGIN, Outcome};
 use crate::combine::{Comparison, CongestionSignal, Detector, DetectorStatistics, SwitchRequest};
-use crate::estimate::DeltaT;
+use crate::estimate::{ArrivalQuality, ArrivalStatistics, DeltaT};
 use crate::event::{DropReason, Event};
 use crate::fragment::FragmentHeader;
 use crate::frame::{Attempt, Body, Epoch, Frame, PathId, Payload};
@@ -48,6 +48,7 @@ pub(super) struct Receiver {
     detector: Option<Detector>,
     /// From the first packet on whose sender wants reports.
     reporter: Option<Reporter>,
+    quality: ArrivalQuality,
 }
 
 impl Receiver {
@@ -64,6 +65,7 @@ impl Receiver {
             delta_t: vec![DeltaT::default(); usize::from(config.paths)],
             detector: detector(config),
             reporter: None,
+            quality: ArrivalQuality::default(),
         }
     }
 
@@ -213,6 +215,7 @@ impl Receiver {
         self.seen.accept(header.sequence);
         match packet.ecn().decapsulated(outer) {
             None => {
+                self.quality.note(now, header.sequence, header.sent);
                 let len = u32::try_from(packet.len()).unwrap_or(u32::MAX);
                 let reason = DropReason::WrongMark;
                 out(Output::Event(Event::Dropped { reason, len }));
@@ -238,6 +241,7 @@ impl Receiver {
             reason = "an IP packet has at most 64 KiB"
         )]
         let len = payload.len() as u32;
+        self.quality.note(now, header.sequence, header.sent);
         let signal = self.signal(now, header.sequence, &payload);
         let path = header.path;
         out(Output::Event(match signal {
@@ -266,6 +270,11 @@ impl Receiver {
         detector.map_or(CongestionSignal::None, |detector| {
             detector.signal(now, sequence, || payload.flow(), payload.ecn())
         })
+    }
+
+    /// The quality of the stream of first copies.
+    pub(super) fn arrival_statistics(&self) -> ArrivalStatistics {
+        self.quality.statistics()
     }
 
     /// The counters of the detector of congestion; `None` without one.

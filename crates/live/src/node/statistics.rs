@@ -61,6 +61,7 @@ impl Statistics {
             policy: policy(now, tunnel, &paths),
             repair: tunnel.endpoint().repair_statistics(),
             order: tunnel.endpoint().order_statistics(),
+            arrivals: tunnel.endpoint().arrival_statistics().into(),
             spacing: tunnel
                 .endpoint()
                 .spacing_statistics(now)

@@ -1,5 +1,6 @@
 //! The metrics page, encoded by prometheus-client.
 
+mod arrivals;
 mod congestion;
 mod datagrams;
 mod measured;
@@ -104,6 +105,7 @@ impl Collector for Snapshot {
         usage::encode(page, &stats.paths)?;
         repairs(page, stats)?;
         order(page, stats)?;
+        arrivals::encode(page, stats)?;
         spacing::encode(page, stats)?;
         congestion::encode(page, stats)?;
         classes(page, &stats.classes)?;

@@ -10,8 +10,8 @@ use polypath_session::event::Counters;
 
 use super::*;
 use crate::stats::{
-    DeliveryStats, InterfaceStatus, LivenessStats, MeasuredStats, Missing, SpacingStats,
-    UsageStats, session,
+    ArrivalStats, DeliveryStats, InterfaceStatus, LivenessStats, MeasuredStats, Missing,
+    SpacingStats, UsageStats, session,
 };
 
 /// Parses a page of either format: contiguous families, each with HELP and TYPE before its samples,
@@ -74,6 +74,15 @@ fn check_labels(mut labels: &str) {
         let rest = &rest[end + 1..];
         labels = rest.strip_prefix(',').unwrap_or(rest);
         assert!(rest.is_empty() || rest.starts_with(','), "{rest}");
+    }
+}
+
+fn arrivals() -> ArrivalStats {
+    ArrivalStats {
+        packets: 990,
+        missing: 10,
+        reordered: 3,
+        jitter_ms: 1.25,
     }
 }
 
@@ -141,6 +150,7 @@ fn stats() -> Stats {
             held: 9,
             expired: 2,
         }),
+        arrivals: arrivals(),
         spacing: Some(SpacingStats {
             spacing_us: 1600.0,
             packet_bytes: 1600,
@@ -239,6 +249,10 @@ fn the_page_is_valid_and_in_base_units() {
     let expected = [
         ("build_info", "{version=\"0.1.0\"}", 1.0),
         ("uptime_seconds", "", 12.5),
+        ("packets_arrived_total", "", 990.0),
+        ("packets_missing", "", 10.0),
+        ("packets_reordered_total", "", 3.0),
+        ("jitter_seconds", "", 0.001_25),
         ("spacing_seconds", "", 0.0016),
         ("spacing_rate_bytes_per_second", "", 1_000_000.0),
         ("spacing_waiting_packets", "", 3.0),
