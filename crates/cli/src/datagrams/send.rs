@@ -25,9 +25,10 @@ pub(crate) struct Args {
     /// --listen is not an address of loopback.
     #[arg(long, value_name = "ADDRESS", value_parser = datagram_address)]
     to: Option<SocketAddr>,
-    /// The spacing of packets: damped or ad-hoc, which the receiver's losses set, of all kinds; a fixed
-    /// time; or off [default: damped under single-path, off under other policies].
-    #[arg(long, value_name = "damped|ad-hoc|TIME|off", value_parser = spacing)]
+    /// The spacing of packets: cubic, which shares a path fairly and keeps queues short; damped or
+    /// ad-hoc, those of the packet-spacing paper; a fixed time; or off [default: damped under
+    /// single-path, off under other policies].
+    #[arg(long, value_name = "cubic|damped|ad-hoc|TIME|off", value_parser = spacing)]
     spacing: Option<Spacing>,
     /// Drop a packet that has waited for this time when its turn comes [default: 100 ms].
     #[arg(long, value_name = "TIME")]
@@ -56,6 +57,7 @@ enum Spacing {
     Fixed(Duration),
     AdHoc,
     Damped,
+    Cubic,
 }
 
 fn spacing(text: &str) -> Result<Spacing, String> {
@@ -63,11 +65,12 @@ fn spacing(text: &str) -> Result<Spacing, String> {
         "off" => Ok(Spacing::Off),
         "ad-hoc" => Ok(Spacing::AdHoc),
         "damped" => Ok(Spacing::Damped),
+        "cubic" => Ok(Spacing::Cubic),
         time => match time.parse() {
             Ok(Duration::ZERO) => Err("without spacing, give off".to_owned()),
             Ok(time) => Ok(Spacing::Fixed(time)),
             Err(_) => Err(format!(
-                "`{time}` is neither damped, ad-hoc or off, nor a time such as \"1.6 ms\""
+                "`{time}` is neither cubic, damped, ad-hoc or off, nor a time such as \"1.6 ms\""
             )),
         },
     }
@@ -126,6 +129,7 @@ impl Args {
             Spacing::Fixed(spacing) => format!("{{ kind = \"fixed\", spacing = \"{spacing}\" }}"),
             Spacing::AdHoc => "{ kind = \"ad-hoc\" }".to_owned(),
             Spacing::Damped => "{ kind = \"damped\" }".to_owned(),
+            Spacing::Cubic => "{ kind = \"cubic\" }".to_owned(),
         };
         let max_wait = self
             .max_wait

@@ -111,14 +111,12 @@ impl FeedbackAccounting {
         Ok(FeedbackCounts { range, clock })
     }
 
-    /// The controller's report of the last applied feedback.
+    /// The controller's report of the last applied feedback, as far as the counts go.
     pub(super) fn report(
         &self,
         readings: &FeedbackCounts,
         counting: Counting,
         next_sequence: u64,
-        rtt: Duration,
-        is_application_limited: bool,
     ) -> FeedbackReport {
         let (reading, end, lost_end) = match counting {
             Counting::Range => (readings.range, self.last.end, self.last.lost_end),
@@ -130,8 +128,7 @@ impl FeedbackAccounting {
             end,
             newest_lost: (reading.lost() > 0).then(|| lost_end.saturating_sub(1)),
             next_sequence,
-            rtt,
-            is_application_limited,
+            ..FeedbackReport::default()
         }
     }
 

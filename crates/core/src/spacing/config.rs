@@ -6,6 +6,7 @@ use super::accounting::Counting;
 use super::ad_hoc::AdHoc;
 use super::adaptive::AdaptiveConfig;
 use super::controller::RateController;
+use super::cubic::{CubicConfig, CubicRate};
 use super::damped::Damped;
 use super::fixed::Fixed;
 use crate::time::Duration;
@@ -29,6 +30,8 @@ pub enum ControlConfig {
     AdHoc(AdaptiveConfig),
     /// As ad hoc, but reverts a decrease that led to a loss (packet-spacing paper, 2.2).
     Damped(AdaptiveConfig),
+    /// Grows and reduces the rate as CUBIC does (RFC 9438), and limits the queueing delay.
+    Cubic(CubicConfig),
 }
 
 impl ControlConfig {
@@ -38,6 +41,27 @@ impl ControlConfig {
         !matches!(self, Self::Fixed { .. })
     }
 
+    /// Whether the spacing is that from the start of a packet to that of the next, and not from its end:
+    /// the controller sets a rate.
+    #[must_use]
+    pub const fn sets_rate(self) -> bool {
+        matches!(self, Self::Cubic(_))
+    }
+
+    /// Checks the parameters that do not depend on a queue of packets.
+    ///
+    /// # Errors
+    /// The first parameter that is out of range.
+    pub fn check(self) -> Result<(), SpacingError> {
+        match self {
+            Self::AdHoc(config) | Self::Damped(config) if config.first == Duration::ZERO => {
+                Err(SpacingError::First)
+            }
+            Self::Fixed { .. } | Self::AdHoc(_) | Self::Damped(_) => Ok(()),
+            Self::Cubic(config) => check_cubic(config),
+        }
+    }
+
     /// Builds the controller.
     #[must_use]
     pub fn build(self) -> Box<dyn RateController> {
@@ -45,6 +69,7 @@ impl ControlConfig {
             Self::Fixed { spacing } => Box::new(Fixed::new(spacing)),
             Self::AdHoc(config) => Box::new(AdHoc::new(config)),
             Self::Damped(config) => Box::new(Damped::new(config)),
+            Self::Cubic(config) => Box::new(CubicRate::new(config)),
         }
     }
 }
@@ -88,6 +113,26 @@ pub struct SpacingConfig {
 const MIN_MAX_WAIT: Duration = Duration::from_millis(1);
 const MAX_MAX_WAIT: Duration = Duration::from_secs(10);
 
+/// The limits of [`CubicConfig::initial`], [`CubicConfig::reference_rtt`] and
+/// [`CubicConfig::max_queue`].
+const MIN_INITIAL: Duration = Duration::from_micros(1);
+const MIN_REFERENCE: Duration = Duration::from_millis(1);
+const MAX_REFERENCE: Duration = Duration::from_secs(1);
+const MAX_MAX_QUEUE: Duration = Duration::from_secs(1);
+
+fn check_cubic(config: CubicConfig) -> Result<(), SpacingError> {
+    if config.initial < MIN_INITIAL {
+        return Err(SpacingError::Initial(config.initial));
+    }
+    if !(MIN_REFERENCE..=MAX_REFERENCE).contains(&config.reference_rtt) {
+        return Err(SpacingError::ReferenceRtt(config.reference_rtt));
+    }
+    if config.max_queue > MAX_MAX_QUEUE {
+        return Err(SpacingError::MaxQueue(config.max_queue));
+    }
+    Ok(())
+}
+
 /// The error of an invalid [`SpacingConfig`]; each names its key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SpacingError {
@@ -100,6 +145,15 @@ pub enum SpacingError {
     /// The spacing after a loss would stay at 0.
     #[error("`first`, the spacing after a loss at 0, must not be 0")]
     First,
+    /// A rate needs a spacing to start from.
+    #[error("`initial` is {0}; the spacing at the start is {MIN_INITIAL} or more")]
+    Initial(Duration),
+    /// The reference round-trip time is out of range.
+    #[error("`reference_rtt` is {0}; it can be {MIN_REFERENCE} to {MAX_REFERENCE}")]
+    ReferenceRtt(Duration),
+    /// The limit of the queueing delay is out of range.
+    #[error("`max_queue` is {0}; it can be {MAX_MAX_QUEUE} at most")]
+    MaxQueue(Duration),
 }
 
 impl SpacingError {
@@ -108,7 +162,11 @@ impl SpacingError {
     pub const fn key(self) -> &'static str {
         match self {
             Self::MaxWait(_) => "max_wait",
-            Self::Spacing(_) | Self::First => "control",
+            Self::Spacing(_)
+            | Self::First
+            | Self::Initial(_)
+            | Self::ReferenceRtt(_)
+            | Self::MaxQueue(_) => "control",
         }
     }
 
@@ -119,6 +177,11 @@ impl SpacingError {
             Self::MaxWait(_) => "use less than the buffer of the receiver, as \"100 ms\"",
             Self::Spacing(_) => "use a shorter spacing, as \"1 ms\", or a longer `max_wait`",
             Self::First => "remove it: the default is the paper's 50 us",
+            Self::Initial(_) => "remove it: the default is 10 ms",
+            Self::ReferenceRtt(_) => {
+                "use the round-trip time of the TCP that is to have an equal share, as \"40 ms\""
+            }
+            Self::MaxQueue(_) => "use \"50 ms\", or \"0 s\" if losses alone are to count",
         }
     }
 }
@@ -142,19 +205,15 @@ impl SpacingConfig {
         if !(MIN_MAX_WAIT..=MAX_MAX_WAIT).contains(&self.max_wait) {
             return Err(SpacingError::MaxWait(self.max_wait));
         }
-        let (initial, first) = match self.control {
-            ControlConfig::Fixed { spacing } => (spacing, None),
-            ControlConfig::AdHoc(config) | ControlConfig::Damped(config) => {
-                (config.initial, Some(config.first))
-            }
+        let initial = match self.control {
+            ControlConfig::Fixed { spacing } => spacing,
+            ControlConfig::AdHoc(config) | ControlConfig::Damped(config) => config.initial,
+            ControlConfig::Cubic(config) => config.initial,
         };
         if initial > self.max_wait {
             return Err(SpacingError::Spacing(initial));
         }
-        if first == Some(Duration::ZERO) {
-            return Err(SpacingError::First);
-        }
-        Ok(())
+        self.control.check()
     }
 
     /// The sender, whose packets have any size.
@@ -184,8 +243,9 @@ pub struct SenderConfig {
     pub control: ControlConfig,
     /// The size of each packet on the wire.
     pub packet: Bytes,
-    /// The rate of the first link, which determines `t_x`. With `None` `t_x` is 0: the spacing
-    /// separates the starts of packets, and spacing 0 sends whenever the socket is writable.
+    /// The rate of the first link, which determines `t_x`. With `None`, and for a controller that sets
+    /// a rate, `t_x` is 0: the spacing separates the starts of packets, and spacing 0 sends whenever
+    /// the socket is writable.
     pub line_rate: Option<Rate>,
     /// The base round-trip time. With `None` an adaptive sender measures it with a ping, and a
     /// fixed one requests no feedback.

@@ -13,6 +13,12 @@ pub trait RateController: CloneBoxed + Debug + Send {
 
     /// Applies the receiver's report and returns the change of the spacing.
     fn handle_feedback(&mut self, now: Time, report: &FeedbackReport) -> SpacingChange;
+
+    /// Reacts to packets for which feedback is long overdue; called again after each such time. The
+    /// paper's controllers keep their spacing.
+    fn handle_silence(&mut self, now: Time) {
+        let _ = now;
+    }
 }
 
 /// Copies a boxed controller, because a simulated network is copied with its senders.
@@ -51,7 +57,7 @@ impl PacketCounts {
 }
 
 /// A receiver's feedback as a controller sees it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FeedbackReport {
     /// Packets sent and received, by the sender's configured counting.
     pub reading: PacketCounts,
@@ -63,6 +69,9 @@ pub struct FeedbackReport {
     pub next_sequence: u64,
     /// The round-trip time, which bounds the spacing.
     pub rtt: Duration,
+    /// The round-trip time of the newest packet that the report covers, with its queueing delay;
+    /// `None` if the report echoes no send time of this sender.
+    pub sample: Option<Duration>,
     /// Whether no packet since the last report waited for its time, as the application had none ready:
     /// that none was lost does not show that the network carries more (RFC 7661, section 4.3).
     pub is_application_limited: bool,
@@ -75,9 +84,9 @@ pub struct FeedbackReport {
 pub enum SpacingChange {
     /// The spacing stays.
     Held,
-    /// No packet was lost, and the spacing is smaller.
+    /// The spacing is smaller.
     Lowered,
-    /// Packets were lost, and the spacing is larger.
+    /// The spacing is larger: packets were lost, or their queue is too long.
     Raised,
     /// Packets were lost after a decrease, which was reverted.
     Reverted,

@@ -98,16 +98,18 @@ impl RoundTrip {
         }
     }
 
-    /// Updates the smoothed time from the echoed send time, less the receiver's hold time.
-    pub(super) fn on_feedback(&mut self, now: Time, feedback: &Feedback) {
+    /// Updates the smoothed time from the echoed send time, less the receiver's hold time, and
+    /// returns the measurement; `None` if the echoed time is in the future.
+    pub(super) fn on_feedback(&mut self, now: Time, feedback: &Feedback) -> Option<Duration> {
         if feedback.echo > now {
-            return;
+            return None;
         }
         let rtt = bounded(now.since(feedback.echo) - feedback.hold);
         match &mut self.smoothed {
             Some(srtt) => srtt.update(rtt),
             None => self.smoothed = Some(Srtt::new(rtt)),
         }
+        Some(rtt)
     }
 
     pub(super) fn deadline(&self) -> Option<Deadline> {

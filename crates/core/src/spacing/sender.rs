@@ -4,7 +4,7 @@ use alloc::boxed::Box;
 
 use super::accounting::{Counting, FeedbackAccounting, FeedbackCounts, IgnoreReason};
 use super::config::SenderConfig;
-use super::controller::{RateController, SpacingChange};
+use super::controller::{FeedbackReport, RateController, SpacingChange};
 use super::message::{Feedback, SpacedHeader};
 use super::pacer::Pacer;
 use super::round_trip::RoundTrip;
@@ -32,7 +32,14 @@ pub struct SpacedSender {
     waits: bool,
     /// One past the newest packet that was.
     waited_end: u64,
+    /// The time since which feedback is awaited.
+    unanswered_since: Option<Time>,
 }
+
+/// The minimum time after which feedback is overdue, and the number of round-trip times (RFC 6298,
+/// section 2).
+const MIN_SILENCE: Duration = Duration::from_secs(1);
+const SILENT_RTTS: u64 = 4;
 
 /// An input of a sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,9 +76,9 @@ impl SpacedSender {
     /// A sender that starts at `start`.
     #[must_use]
     pub fn new(config: &SenderConfig, start: Time) -> Self {
-        let transmission = config
-            .line_rate
-            .map_or(Duration::ZERO, |rate| rate.transmission_time(config.packet));
+        let line_rate = config.line_rate.filter(|_| !config.control.sets_rate());
+        let transmission =
+            line_rate.map_or(Duration::ZERO, |rate| rate.transmission_time(config.packet));
         let control = config.control.build();
         Self {
             spacing: control.spacing(start),
@@ -88,6 +95,7 @@ impl SpacedSender {
             next_sequence: 0,
             waits: false,
             waited_end: 0,
+            unanswered_since: None,
         }
     }
 
@@ -106,6 +114,7 @@ impl SpacedSender {
     /// Sends without feedback from now on, since the receiver gives none: the spacing stays.
     pub(super) fn on_no_feedback(&mut self) {
         self.round_trip.give_up();
+        self.unanswered_since = None;
     }
 
     /// Measures the round-trip time if it is unknown, since the receiver gives feedback from now on.
@@ -163,11 +172,15 @@ impl SpacedSender {
             Ok(readings) => readings,
             Err(reason) => return SenderOutput::FeedbackIgnored(reason),
         };
-        self.round_trip.on_feedback(now, feedback);
+        self.unanswered_since = None;
+        let sample = self.round_trip.on_feedback(now, feedback);
         let rtt = self.round_trip.value().unwrap_or(base);
-        let report =
-            self.accounting
-                .report(&readings, self.counting, sent, rtt, is_application_limited);
+        let report = FeedbackReport {
+            rtt,
+            sample,
+            is_application_limited,
+            ..self.accounting.report(&readings, self.counting, sent)
+        };
         let adjustment = self.control.handle_feedback(now, &report);
         self.spacing = self.control.spacing(now);
         SenderOutput::FeedbackApplied {
@@ -207,12 +220,24 @@ impl SpacedSender {
         self.pacer.on_sent(now, self.spacing);
         if let Some(base) = self.round_trip.base() {
             self.accounting.on_sent(now, base);
+            self.note_silence(now);
         }
         Some(SpacedHeader {
             sequence,
             sent: now,
             rtt: self.round_trip.value().unwrap_or(Duration::ZERO),
         })
+    }
+
+    /// Lets the controller react if feedback is overdue, while packets are sent.
+    fn note_silence(&mut self, now: Time) {
+        let since = *self.unanswered_since.get_or_insert(now);
+        let rtt = self.round_trip.value().unwrap_or(Duration::ZERO);
+        if now.since(since) >= MIN_SILENCE.max(rtt * SILENT_RTTS) {
+            self.unanswered_since = Some(now);
+            self.control.handle_silence(now);
+            self.spacing = self.control.spacing(now);
+        }
     }
 
     /// Returns whether a ping is due.

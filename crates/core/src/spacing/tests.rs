@@ -13,6 +13,7 @@ use crate::time::{Duration, Time};
 use crate::units::{Bytes, Rate};
 
 mod controllers;
+mod cubic;
 mod feedback;
 mod golden;
 mod properties;

@@ -10,7 +10,7 @@ use polypath_core::policy::{
 use polypath_core::repair::{RepairConfig, Share};
 use polypath_core::rng::Stream;
 use polypath_core::spacing::{
-    AdaptiveConfig, Attribution, ControlConfig, RttSource, SpacingConfig,
+    AdaptiveConfig, Attribution, ControlConfig, CubicConfig, RttSource, SpacingConfig,
 };
 use polypath_core::time::{Duration, Time};
 
@@ -232,6 +232,11 @@ fn draw_spacing(schedule: &mut Schedule) {
             ControlConfig::Fixed { spacing },
             ControlConfig::AdHoc(adaptive),
             ControlConfig::Damped(adaptive),
+            ControlConfig::Cubic(CubicConfig {
+                initial: Duration::from_micros(pick(stream, &[100, 5000])),
+                max_queue: Duration::from_millis(pick(stream, &[0, 20])),
+                ..CubicConfig::default()
+            }),
         ];
         let config = SpacingConfig {
             rtt: pick(stream, &[RttSource::Base, RttSource::Smoothed]),

@@ -11,6 +11,7 @@ fn report(lost: bool, packets: core::ops::Range<u64>, next_sequence: u64) -> Fee
         newest_lost: lost.then_some(packets.end - 1),
         next_sequence,
         rtt: RTT,
+        sample: None,
         is_application_limited: false,
     }
 }

@@ -21,6 +21,13 @@ fn controls() -> impl Strategy<Value = ControlConfig> {
         }),
         adaptive.clone().prop_map(ControlConfig::AdHoc),
         adaptive.prop_map(ControlConfig::Damped),
+        (1_u64..10_000_000, 1_u64..400, 0_u64..400).prop_map(|(initial, reference, queue)| {
+            ControlConfig::Cubic(CubicConfig {
+                initial: Duration(initial),
+                reference_rtt: MS * reference,
+                max_queue: MS * queue,
+            })
+        }),
     ]
 }
 
@@ -82,6 +89,10 @@ proptest! {
         network.run(Time::ZERO + MS * 3000);
         // The longest round trip is 600 ms, and feedback is never delayed further.
         let bound = if smoothed { MS * 600 } else { RTT };
+        let bound = match control {
+            ControlConfig::Cubic(config) => bound.max(config.reference_rtt),
+            _ => bound,
+        };
         let fixed = matches!(control, ControlConfig::Fixed { .. });
         for (now, _, spacing, readings) in applied(&network) {
             prop_assert!(readings.range.received <= readings.range.sent);
@@ -149,6 +160,7 @@ proptest! {
                 newest_lost: (lost > 0).then_some(end - 1),
                 next_sequence: end + 12,
                 rtt: RTT,
+                sample: None,
                 is_application_limited: false,
             };
             let before = control.spacing(Time::ZERO);
@@ -201,6 +213,7 @@ proptest! {
                 newest_lost: lost.then_some(end - 1),
                 next_sequence: end,
                 rtt: Duration::MAX,
+                sample: None,
                 is_application_limited: false,
             };
             let before = at_both(&*slower, &*faster);

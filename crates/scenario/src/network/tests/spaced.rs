@@ -91,6 +91,17 @@ fn unused_keys_and_zero_rates_are_refused() {
         ("\"damped\", first = \"0 s\"", "first"),
         ("\"damped\", feedback = { base_rtt = \"11 s\" }", "10 s"),
         ("\"fixed\", first = \"1 us\"", "`first` has no effect"),
+        ("\"cubic\", first = \"1 us\"", "`first` has no effect"),
+        (
+            "\"damped\", max_queue = \"1 ms\"",
+            "`max_queue` has no effect",
+        ),
+        ("\"cubic\", reference_rtt = \"2 s\"", "1 ms to 1 s"),
+        ("\"cubic\", max_queue = \"2 s\"", "1 s at most"),
+        (
+            "\"cubic\", feedback = { attribution = \"latest\" }",
+            "`feedback.attribution` has no effect",
+        ),
         (
             "\"fixed\", feedback = { counting = \"clock\" }",
             "`feedback` has no effect",

@@ -1,7 +1,8 @@
 //! Spaced packets: datagrams whose spacing the receiver's feedback sets (packet-spacing paper).
 
 use polypath_core::spacing::{
-    AdaptiveConfig, Attribution, ControlConfig, Counting, MAX_RTT, MIN_RTT, RttSource, SenderConfig,
+    AdaptiveConfig, Attribution, ControlConfig, Counting, CubicConfig, MAX_RTT, MIN_RTT, RttSource,
+    SenderConfig, SpacingError,
 };
 use polypath_core::time::Duration;
 use polypath_core::units::{Bytes, Rate};
@@ -10,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::kind::{Direction, FlowPacket, TrafficKind};
 use crate::check::bounds::{MIN_GAP, at_most_a_day};
-use crate::check::{check_packet, check_rate, positive};
+use crate::check::{check_packet, check_rate};
 use crate::network::graph::GraphLink;
 use crate::tcp::Tcp;
 use polypath_document::Problems;
@@ -24,7 +25,7 @@ pub struct Spaced {
     /// The spacing controller.
     pub control: Control,
     /// The gap from the end of a packet to the start of the next: constant if fixed, else the
-    /// initial one.
+    /// initial one. With `cubic` it is that between starts, and 0 stands for 10 ms.
     #[serde(default)]
     pub spacing: Duration,
     /// The spacing after a loss at 0; the paper's is 50 us.
@@ -33,6 +34,14 @@ pub struct Spaced {
     /// The decrease of the spacing in a round-trip time without loss; the paper's is 2 us.
     #[serde(default = "default_step")]
     pub step: Duration,
+    /// With `cubic`: the round-trip time, without queueing, of the TCP whose share a sender takes;
+    /// by default 40 ms.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reference_rtt: Option<Duration>,
+    /// With `cubic`: the queueing delay that counts as congestion, by default 50 ms; 0 for losses
+    /// alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_queue: Option<Duration>,
     /// The rate from which a packet's own time follows; else that of the flow's first link.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub line_rate: Option<Rate>,
@@ -51,6 +60,20 @@ pub enum Control {
     AdHoc,
     /// The same, but reverts a decrease that led to loss (packet-spacing paper, 2.2).
     Damped,
+    /// Grows and reduces the rate as CUBIC does (RFC 9438), and limits the queueing delay.
+    Cubic,
+}
+
+impl Control {
+    /// The name in files.
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Fixed => "fixed",
+            Self::AdHoc => "ad-hoc",
+            Self::Damped => "damped",
+            Self::Cubic => "cubic",
+        }
+    }
 }
 
 /// The generation of feedback, and its interpretation.
@@ -93,19 +116,7 @@ impl Spaced {
     /// one.
     #[must_use]
     pub fn sender(&self, first_link: Option<Rate>) -> Option<SenderConfig> {
-        let adaptive = AdaptiveConfig {
-            initial: self.spacing,
-            first: self.first,
-            step: self.step,
-            attribution: self.feedback.attribution,
-        };
-        let control = match self.control {
-            Control::Fixed => ControlConfig::Fixed {
-                spacing: self.spacing,
-            },
-            Control::AdHoc => ControlConfig::AdHoc(adaptive),
-            Control::Damped => ControlConfig::Damped(adaptive),
-        };
+        let control = self.control_config();
         Some(SenderConfig {
             line_rate: Some(self.line_rate.or(first_link)?),
             base_rtt: self.feedback.base_rtt.filter(|_| control.is_adaptive()),
@@ -117,13 +128,32 @@ impl Spaced {
         })
     }
 
-    /// The same, with the defaults of all that feedback steers.
-    fn without_feedback(self) -> Self {
-        Self {
-            first: default_first(),
-            step: default_step(),
-            feedback: Feedback::default(),
-            ..self
+    fn control_config(&self) -> ControlConfig {
+        let adaptive = AdaptiveConfig {
+            initial: self.spacing,
+            first: self.first,
+            step: self.step,
+            attribution: self.feedback.attribution,
+        };
+        match self.control {
+            Control::Fixed => ControlConfig::Fixed {
+                spacing: self.spacing,
+            },
+            Control::AdHoc => ControlConfig::AdHoc(adaptive),
+            Control::Damped => ControlConfig::Damped(adaptive),
+            Control::Cubic => ControlConfig::Cubic(self.cubic()),
+        }
+    }
+
+    fn cubic(&self) -> CubicConfig {
+        let usual = CubicConfig::default();
+        CubicConfig {
+            initial: match self.spacing {
+                Duration::ZERO => usual.initial,
+                spacing => spacing,
+            },
+            reference_rtt: self.reference_rtt.unwrap_or(usual.reference_rtt),
+            max_queue: self.max_queue.unwrap_or(usual.max_queue),
         }
     }
 
@@ -149,11 +179,10 @@ impl TrafficKind for Spaced {
         ] {
             at_most_a_day(&at(leaf), span, problems);
         }
+        check_unused(key, self, problems);
         if self.has_feedback() {
-            positive(&at("first"), self.first, problems);
             check_base_rtt(&at("feedback.base_rtt"), self, problems);
-        } else {
-            check_unused(key, self, problems);
+            check_control(key, self, problems);
         }
     }
 
@@ -205,17 +234,52 @@ fn check_base_rtt(key: &str, spaced: &Spaced, problems: &mut Problems) {
     }
 }
 
-/// Reports feedback keys that are set although the spacing is fixed.
+/// Reports what the controller does not accept.
+fn check_control(key: &str, spaced: &Spaced, problems: &mut Problems) {
+    let Err(error) = spaced.control_config().check() else {
+        return;
+    };
+    let leaf = match error {
+        SpacingError::First => "first",
+        SpacingError::ReferenceRtt(_) => "reference_rtt",
+        SpacingError::MaxQueue(_) => "max_queue",
+        SpacingError::Initial(_) | SpacingError::MaxWait(_) | SpacingError::Spacing(_) => "spacing",
+    };
+    problems.report(&format!("{key}.{leaf}"), error.to_string(), error.remedy());
+}
+
+/// Reports keys that are set although the controller does not use them.
 fn check_unused(key: &str, spaced: &Spaced, problems: &mut Problems) {
-    let unset = spaced.without_feedback();
-    for (leaf, is_set) in [
-        ("first", spaced.first != unset.first),
-        ("step", spaced.step != unset.step),
-        ("feedback", spaced.feedback != unset.feedback),
+    use Control::{AdHoc, Cubic, Damped};
+    const ADAPTIVE: &[Control] = &[AdHoc, Damped, Cubic];
+    const OF_PAPER: &[Control] = &[AdHoc, Damped];
+    const CUBIC: &[Control] = &[Cubic];
+    let attribution = spaced.feedback.attribution;
+    for (leaf, is_set, users) in [
+        ("first", spaced.first != default_first(), OF_PAPER),
+        ("step", spaced.step != default_step(), OF_PAPER),
+        ("reference_rtt", spaced.reference_rtt.is_some(), CUBIC),
+        ("max_queue", spaced.max_queue.is_some(), CUBIC),
+        ("feedback", spaced.feedback != Feedback::default(), ADAPTIVE),
+        (
+            "feedback.attribution",
+            attribution != Attribution::default() && spaced.control == Cubic,
+            OF_PAPER,
+        ),
+        (
+            "feedback.counting",
+            spaced.feedback.counting != Counting::default() && spaced.control == Cubic,
+            OF_PAPER,
+        ),
     ] {
-        if is_set {
-            let message = format!("`{leaf}` has no effect while the spacing is fixed");
-            let remedy = "remove it, or let `control` be \"ad-hoc\" or \"damped\"";
+        if is_set && !users.contains(&spaced.control) {
+            let control = spaced.control.name();
+            let message = format!("`{leaf}` has no effect while `control` is \"{control}\"");
+            let users: Vec<_> = users
+                .iter()
+                .map(|user| format!("\"{}\"", user.name()))
+                .collect();
+            let remedy = format!("remove it, or let `control` be {}", users.join(" or "));
             problems.report(&format!("{key}.{leaf}"), message, remedy);
         }
     }
