@@ -1,5 +1,5 @@
-//! The promises of this project's own policies: `in-time` (docs/in-time.md) and `delay-growth`
-//! (docs/stability.md).
+//! The promises of this project's own mechanisms: the policies `in-time` (docs/in-time.md) and
+//! `delay-growth` (docs/stability.md), and the spacing controller `cubic` (docs/spacing.md).
 
 mod aggregate;
 mod budget;
@@ -9,6 +9,7 @@ mod others;
 mod overhead;
 mod runs;
 mod senders;
+mod spacing;
 mod spread;
 mod tariffs;
 
@@ -25,4 +26,5 @@ pub(crate) const FIGURES: &[Figure] = &[
     tariffs::FIGURE,
     overhead::FIGURE,
     senders::FIGURE,
+    spacing::FIGURE,
 ];
