@@ -7,6 +7,7 @@
 use std::fmt;
 
 use polypath_report::downloads::{DownloadCarrier, DownloadOutcome, DownloadSchedule};
+use polypath_report::spaced::{SpacedOutcome, SpacedRun};
 use polypath_report::streams::{StreamOutcome, StreamsRun};
 use polypath_scenario::Network;
 use polypath_sim::SendersOutcome;
@@ -59,6 +60,8 @@ pub enum LabRun {
     },
     /// Streams over several connections, by the deployed server and receiver.
     Streams(Box<StreamsRun>),
+    /// Senders of spaced packets, beside transfers.
+    Spaced(Box<SpacedRun>),
 }
 
 /// The outcome of a run.
@@ -70,6 +73,8 @@ pub enum LabOutcome {
     Downloads(Vec<DownloadOutcome>),
     /// That of streams, in the order of the run.
     Streams(Vec<StreamOutcome>),
+    /// That of spaced packets.
+    Spaced(SpacedOutcome),
 }
 
 /// The outcome of a run of senders.
@@ -87,7 +92,10 @@ impl LabRun {
     /// Whether the run needs the machine for itself.
     #[must_use]
     pub const fn is_alone(&self) -> bool {
-        matches!(self, Self::Downloads { .. } | Self::Streams(_))
+        matches!(
+            self,
+            Self::Downloads { .. } | Self::Streams(_) | Self::Spaced(_)
+        )
     }
 }
 

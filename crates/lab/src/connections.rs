@@ -84,6 +84,11 @@ impl Connections {
         Ok(Self { senders, receivers })
     }
 
+    /// The number of connections.
+    pub(crate) fn len(&self) -> usize {
+        self.senders.len()
+    }
+
     /// Sends on each connection in its time, and returns the bytes that each had received at each of
     /// the times of `totals_at`, the last of which ends the transfers.
     ///

@@ -61,7 +61,7 @@ impl NodeThread {
 
     /// The processor time of the node's thread since its start, without the one that writes its
     /// events; fails if it has ended.
-    pub(crate) fn processor_time(&self) -> io::Result<Duration> {
+    pub fn processor_time(&self) -> io::Result<Duration> {
         let thread = self.thread.as_ref().ok_or(io::ErrorKind::BrokenPipe)?;
         ProcessorClock::of_thread(thread)?.now()
     }

@@ -15,6 +15,7 @@ pub mod privilege;
 pub mod recording;
 pub mod relay;
 pub mod sources;
+pub mod spaced;
 pub mod stats;
 pub mod tun;
 pub mod udp;

@@ -21,6 +21,7 @@ pub mod record;
 pub mod recorder;
 pub mod sheets;
 pub mod simulated;
+pub mod spaced;
 pub mod stability;
 pub mod statistics;
 pub mod streams;

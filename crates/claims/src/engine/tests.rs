@@ -222,7 +222,9 @@ impl LabJob for SwitchesInLab {
         assert_eq!(outcomes.len(), self.0.len());
         let switches = outcomes.iter().map(|outcome| match outcome {
             LabOutcome::Senders(outcome) => outcome.senders.switches,
-            LabOutcome::Downloads(_) | LabOutcome::Streams(_) => panic!("no senders"),
+            LabOutcome::Downloads(_) | LabOutcome::Streams(_) | LabOutcome::Spaced(_) => {
+                panic!("no senders")
+            }
         });
         Ok(switches.sum())
     }
@@ -232,6 +234,7 @@ const fn seed(run: &LabRun) -> u64 {
     match run {
         LabRun::Senders { seed, .. } | LabRun::Downloads { seed, .. } => *seed,
         LabRun::Streams(run) => run.seed,
+        LabRun::Spaced(run) => run.seed,
     }
 }
 

@@ -4,9 +4,11 @@ use polypath_claims::{Lab, LabOutcome, LabRun, SendersLabOutcome};
 use polypath_lab::LabError;
 use polypath_lab::downloads::DownloadLab;
 use polypath_lab::sources::{SOURCE_RUNS, SourceLab, SourceOutcome, SourceRun};
+use polypath_lab::spaced::SpacedLab;
 use polypath_lab::streams::StreamLab;
 use polypath_report::downloads::{DownloadCarrier, DownloadSchedule};
 use polypath_report::media::LabConditions;
+use polypath_report::spaced::SpacedRun;
 use polypath_report::streams::StreamsRun;
 
 use crate::failure::Failure;
@@ -102,6 +104,10 @@ impl Lab for MachineLab {
                     let control = congestion_control.as_str();
                     outcomes.push(self.run_downloads(carriers, control, *schedule, *seed)?);
                 }
+                LabRun::Spaced(run) => {
+                    outcomes.extend(self.run_senders(&std::mem::take(&mut senders))?);
+                    outcomes.push(run_spaced(run)?);
+                }
                 LabRun::Streams(run) => {
                     outcomes.extend(self.run_senders(&std::mem::take(&mut senders))?);
                     outcomes.push(self.run_streams(run)?);
@@ -111,6 +117,14 @@ impl Lab for MachineLab {
         outcomes.extend(self.run_senders(&senders)?);
         Ok(outcomes)
     }
+}
+
+/// Runs senders of spaced packets.
+fn run_spaced(run: &SpacedRun) -> Result<LabOutcome, String> {
+    let opened = SpacedLab::open(&run.congestion_control);
+    let mut lab = opened.map_err(|error| failure_of(error).message())?;
+    let outcome = until_valid(|| lab.run(run))?;
+    Ok(LabOutcome::Spaced(outcome))
 }
 
 /// Repeats runs that were too late to count.

@@ -3,17 +3,13 @@
 use std::io;
 use std::net::SocketAddr;
 use std::sync::mpsc::{Receiver, channel};
-use std::thread::{Builder, JoinHandle};
 
 use polypath_core::frame::PathId;
 use polypath_core::rng::Seed;
 use polypath_core::time::Time;
 use polypath_live::clock::Clock;
-use polypath_live::drive::StopHandle;
-use polypath_live::priority;
 use polypath_live::sources::{
-    Responder, ResponderReport, SourceChange, SourcePath, Sources, SourcesConfig, SourcesError,
-    SourcesReport,
+    Responder, ResponderReport, SourceChange, SourcePath, Sources, SourcesConfig, SourcesReport,
 };
 use polypath_scenario::network::{Multihomed, Senders};
 use polypath_sim::Side;
@@ -21,7 +17,7 @@ use polypath_sim::Side;
 use super::SourceRun;
 use crate::addressing::{STREAM_PORT, path_address};
 use crate::endpoints::Endpoints;
-use crate::node_pair::PRIORITY;
+use crate::running::Running;
 
 /// The sources of a run and their responder; both are stopped on drop.
 #[derive(Debug)]
@@ -36,13 +32,6 @@ pub(super) struct SourcesResult {
     pub(super) report: SourcesReport,
     pub(super) responder: ResponderReport,
     pub(super) changes: Vec<SourceChange>,
-}
-
-/// A thread that runs until it is stopped.
-#[derive(Debug)]
-struct Running<T> {
-    stop: StopHandle,
-    thread: Option<JoinHandle<Result<T, SourcesError>>>,
 }
 
 impl RunningSources {
@@ -87,8 +76,12 @@ impl RunningSources {
         let end = Time::ZERO + run.network.run.duration;
         let (stop_responder, stop_sources) = (responder.stop_handle(), sources.stop_handle());
         Ok(Self {
-            responder: Running::start("responder", stop_responder, move || responder.run())?,
-            sources: Running::start("sources", stop_sources, move || sources.run_until(end))?,
+            responder: Running::start("responder", stop_responder, move || {
+                responder.run().map_err(io::Error::other)
+            })?,
+            sources: Running::start("sources", stop_sources, move || {
+                sources.run_until(end).map_err(io::Error::other)
+            })?,
             changes,
         })
     }
@@ -105,56 +98,13 @@ impl RunningSources {
     /// one of the threads.
     pub(super) fn finish(mut self) -> io::Result<SourcesResult> {
         let report = self.sources.join()?;
-        self.responder.stop.stop();
+        self.responder.stop();
         let responder = self.responder.join()?;
         Ok(SourcesResult {
             report,
             responder,
             changes: self.changes.try_iter().collect(),
         })
-    }
-}
-
-impl<T: Send + 'static> Running<T> {
-    /// Runs `work` with a real-time priority, if the system allows it.
-    fn start(
-        name: &str,
-        stop: StopHandle,
-        mut work: impl FnMut() -> Result<T, SourcesError> + Send + 'static,
-    ) -> io::Result<Self> {
-        let builder = Builder::new().name(name.to_owned());
-        let thread = builder.spawn(move || {
-            let _ = priority::realtime(PRIORITY);
-            work()
-        })?;
-        Ok(Self {
-            stop,
-            thread: Some(thread),
-        })
-    }
-}
-
-impl<T> Running<T> {
-    fn is_over(&self) -> bool {
-        self.thread.as_ref().is_none_or(JoinHandle::is_finished)
-    }
-
-    fn join(&mut self) -> io::Result<T> {
-        let thread = self.thread.take().ok_or(io::ErrorKind::BrokenPipe)?;
-        match thread.join() {
-            Ok(result) => result.map_err(io::Error::other),
-            Err(panic) => std::panic::resume_unwind(panic),
-        }
-    }
-}
-
-impl<T> Drop for Running<T> {
-    fn drop(&mut self) {
-        self.stop.stop();
-        if let Some(thread) = self.thread.take() {
-            // It is dropped unfinished only on the way out with another error.
-            let _ = thread.join();
-        }
     }
 }
 

@@ -5,6 +5,7 @@ mod alternatives;
 mod crowd;
 mod damping;
 mod fairness;
+mod lab;
 mod ns2;
 mod packets;
 mod parameters;

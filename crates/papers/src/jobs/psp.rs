@@ -2,6 +2,7 @@
 //! Multimedia Content in Computational Grids".
 
 pub(crate) mod arrivals;
+pub(crate) mod in_lab;
 pub(crate) mod merge;
 pub(crate) mod steady;
 pub(crate) mod trace;

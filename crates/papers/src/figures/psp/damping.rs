@@ -10,6 +10,7 @@ use polypath_core::spacing::{Attribution, Counting};
 use polypath_report::plot::{Plot, Point, Series};
 use polypath_scenario::network::traffic::spaced::Control;
 
+use super::lab::{LabRuns, beside};
 use super::parameters;
 use crate::figures::estimates::text;
 use crate::figures::pictures::{figure_table, mbits, seconds, thin};
@@ -111,28 +112,85 @@ fn all_runs(study: &mut Study<'_>) -> Result<Vec<Runs>, Pending> {
 }
 
 fn damping(study: &mut Study<'_>) -> Result<Findings, Pending> {
-    let runs = all_runs(study)?;
+    let runs = all_runs(study);
+    let lab = in_lab(study);
+    let (runs, lab) = (runs?, lab?);
     let pairs: Vec<(&Runs, &Runs)> = runs.chunks(2).map(|pair| (&pair[0], &pair[1])).collect();
     let (ad_hoc, damped) = pairs[0];
-    let of = |claim: &str, quantity: &str, unit: &str, samples: &[Sample]| {
-        Measurement::of(claim, quantity, unit, "two senders", samples)
-    };
-    let deviation = |runs: &Runs| runs.samples(|traces| mean_of(traces, |c| c.deviation));
-    let name = "psp.fig5.oscillation";
+    let mut tables = vec![readings_table(&pairs)];
+    tables.extend(lab.as_ref().map(|lab| lab_table([ad_hoc, damped], lab)));
     Ok(Findings {
         plots: vec![picture(ad_hoc, damped)],
-        tables: vec![readings_table(&pairs)],
-        measurements: vec![
-            of("psp.fig5.damping", "gain", "ratio", &gains(ad_hoc, damped)),
-            of(name, "deviation.ad_hoc", "Mb/s", &deviation(ad_hoc)),
-            of(name, "deviation.damped", "Mb/s", &deviation(damped)),
-        ],
+        tables,
+        measurements: measured(ad_hoc, damped),
+        in_lab: lab.map_or_else(Vec::new, |[ad_hoc, damped]| measured(&ad_hoc, &damped)),
         caveats: readings_judged(&pairs),
         notes: vec![parameters::READINGS.to_owned()],
         parameters: Merge::adaptive(SENDERS[0], DAMPED, SPAN, 0)
             .parameters("stated (Fig. 5); both controls are run"),
         ..Findings::default()
     })
+}
+
+fn oscillation(runs: &Runs) -> Vec<Sample> {
+    runs.samples(|traces| mean_of(traces, |c| c.deviation))
+}
+
+fn measured(ad_hoc: &Runs, damped: &Runs) -> Vec<Measurement> {
+    let of = |claim: &str, quantity: &str, unit: &str, samples: &[Sample]| {
+        Measurement::of(claim, quantity, unit, "two senders", samples)
+    };
+    let name = "psp.fig5.oscillation";
+    vec![
+        of("psp.fig5.damping", "gain", "ratio", &gains(ad_hoc, damped)),
+        of(name, "deviation.ad_hoc", "Mb/s", &oscillation(ad_hoc)),
+        of(name, "deviation.damped", "Mb/s", &oscillation(damped)),
+    ]
+}
+
+/// Two ad hoc and two damped senders in the lab, in the project's interpretation.
+fn in_lab(study: &mut Study<'_>) -> Result<Option<[Runs; 2]>, Pending> {
+    let asked = CONTROLS.map(|control| {
+        let protocol = Protocol { control, ..DAMPED };
+        let merge = |seed| Merge::adaptive(SENDERS[0], protocol, SPAN, seed);
+        (protocol, LabRuns::of(study, merge))
+    });
+    let mut known = Vec::new();
+    for (protocol, runs) in asked {
+        let Some(runs) = runs? else { continue };
+        let (seeds, traces) = runs.into_pairs().into_runs().into_iter().unzip();
+        known.push(Runs {
+            senders: SENDERS[0],
+            protocol,
+            seeds,
+            traces,
+        });
+    }
+    Ok(known.try_into().ok())
+}
+
+fn lab_table([ad_hoc, damped]: [&Runs; 2], lab: &[Runs; 2]) -> FigureTable {
+    beside(
+        "Two senders on real sockets, whose deviation is that of the rates of half a second, and the simulation",
+        3,
+        &[
+            (
+                "gain of throughput by damping",
+                gains(ad_hoc, damped),
+                gains(&lab[0], &lab[1]),
+            ),
+            (
+                "deviation of ad hoc Mb/s",
+                oscillation(ad_hoc),
+                oscillation(&lab[0]),
+            ),
+            (
+                "deviation of damped Mb/s",
+                oscillation(damped),
+                oscillation(&lab[1]),
+            ),
+        ],
+    )
 }
 
 /// The interpretation that is judged, and the results of the others.

@@ -4,11 +4,12 @@ pub(super) mod late;
 pub(super) mod with_tcp;
 
 use polypath_batch::replica_seeds;
-use polypath_claims::{Figure, Findings, Measurement, Pending, SEED, Sample, Study};
+use polypath_claims::{Figure, FigureTable, Findings, Measurement, Pending, SEED, Sample, Study};
 use polypath_report::network::jain_index;
 use polypath_report::plot::{Look, Plot, Point, Series};
 
 use super::damping::{DAMPED, mean_of, over_time};
+use super::lab::{LabRuns, beside};
 use super::parameters::READINGS;
 use super::sensitivity::{fair_rows, fair_table, fairness_reason};
 use crate::figures::pictures::{figure_table, mbits, seconds, thin};
@@ -44,6 +45,16 @@ impl Pairs {
         let seeds = replica_seeds(SEED, study.pick(4, 10));
         let traces = study.request_all(seeds.iter().map(|&seed| Trace(merge(seed))))?;
         Ok(Self(seeds.into_iter().zip(traces).collect()))
+    }
+
+    /// The runs by seed.
+    pub(super) fn into_runs(self) -> Vec<(u64, Vec<RateTrace>)> {
+        self.0
+    }
+
+    /// Runs that are known.
+    pub(super) fn from_runs(runs: Vec<(u64, Vec<RateTrace>)>) -> Self {
+        Self(runs)
     }
 
     pub(super) fn samples(&self, of: impl Fn(&[RateTrace]) -> f64) -> Vec<Sample> {
@@ -88,10 +99,24 @@ fn together(study: &mut Study<'_>) -> Result<Findings, Pending> {
     const CLAIM: &str = "psp.fig16_17.adaptive_fair";
     let pairs = Pairs::of(study, |seed| Merge::adaptive(2, DAMPED, SPAN, seed));
     let rows = fair_rows(study);
-    let (pairs, rows) = (pairs?, rows?);
-    let of = |quantity: &str, unit: &str, of: fn(&[RateTrace]) -> f64| {
-        Measurement::of(CLAIM, quantity, unit, "pairs", &pairs.samples(of))
+    let lab = LabRuns::of(study, |seed| Merge::adaptive(2, DAMPED, SPAN, seed));
+    let (pairs, rows, lab) = (pairs?, rows?, lab?);
+    let lab = lab.map(LabRuns::into_pairs);
+    let measured = |pairs: &Pairs| {
+        let of = |quantity: &str, unit: &str, of: fn(&[RateTrace]) -> f64| {
+            Measurement::of(CLAIM, quantity, unit, "pairs", &pairs.samples(of))
+        };
+        vec![
+            of("jain", "ratio", jain),
+            of("deviation", "Mb/s", deviation),
+            of("mean", "Mb/s", mean),
+        ]
     };
+    let mut tables = vec![
+        each_pair(&pairs),
+        fair_table("fairness", "Two damped senders in other settings", &rows),
+    ];
+    tables.extend(lab.as_ref().map(|lab| beside_pairs(&pairs, lab)));
     let trace = pairs.first();
     let names = ["first sender", "second sender"];
     let series = trace.iter().zip(names);
@@ -107,15 +132,9 @@ fn together(study: &mut Study<'_>) -> Result<Findings, Pending> {
             },
             fairness("fig17", "Fairness: both start together", trace),
         ],
-        measurements: vec![
-            of("jain", "ratio", jain),
-            of("deviation", "Mb/s", deviation),
-            of("mean", "Mb/s", mean),
-        ],
-        tables: vec![
-            each_pair(&pairs),
-            fair_table("fairness", "Two damped senders in other settings", &rows),
-        ],
+        measurements: measured(&pairs),
+        in_lab: lab.as_ref().map_or_else(Vec::new, measured),
+        tables,
         reasons: vec![fairness_reason(CLAIM, &rows)],
         parameters: Merge::adaptive(2, DAMPED, SPAN, 0).parameters(TIME),
         notes: vec![READINGS.to_owned()],
@@ -123,7 +142,23 @@ fn together(study: &mut Study<'_>) -> Result<Findings, Pending> {
     })
 }
 
-fn each_pair(pairs: &Pairs) -> polypath_claims::FigureTable {
+/// The pairs of the lab beside those of the simulation.
+fn beside_pairs(simulated: &Pairs, lab: &Pairs) -> FigureTable {
+    let row = |name: &'static str, of: fn(&[RateTrace]) -> f64| {
+        (name, simulated.samples(of), lab.samples(of))
+    };
+    beside(
+        "Two damped senders on real sockets, and the simulation",
+        3,
+        &[
+            row("Jain's index", jain),
+            row("mean rate of a sender Mb/s", mean),
+            row("its deviation Mb/s", deviation),
+        ],
+    )
+}
+
+fn each_pair(pairs: &Pairs) -> FigureTable {
     let row = |(seed, traces): &(u64, Vec<RateTrace>)| {
         let of = |of: fn(&RateTrace) -> f64| {
             let values = traces.iter().map(of).map(|value| format!("{value:.2}"));

@@ -1,8 +1,9 @@
 //! A single sender (Fig. 7).
 
-use polypath_claims::{Figure, Findings, Measurement, Pending, Study};
+use polypath_claims::{Figure, Findings, Measurement, Pending, Sample, Study};
 use polypath_report::plot::{Axis, Plot};
 
+use super::lab::{self, LabRuns};
 use super::ns2;
 use super::sweep::microseconds;
 use super::sweep::{Sweep, mean, seeds, span};
@@ -17,6 +18,8 @@ pub(super) const FIGURE: Figure = Figure {
     make,
 };
 const CLAIM: &str = "psp.fig7.single";
+/// The spacings of the lab in microseconds.
+const LAB_SPACINGS: [u32; 4] = [0, 200, 1000, 5000];
 
 fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
     // One run per point: all of the paper's 500 s.
@@ -28,7 +31,9 @@ fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
     // A clock error would only offer more than the link rate at a spacing of 0.
     let sweep = Sweep::of(study, vec![seed], |spacing, seed| {
         Merge::fixed(1, spacing, span, seed).starting(Starts::Simul)
-    })?;
+    });
+    let lab = in_lab(study);
+    let (sweep, lab) = (sweep?, lab?);
     let worst = sweep.samples(ratio, |ratios| {
         let ratios = ratios.iter().flatten().copied();
         ratios.max_by(|a, b| (a - 1.0).abs().total_cmp(&(b - 1.0).abs()))
@@ -41,6 +46,10 @@ fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
     Ok(Findings {
         plots: vec![picture(&sweep), ratios(&sweep)],
         measurements: vec![Measurement::of(CLAIM, "ratio", "ratio", "alone", &worst)],
+        in_lab: lab
+            .map(|worst| Measurement::of(CLAIM, "ratio", "ratio", "alone", &worst))
+            .into_iter()
+            .collect(),
         notes: vec![format!(
             "The ratio is that at the spacing where it is furthest from 1; the maximum loss at any \
              spacing is {lost}."
@@ -50,6 +59,38 @@ fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
             .parameters("chosen; one run per point, without random draws"),
         ..Findings::default()
     })
+}
+
+/// The ratio that is furthest from 1 of some spacings on real sockets, for each seed.
+fn in_lab(study: &mut Study<'_>) -> Result<Option<Vec<Sample>>, Pending> {
+    let asked = LAB_SPACINGS.map(|spacing| {
+        LabRuns::of(study, |seed| {
+            Merge::fixed(1, spacing, lab::SPAN, seed).starting(Starts::Simul)
+        })
+    });
+    let mut worst: Option<Vec<Sample>> = None;
+    for runs in asked {
+        let Some(runs) = runs? else { return Ok(None) };
+        let found = runs.samples(|run| ratio(&run.flows));
+        worst = Some(match worst {
+            None => found,
+            Some(known) => known
+                .into_iter()
+                .zip(found)
+                .map(|(a, b)| further(a, b))
+                .collect(),
+        });
+    }
+    Ok(worst)
+}
+
+/// The sample that is further from 1.
+fn further(a: Sample, b: Sample) -> Sample {
+    if (a.value - 1.0).abs() >= (b.value - 1.0).abs() {
+        a
+    } else {
+        b
+    }
 }
 
 fn ratio(flows: &Flows) -> Option<f64> {

@@ -6,6 +6,7 @@ use polypath_claims::{
 };
 use polypath_report::plot::{Plot, Point, Series};
 
+use super::lab::{self, LabRuns, beside};
 use super::packets::window_rate;
 use super::parameters::STARTS;
 use super::sweep::{TIME, span};
@@ -41,10 +42,19 @@ const SETTINGS: [Setting; 8] = [
     ("packets of 507 B", Starts::Drift, 507, Some(20)),
     ("packets of 1000 B", Starts::Drift, 1000, Some(20)),
     ("packets of 1430 B", Starts::Drift, 1430, Some(20)),
-    ("TCPs with window 800", Starts::Drift, PACKET, Some(800)),
+    (
+        "TCPs with window 800",
+        Starts::Drift,
+        PACKET,
+        Some(LARGE_WINDOW),
+    ),
     ("start phases `rand`", Starts::Rand, PACKET, Some(20)),
     ("start phases `jitter`", Starts::Jitter, PACKET, Some(20)),
 ];
+
+/// The position of the setting with large windows, and their size in packets.
+const LARGE: usize = 5;
+const LARGE_WINDOW: u32 = 800;
 
 /// The gaps of a setting, for each run.
 struct SettingGaps {
@@ -145,15 +155,33 @@ fn known(study: &mut Study<'_>) -> Result<Vec<SettingGaps>, Pending> {
 }
 
 fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
-    let known = known(study)?;
+    let known = known(study);
+    let lab = LabRuns::of(study, |seed| {
+        Merge::fixed(EACH, SPACING, lab::SPAN, seed).with_tcp(EACH, LARGE_WINDOW)
+    });
+    let (known, lab) = (known?, lab?);
     let own = &known[0];
-    let of = |quantity: &str, of: Of| {
-        Measurement::of(CLAIM, quantity, "us", "receiver", &own.samples(of))
+    let of = |quantity: &str, samples: &[Sample]| {
+        Measurement::of(CLAIM, quantity, "us", "receiver", samples)
     };
+    let lab = lab.map(|lab| {
+        [
+            lab.samples(|flows| Some(flows.gaps?.mean)),
+            lab.samples(|flows| Some(flows.gaps?.deviation)),
+        ]
+    });
+    let mut tables = vec![table(&known)];
+    tables.extend(lab.as_ref().map(|lab| lab_table(&known, lab)));
     Ok(Findings {
         plots: vec![histogram(&own.gaps, study.stated(CLAIM, 0))],
-        tables: vec![table(&known)],
-        measurements: vec![of("mean", mean), of("deviation", deviation)],
+        tables,
+        measurements: vec![
+            of("mean", &own.samples(mean)),
+            of("deviation", &own.samples(deviation)),
+        ],
+        in_lab: lab.map_or_else(Vec::new, |[mean, deviation]| {
+            vec![of("mean", &mean), of("deviation", &deviation)]
+        }),
         reasons: vec![scatter(&known)],
         caveats: vec![packet_or_loss(&known)],
         parameters: Merge::fixed(EACH, SPACING, long_span(study), 0)
@@ -162,6 +190,24 @@ fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
         notes: vec![STARTS.to_owned()],
         ..Findings::default()
     })
+}
+
+/// The gaps of the lab, whose TCPs have the kernel's windows, beside those with a large window.
+fn lab_table(known: &[SettingGaps], [mean, deviation]: &[Vec<Sample>; 2]) -> FigureTable {
+    let large = &known[LARGE];
+    beside(
+        "Gaps among TCPs with large windows, without a loss in between: simulated, and on real sockets among the \
+         kernel's TCPs",
+        1,
+        &[
+            ("mean us", large.samples(unbroken_mean), mean.clone()),
+            (
+                "standard deviation us",
+                large.samples(unbroken_deviation),
+                deviation.clone(),
+            ),
+        ],
+    )
 }
 
 fn table(known: &[SettingGaps]) -> FigureTable {

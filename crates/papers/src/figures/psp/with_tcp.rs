@@ -6,6 +6,7 @@ use polypath_claims::{
 use polypath_report::plot::{Plot, Stated};
 
 use super::crowd::{best_row, best_spacing, best_table, lost, received, sent};
+use super::lab::{self, LabRuns, beside};
 use super::parameters::STARTS;
 use super::sweep::microseconds;
 use super::sweep::{Column, Sweep, TIME, extremes, mean, seeds, span};
@@ -167,8 +168,12 @@ fn large_window(study: &mut Study<'_>) -> Result<Findings, Pending> {
     const CLAIM: &str = "psp.fig14.tcp_large_window";
     let sweeps = WINDOWS.map(|window| sweep_of(study, window));
     let others = alternatives::rows(study);
+    let lab = LabRuns::of(study, |seed| {
+        Merge::fixed(EACH, alternatives::SPACING, lab::SPAN, seed).with_tcp(EACH, WINDOWS[1])
+    });
     let [small, large] = sweeps;
-    let (small, large, others) = (small?, large?, others?);
+    let (small, large, others, lab) = (small?, large?, others?, lab?);
+    let lab = lab.map(|lab| [received, goodput].map(|of| lab.samples(|run| of(&run.flows))));
     let last = large.spacings.len() - 1;
     let known = study.stated(CLAIM, 0).zip(study.stated(CLAIM, 1));
     let of = |quantity: &str, samples: &[Sample]| {
@@ -187,7 +192,15 @@ fn large_window(study: &mut Study<'_>) -> Result<Findings, Pending> {
             measurements.push(Measurement::of(STARVED, &name, "Mb/s", "sixteen", &samples));
         }
     }
+    let mut tables = vec![curve(&large, WINDOWS[1]), alternatives::table_of(&others)];
+    tables.extend(lab.as_ref().map(|lab| {
+        let simulated = [received, goodput].map(|of| large.at(last, of));
+        lab_table(simulated, lab)
+    }));
     Ok(Findings {
+        in_lab: lab.map_or_else(Vec::new, |[media, tcp]| {
+            vec![of("media", &media), of("tcp", &tcp)]
+        }),
         plots: vec![
             tcp_throughput(
                 &large,
@@ -201,12 +214,24 @@ fn large_window(study: &mut Study<'_>) -> Result<Findings, Pending> {
             .into_iter()
             .collect(),
         caveats: vec![alternatives::caveat(CLAIM, &others)],
-        tables: vec![curve(&large, WINDOWS[1]), alternatives::table_of(&others)],
+        tables,
         measurements,
         parameters: parameters(study, WINDOWS[1]),
         notes: vec![STARTS.to_owned()],
         ..Findings::default()
     })
+}
+
+/// Rates of the lab, whose TCPs are the kernel's, beside those of the simulation.
+fn lab_table([sender, tcp]: [Vec<Sample>; 2], lab: &[Vec<Sample>; 2]) -> FigureTable {
+    beside(
+        "16 senders of 5000 us and 16 TCPs: simulated with a window of 800 packets, and on real sockets",
+        2,
+        &[
+            ("received of a sender Mb/s", sender, lab[0].clone()),
+            ("TCP Mb/s, mean of 16", tcp, lab[1].clone()),
+        ],
+    )
 }
 
 /// The loss of all TCPs over the spacing, for the claim on its shape.

@@ -4,7 +4,8 @@ use polypath_claims::{ClaimRemark, Figure, Findings, Measurement, Pending, Sampl
 use polypath_report::plot::{Plot, Series};
 
 use super::super::damping::DAMPED;
-use super::{Pairs, SPAN, TIME, deviation, each_pair, fairness, mean};
+use super::super::lab::LabRuns;
+use super::{Pairs, SPAN, TIME, beside_pairs, deviation, each_pair, fairness, mean};
 use crate::figures::estimates::{point, text};
 use crate::figures::pictures::{axis, seconds};
 use crate::jobs::psp::merge::{Media, Merge, Span};
@@ -26,17 +27,12 @@ const WINDOW: f64 = 10.0;
 const MEASURED: u32 = 40;
 
 fn late(study: &mut Study<'_>) -> Result<Findings, Pending> {
-    let pairs = Pairs::of(study, late_merge)?;
+    let pairs = Pairs::of(study, late_merge);
+    let lab = LabRuns::of(study, late_merge);
+    let (pairs, lab) = (pairs?, lab?.map(LabRuns::into_pairs));
     let curve = curve(&pairs);
-    let of = |quantity: &str, unit: &str, samples: &[Sample]| {
-        Measurement::of(CLAIM, quantity, unit, "pairs", samples)
-    };
-    let mut measurements: Vec<Measurement> = curve
-        .iter()
-        .map(|(at, samples)| of("distance_to_fairness", "ratio", samples).over("time", "s", *at))
-        .collect();
-    measurements.push(of("deviation", "Mb/s", &pairs.samples(deviation)));
-    measurements.push(of("mean", "Mb/s", &pairs.samples(mean)));
+    let mut tables = vec![each_pair(&pairs)];
+    tables.extend(lab.as_ref().map(|lab| beside_pairs(&pairs, lab)));
     Ok(Findings {
         plots: vec![
             fairness(
@@ -46,12 +42,27 @@ fn late(study: &mut Study<'_>) -> Result<Findings, Pending> {
             ),
             approach(&curve),
         ],
-        tables: vec![each_pair(&pairs)],
-        measurements,
+        tables,
+        measurements: measured(&pairs),
+        in_lab: lab.as_ref().map_or_else(Vec::new, measured),
         reasons: vec![reason(&pairs, &curve)],
         parameters: late_merge(0).parameters(TIME),
         ..Findings::default()
     })
+}
+
+/// The distance to the fairness line over time, and the oscillation at the end.
+fn measured(pairs: &Pairs) -> Vec<Measurement> {
+    let of = |quantity: &str, unit: &str, samples: &[Sample]| {
+        Measurement::of(CLAIM, quantity, unit, "pairs", samples)
+    };
+    let mut measurements: Vec<Measurement> = curve(pairs)
+        .iter()
+        .map(|(at, samples)| of("distance_to_fairness", "ratio", samples).over("time", "s", *at))
+        .collect();
+    measurements.push(of("deviation", "Mb/s", &pairs.samples(deviation)));
+    measurements.push(of("mean", "Mb/s", &pairs.samples(mean)));
+    measurements
 }
 
 /// The distance to the fairness line by the middle of each window, in seconds since the second
