@@ -46,7 +46,7 @@ mod wire;
 pub use accounting::{Counting, FeedbackCounts, IgnoreReason};
 pub use ad_hoc::AdHoc;
 pub use adaptive::{AdaptiveConfig, Attribution};
-pub use config::{ControlConfig, RttSource, SenderConfig, SpacingConfig, SpacingError};
+pub use config::{ControlConfig, RttSource, SenderConfig, SpacingConfig, SpacingError, SpacingKey};
 pub use controller::{FeedbackReport, PacketCounts, RateController, SpacingChange};
 pub use cubic::{CubicConfig, CubicRate};
 pub use damped::Damped;

@@ -133,15 +133,38 @@ fn check_cubic(config: CubicConfig) -> Result<(), SpacingError> {
     Ok(())
 }
 
+/// The key of a spacing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SpacingKey {
+    /// That of a fixed controller.
+    Spacing,
+    /// The first one of an adaptive controller.
+    Initial,
+}
+
+impl SpacingKey {
+    const fn leaf(self) -> &'static str {
+        match self {
+            Self::Spacing => "spacing",
+            Self::Initial => "initial",
+        }
+    }
+}
+
 /// The error of an invalid [`SpacingConfig`]; each names its key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SpacingError {
     /// The longest wait is out of range.
     #[error("`max_wait` is {0}; it can be {MIN_MAX_WAIT} to {MAX_MAX_WAIT}")]
     MaxWait(Duration),
-    /// The spacing is longer than a packet may wait.
-    #[error("a spacing of {0} is longer than a packet may wait (`max_wait`)")]
-    Spacing(Duration),
+    /// The spacing, or the initial one, is longer than a packet may wait.
+    #[error("`{}` is {spacing}: longer than a packet may wait (`max_wait`)", kind.leaf())]
+    Spacing {
+        /// Which of them.
+        kind: SpacingKey,
+        /// Its value.
+        spacing: Duration,
+    },
     /// The spacing after a loss would stay at 0.
     #[error("`first`, the spacing after a loss at 0, must not be 0")]
     First,
@@ -162,11 +185,14 @@ impl SpacingError {
     pub const fn key(self) -> &'static str {
         match self {
             Self::MaxWait(_) => "max_wait",
-            Self::Spacing(_)
-            | Self::First
-            | Self::Initial(_)
-            | Self::ReferenceRtt(_)
-            | Self::MaxQueue(_) => "control",
+            Self::Spacing {
+                kind: SpacingKey::Spacing,
+                ..
+            } => "control.spacing",
+            Self::Spacing { .. } | Self::Initial(_) => "control.initial",
+            Self::First => "control.first",
+            Self::ReferenceRtt(_) => "control.reference_rtt",
+            Self::MaxQueue(_) => "control.max_queue",
         }
     }
 
@@ -175,7 +201,7 @@ impl SpacingError {
     pub const fn remedy(self) -> &'static str {
         match self {
             Self::MaxWait(_) => "use less than the buffer of the receiver, as \"100 ms\"",
-            Self::Spacing(_) => "use a shorter spacing, as \"1 ms\", or a longer `max_wait`",
+            Self::Spacing { .. } => "use a shorter one, as \"1 ms\", or a longer `max_wait`",
             Self::First => "remove it: the default is the paper's 50 us",
             Self::Initial(_) => "remove it: the default is 10 ms",
             Self::ReferenceRtt(_) => {
@@ -205,13 +231,15 @@ impl SpacingConfig {
         if !(MIN_MAX_WAIT..=MAX_MAX_WAIT).contains(&self.max_wait) {
             return Err(SpacingError::MaxWait(self.max_wait));
         }
-        let initial = match self.control {
-            ControlConfig::Fixed { spacing } => spacing,
-            ControlConfig::AdHoc(config) | ControlConfig::Damped(config) => config.initial,
-            ControlConfig::Cubic(config) => config.initial,
+        let (kind, spacing) = match self.control {
+            ControlConfig::Fixed { spacing } => (SpacingKey::Spacing, spacing),
+            ControlConfig::AdHoc(config) | ControlConfig::Damped(config) => {
+                (SpacingKey::Initial, config.initial)
+            }
+            ControlConfig::Cubic(config) => (SpacingKey::Initial, config.initial),
         };
-        if initial > self.max_wait {
-            return Err(SpacingError::Spacing(initial));
+        if spacing > self.max_wait {
+            return Err(SpacingError::Spacing { kind, spacing });
         }
         self.control.check()
     }

@@ -121,7 +121,7 @@ fn invalid_values_are_refused_with_their_line() {
 fn the_parameters_of_a_delay_centric_policy_are_checked() {
     let guard = "\"delay-centric\"\nguard = { least = \"4 s\", most = \"1 s\" }";
     let message = error_of("\"probe-and-switch\"", guard);
-    let expected = "policy `delay-centric`: `least` is 4 s, and `most` is 1 s";
+    let expected = "policy `delay-centric`: `least` is 4 s, which is more than `most`, 1 s";
     assert!(message.contains(expected), "{message}");
 }
 

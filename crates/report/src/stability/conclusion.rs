@@ -19,18 +19,35 @@ pub(super) fn conclusion(record: StabilityRecord<'_>, figures: &StabilityFigures
     let recommended = figures.recommended.map(|position| {
         let (name, of) = (&record.settings[position].name, &figures.settings[position]);
         format!(
-            "Of the {count} settings \"{name}\" is recommended: {}.{}",
+            "Of the {count} settings \"{name}\" is recommended: {}.{}{}",
             values(of),
+            instability(of),
             few_runs(of.runs)
         )
     });
     first.chain(recommended).collect()
 }
 
+/// A note if runs of the recommended setting are unstable: it has the fewest of all.
+fn instability(of: &SettingFigures) -> String {
+    if of.unstable == 0 {
+        return String::new();
+    }
+    format!(
+        " No setting is stable in all runs: {} of {} are unstable here, which is the least.",
+        of.unstable, of.runs
+    )
+}
+
 /// A note if the runs are too few to compare settings.
 fn few_runs(runs: usize) -> String {
     if runs >= ENOUGH_RUNS {
         return String::new();
+    }
+    if runs == 1 {
+        return format!(
+            " One run has no interval: use --replicas {ENOUGH_RUNS} or more to compare settings."
+        );
     }
     format!(
         " Intervals over {runs} runs are wide: use --replicas {ENOUGH_RUNS} or more to compare settings."

@@ -107,7 +107,7 @@ fn the_spacing_of_a_named_policy_is_that_of_both_ends() {
     refused(
         &[&spaced("control = { kind = \"fixed\", spacing = \"2 s\" }")],
         &[
-            "a spacing of 2 s is longer than a packet may wait",
+            "`spacing` is 2 s: longer than a packet may wait",
             "max_wait",
         ],
     );

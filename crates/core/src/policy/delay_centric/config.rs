@@ -285,7 +285,7 @@ pub enum DelayCentricError {
         span: Duration,
     },
     /// The range to draw from is empty.
-    #[error("`least` is {least}, and `most` is {most}")]
+    #[error("`least` is {least}, which is more than `most`, {most}")]
     Order {
         /// The key of the table that holds both.
         part: &'static str,

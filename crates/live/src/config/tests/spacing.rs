@@ -42,13 +42,21 @@ fn mistakes_in_the_spacing_are_reported_with_a_remedy() {
         ),
         (
             "control = { kind = \"damped\", initial = \"200 ms\" }",
-            &["a spacing of 200 ms is longer than a packet may wait"],
+            &["`initial` is 200 ms: longer than a packet may wait"],
         ),
         (
             "control = { kind = \"ad-hoc\", first = \"0 us\" }",
             &["must not be 0", "50 us"],
         ),
         ("control = { kind = \"fixed\" }", &["`spacing`"]),
+        (
+            "control = { kind = \"cubic\" }\nmax_wait = \"5 ms\"",
+            &["`initial` is 10 ms: longer", "a longer `max_wait`"],
+        ),
+        (
+            "control = { kind = \"cubic\", max_queue = \"2 s\" }",
+            &["`max_queue` is 2 s; it can be 1 s at most", "\"0 s\""],
+        ),
     ] {
         let error = with(&format!("[spacing]\n{text}")).unwrap_err();
         for word in words {

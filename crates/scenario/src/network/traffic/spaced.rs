@@ -243,7 +243,9 @@ fn check_control(key: &str, spaced: &Spaced, problems: &mut Problems) {
         SpacingError::First => "first",
         SpacingError::ReferenceRtt(_) => "reference_rtt",
         SpacingError::MaxQueue(_) => "max_queue",
-        SpacingError::Initial(_) | SpacingError::MaxWait(_) | SpacingError::Spacing(_) => "spacing",
+        SpacingError::Initial(_) | SpacingError::MaxWait(_) | SpacingError::Spacing { .. } => {
+            "spacing"
+        }
     };
     problems.report(&format!("{key}.{leaf}"), error.to_string(), error.remedy());
 }
