@@ -254,7 +254,10 @@ fn bad_options_are_named_with_a_remedy() {
             "--deadline is for the policy in-time",
         ),
         (&["--policy", "fastest"], "`fastest`"),
-        (&["--spacing", "fast"], "neither damped, ad-hoc or off"),
+        (
+            &["--spacing", "fast"],
+            "neither cubic, damped, ad-hoc or off",
+        ),
         (
             &["--spacing", "off", "--max-wait", "50ms"],
             "--max-wait has no effect",
