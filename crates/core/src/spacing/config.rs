@@ -160,7 +160,7 @@ pub enum SpacingError {
     /// The spacing, or the initial one, is longer than a packet may wait.
     #[error("`{}` is {spacing}: longer than a packet may wait (`max_wait`)", kind.leaf())]
     Spacing {
-        /// Which of them.
+        /// The key.
         kind: SpacingKey,
         /// Its value.
         spacing: Duration,

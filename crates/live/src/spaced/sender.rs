@@ -39,7 +39,7 @@ pub struct SpacedSendersConfig {
     pub remote: SocketAddr,
     /// The time from which packets are counted.
     pub measured_from: Time,
-    /// The interval of [`SentPackets::rates`].
+    /// The interval of [`SentPackets::bins`].
     pub bin: Duration,
 }
 
