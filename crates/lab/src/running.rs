@@ -1,12 +1,19 @@
 //! A program of the lab on a thread of this process.
 
 use std::io;
-use std::thread::{Builder, JoinHandle};
+use std::thread::{Builder, JoinHandle, ScopedJoinHandle};
 
 use polypath_live::drive::StopHandle;
 use polypath_live::priority;
 
 use crate::node_pair::PRIORITY;
+
+/// The result of a scoped thread; a panic of it continues here.
+pub(crate) fn join<T>(thread: ScopedJoinHandle<'_, T>) -> T {
+    thread
+        .join()
+        .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
 
 /// A thread that runs until it is stopped, on drop at the latest.
 #[derive(Debug)]

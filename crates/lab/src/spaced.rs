@@ -30,7 +30,7 @@ use crate::interrupt::Interrupt;
 use crate::network::Network;
 use crate::node_pair::PRIORITY;
 use crate::preflight::preflight;
-use crate::running::Running;
+use crate::running::{Running, join};
 use crate::tcp;
 
 /// The interval at which the programs are checked.
@@ -267,12 +267,6 @@ fn sender_outcomes(
         .zip(sent.iter().zip(arrived))
         .map(outcome)
         .collect()
-}
-
-fn join<T>(thread: thread::ScopedJoinHandle<'_, T>) -> T {
-    thread
-        .join()
-        .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
 #[cfg(test)]

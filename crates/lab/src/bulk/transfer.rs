@@ -13,6 +13,7 @@ use socket2::Socket;
 
 use crate::flow::{READ_TIMEOUT, is_timeout};
 use crate::node_pair::PRIORITY;
+use crate::running::join;
 
 /// The bytes that an end hands to its socket, or takes from it, at most at once.
 const CHUNK: usize = 1 << 16;
@@ -104,12 +105,6 @@ fn with_priority<T>(work: impl FnOnce() -> T) -> T {
     // Without one, other processes affect all carriers alike.
     let _ = priority::realtime(PRIORITY);
     work()
-}
-
-fn join<T>(thread: thread::ScopedJoinHandle<'_, io::Result<T>>) -> io::Result<T> {
-    thread
-        .join()
-        .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
 #[cfg(test)]

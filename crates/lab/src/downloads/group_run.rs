@@ -25,6 +25,7 @@ use crate::endpoints::Endpoints;
 use crate::interrupt::Interrupt;
 use crate::network::{Network, Snapshot};
 use crate::node_pair::{FinishedPair, NodePair, PRIORITY};
+use crate::running::join;
 use crate::settle::await_settled;
 
 /// The interval at which the carriers are checked.
@@ -288,10 +289,4 @@ fn towards_client(snapshot: &Snapshot) -> Counters {
     let links = snapshot.links.iter();
     let towards = links.filter(|link| link.name.towards == Some(Side::Client));
     towards.map(|link| link.counters).sum()
-}
-
-fn join<T>(thread: thread::ScopedJoinHandle<'_, T>) -> T {
-    thread
-        .join()
-        .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }

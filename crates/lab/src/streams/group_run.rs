@@ -21,6 +21,7 @@ use crate::emulation::Emulation;
 use crate::endpoints::Endpoints;
 use crate::interrupt::Interrupt;
 use crate::network::Network;
+use crate::running::join;
 
 /// The interval at which the emulation is checked.
 const POLL: Duration = Duration::from_millis(50);
@@ -212,10 +213,4 @@ fn connect(run: &StreamsRun, endpoints: &Endpoints) -> io::Result<Option<Connect
     }
     let to = SocketAddr::new(path_address(PathId(0), Side::Client).addr(), STREAM_PORT);
     Connections::open(endpoints, to, number, &run.congestion_control).map(Some)
-}
-
-fn join<T>(thread: thread::ScopedJoinHandle<'_, T>) -> T {
-    thread
-        .join()
-        .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
