@@ -28,10 +28,10 @@
 use bytes::Bytes;
 use polypath_core::endpoint::{self, ConfigError, Endpoint, EndpointConfig};
 use polypath_core::event::Event;
-use polypath_core::frame::{FrameKind, HEADER_LEN, PathId, SEAL_LEN};
+use polypath_core::frame::{HEADER_LEN, PathId, SEAL_LEN};
 use polypath_core::liveness::PathHealth;
 use polypath_core::machine::{Deadline, Machine, Wake, step};
-use polypath_core::packet::{Ecn, TrafficClass};
+use polypath_core::packet::TrafficClass;
 use polypath_core::pmtu::PathMtu;
 use polypath_core::time::Time;
 use polypath_core::wire::{self, Numbers};
@@ -40,12 +40,13 @@ use crate::address::Source;
 use crate::datagram::OVERHEAD;
 use crate::entropy::BoxedEntropy;
 use crate::event::{Counters, SessionEvent};
-use crate::handshake::{CLOSED_PATHS, ECN, FRAGMENTS, REPORTS, SPACING};
+use crate::handshake::{FRAGMENTS, REPORTS, SPACING};
 use crate::record::{Entry, Recorder, shape_of_output, shape_of_wake};
 use crate::session::{self, Session, SessionConfig};
 use closed::ClosedPaths;
 use io::OuterHeader;
 pub use io::{Input, Output};
+use outgoing::Outgoing;
 use packets::Refused;
 use relays::RelaySessions;
 
@@ -53,6 +54,7 @@ mod closed;
 mod decapsulation;
 pub mod fragment;
 mod io;
+mod outgoing;
 mod packets;
 mod relays;
 
@@ -286,20 +288,12 @@ impl Tunnel {
         wake: Wake<endpoint::Input<Bytes>>,
         out: &mut impl FnMut(Output),
     ) {
-        let (session, scratch) = (&mut self.session, &mut self.scratch);
-        let numbers = &mut self.numbers;
-        let relays = &mut self.relays;
-        let closed = ClosedPaths::of(&self.endpoint);
-        // A frame that only counts now, or that the peer does not know.
-        let is_useless = |session: &Session, relays: &RelaySessions, kind, path| {
-            let is_sent = session.can_send(path) && relays.can_send(path);
-            let needed = match kind {
-                FrameKind::PathClosed => CLOSED_PATHS,
-                FrameKind::Spacing => SPACING,
-                _ => 0,
-            };
-            let is_unknown = session.features() & needed != needed;
-            (must_be_sent_now(kind) && !is_sent) || is_unknown
+        let mut outgoing = Outgoing {
+            closed: ClosedPaths::of(&self.endpoint),
+            session: &mut self.session,
+            relays: &mut self.relays,
+            numbers: &mut self.numbers,
+            scratch: &mut self.scratch,
         };
         let mut entry = self.recorder.is_some().then(|| Entry {
             at: now,
@@ -314,32 +308,16 @@ impl Tunnel {
             }
             match output {
                 endpoint::Output::Transmit(frame)
-                    if is_useless(session, relays, frame.body.kind(), frame.path) => {}
+                    if outgoing.is_useless(frame.body.kind(), frame.path) => {}
                 endpoint::Output::Event(Event::FrameOut { path, kind, .. })
-                    if is_useless(session, relays, kind, path) => {}
-                endpoint::Output::Transmit(frame) => {
-                    scratch.clear();
-                    numbers.on_sent(&frame);
-                    wire::encode(&frame, scratch);
-                    let mut traffic_class = frame.body.traffic_class();
-                    if session.features() & ECN == 0 || !relays.passes_on_ecn(frame.path) {
-                        traffic_class.ecn = Ecn::NotEct;
-                    }
-                    // The endpoint does not send on closed paths, but sealing may start a
-                    // handshake.
-                    let closed = closed.without(frame.path);
-                    session.seal(now, frame.path, scratch, traffic_class, &mut |output| {
-                        if !closed.forbid(&output) {
-                            forward(now, output, relays, out);
-                        }
-                    });
-                }
+                    if outgoing.is_useless(kind, path) => {}
+                endpoint::Output::Transmit(frame) => outgoing.transmit(now, &frame, out),
                 endpoint::Output::Deliver(packet) => out(Output::Packet(packet)),
                 endpoint::Output::Event(event) => {
                     if let Event::PathSilent { path, .. } | Event::PathSilentAgain { path, .. } =
                         event
                     {
-                        relays.request_rekey(now, path);
+                        outgoing.relays.request_rekey(now, path);
                     }
                     out(Output::Event(event));
                 }
@@ -364,18 +342,6 @@ impl Tunnel {
             self.on_refused(now, refused, out);
         }
     }
-}
-
-/// Whether a frame is useful only if it is sent immediately.
-const fn must_be_sent_now(kind: FrameKind) -> bool {
-    matches!(
-        kind,
-        FrameKind::Heartbeat
-            | FrameKind::HeartbeatReply
-            | FrameKind::Report
-            | FrameKind::PathClosed
-            | FrameKind::Spacing
-    )
 }
 
 /// Passes on an output of the session with the peer, through the relay if the path uses one.
