@@ -74,16 +74,12 @@ impl DownloadSchedule {
     /// The same downloads in the simulator, by a carrier.
     #[must_use]
     pub fn simulated(self, carrier: &DownloadCarrier) -> ConcurrentDownloads {
-        let detector = match carrier.policy {
-            Some(PolicyConfig::Diversity(config)) => Some(config.detector()),
-            _ => None,
-        };
         let [_, late, _] = self.totals_at();
         ConcurrentDownloads {
             flows: self.flows + 1,
             scheme: carrier.policy.map_or(Scheme::Tcp, Scheme::Policy),
             share_endpoints: carrier.policy.is_some(),
-            detector,
+            detector: carrier.policy.and_then(PolicyConfig::detector),
             late: Some(Time::ZERO + late),
         }
     }

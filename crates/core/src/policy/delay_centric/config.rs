@@ -400,6 +400,39 @@ impl DelayCentricConfig {
         self
     }
 
+    /// The policy with another `hysteresis`, or `threshold` of the predictive one.
+    #[must_use]
+    pub const fn with_margin(mut self, margin: Duration) -> Self {
+        match &mut self {
+            Self::DelayCentric(config) => config.hysteresis = margin,
+            Self::PredictiveDelayCentric(config) => config.threshold = margin,
+            Self::DelayGrowth(config) => config.hysteresis = margin,
+        }
+        self
+    }
+
+    /// The policy with another guard time, if it has one.
+    #[must_use]
+    pub const fn with_guard(mut self, guard: Guard) -> Self {
+        match &mut self {
+            Self::DelayCentric(config) => config.guard = guard,
+            Self::PredictiveDelayCentric(config) => config.guard = guard,
+            Self::DelayGrowth(_) => {}
+        }
+        self
+    }
+
+    /// The shortest interval between heartbeats on a path.
+    #[must_use]
+    pub fn shortest_heartbeat_interval(self) -> Duration {
+        let heartbeats = self.heartbeats();
+        if self.guard().most > Duration::ZERO {
+            heartbeats.least.min(heartbeats.in_guard)
+        } else {
+            heartbeats.least
+        }
+    }
+
     /// The parameters of `delay-growth`, if the policy is that.
     #[must_use]
     pub const fn growth(self) -> Option<GrowthConfig> {

@@ -9,9 +9,9 @@ use crate::time::{Duration, Time};
 
 /// The longest time between two draws that counts: between heartbeats nothing is known.
 const MAX_SPAN: Duration = Duration::from_secs(1);
-/// The growth in seconds per second below which it counts as zero: jitter causes as much.
+/// The growth in seconds per second that jitter causes, which is subtracted from what is measured.
 const NOISE: f64 = 0.02;
-/// The growth from which a path without measurements is tried.
+/// The growth from which a path without measurements is tried, without that of jitter.
 const UNKNOWN_FROM: f64 = 0.05;
 
 impl DelayCentric {

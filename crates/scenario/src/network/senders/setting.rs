@@ -197,29 +197,10 @@ impl GridPoint {
             most: self.heartbeat.scale(3, 2),
             ..policy.heartbeats()
         };
-        match policy {
-            DelayCentricConfig::DelayCentric(of) => {
-                DelayCentricConfig::DelayCentric(ReactiveConfig {
-                    hysteresis: self.hysteresis,
-                    guard,
-                    heartbeats,
-                    ..of
-                })
-            }
-            DelayCentricConfig::DelayGrowth(of) => DelayCentricConfig::DelayGrowth(GrowthConfig {
-                hysteresis: self.hysteresis,
-                heartbeats,
-                ..of
-            }),
-            DelayCentricConfig::PredictiveDelayCentric(of) => {
-                DelayCentricConfig::PredictiveDelayCentric(PredictiveConfig {
-                    threshold: self.hysteresis,
-                    guard,
-                    heartbeats,
-                    ..of
-                })
-            }
-        }
+        policy
+            .with_margin(self.hysteresis)
+            .with_guard(guard)
+            .with_heartbeats(heartbeats)
     }
 }
 
