@@ -42,6 +42,8 @@ pub struct SourcesReport {
     pub refused: u64,
     /// The number of datagrams received that are no answers to these sources.
     pub rejected: u64,
+    /// The number of ACKs of datagrams that were acknowledged before: the network duplicated them.
+    pub duplicates: u64,
     /// The time from sending each acknowledged datagram to the arrival of its ACK.
     pub round_trips: DurationHistogram,
     /// The one-way delays of the acknowledged datagrams: above the lowest of their path so far,
@@ -49,6 +51,8 @@ pub struct SourcesReport {
     pub delays: DurationHistogram,
     /// The lateness of the program itself, in the whole run.
     pub lateness: DurationHistogram,
+    /// The time at which the sending ended.
+    pub ended: Time,
 }
 
 /// The counters of a responder.

@@ -11,11 +11,16 @@ use polypath_core::multihomed::{
 use polypath_core::packet::TrafficClass;
 use polypath_core::policy::Feedback;
 use polypath_core::time::{Duration, Time};
+use polypath_core::window::{SlidingWindow, Verdict};
 
 use super::{MAX_DATAGRAM, SourceChange, SourcePath, SourcesError, SourcesReport, open, payload};
 use crate::clock::Clock;
 use crate::drive::{Driver, EventHandler, StopHandle, Token};
 use crate::udp::{PathSocket, Received};
+
+/// The datagrams of a source among which duplicate ACKs are detected; an ACK of an older one counts as
+/// a duplicate. More than all that are sent in a second.
+const WINDOW: u32 = 2048;
 
 /// The sources of a program.
 #[derive(Clone, Debug)]
@@ -57,13 +62,16 @@ struct SourcesEventHandler<F> {
     buffer: Vec<u8>,
     measurement: Measurement,
     on_change: F,
+    /// Nothing more is sent, and answers are only counted.
+    has_ended: bool,
 }
 
-/// A source and its deadline in the set of all.
+/// A source, its deadline in the set of all, and the numbers of its acknowledged datagrams.
 #[derive(Debug)]
 struct LiveSource {
     source: MultihomedSource,
     deadline: Option<Time>,
+    acknowledged: SlidingWindow,
 }
 
 /// The sockets of the paths.
@@ -143,16 +151,21 @@ impl<F: FnMut(SourceChange)> Sources<F> {
             clock,
             buffer: vec![0; MAX_DATAGRAM],
             on_change,
+            has_ended: false,
         };
         for (number, source) in (0..).zip(config.sources) {
             let deadline = source.deadline().map(|deadline| deadline.at);
             handler.deadlines.extend(deadline.map(|at| (at, number)));
-            handler.sources.push(LiveSource { source, deadline });
+            handler.sources.push(LiveSource {
+                source,
+                deadline,
+                acknowledged: SlidingWindow::new(WINDOW),
+            });
         }
         Ok(Self { handler, driver })
     }
 
-    /// A handle that ends [`Sources::run_until`] from another thread or from a signal.
+    /// A handle that ends the sending from another thread or from a signal.
     #[must_use]
     pub fn stop_handle(&self) -> StopHandle {
         self.driver.stop_handle()
@@ -166,7 +179,31 @@ impl<F: FnMut(SourceChange)> Sources<F> {
         let drive = self.driver.run_until(&mut self.handler, end)?;
         Ok(SourcesReport {
             lateness: drive.lateness,
+            ended: self.driver.clock().now().min(end),
             ..self.handler.measurement.report.clone()
+        })
+    }
+
+    /// Sends until `end` or until it is stopped. Answers may then arrive for the time `answers`, or until
+    /// it is stopped again.
+    ///
+    /// # Errors
+    /// If the drive loop fails.
+    pub fn run_and_wait(
+        &mut self,
+        end: Time,
+        answers: Duration,
+    ) -> Result<SourcesReport, SourcesError> {
+        let SourcesReport {
+            lateness, ended, ..
+        } = self.run_until(end)?;
+        self.handler.has_ended = true;
+        self.handler.deadlines.clear();
+        let report = self.run_until(self.driver.clock().now() + answers)?;
+        Ok(SourcesReport {
+            lateness,
+            ended,
+            ..report
         })
     }
 }
@@ -217,8 +254,17 @@ impl<F: FnMut(SourceChange)> SourcesEventHandler<F> {
             self.measurement.report.rejected += 1;
             return;
         };
+        if let MultihomedFrame::Ack { number, .. } = datagram.frame {
+            let source = &mut self.sources[datagram.source as usize];
+            if source.acknowledged.accept(number.into()) != Verdict::Fresh {
+                self.measurement.report.duplicates += 1;
+                return;
+            }
+        }
         self.measurement.record(datagram.frame, received.at);
-        self.wake(datagram.source, now, Wake::Input(feedback));
+        if !self.has_ended {
+            self.wake(datagram.source, now, Wake::Input(feedback));
+        }
     }
 }
 

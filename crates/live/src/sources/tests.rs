@@ -229,13 +229,59 @@ fn only_answers_of_the_responder_to_this_run_count() {
         let stranger = UdpSocket::bind("127.0.0.1:0").unwrap();
         stranger.send_to(&right.encode(), source).unwrap();
         stranger.send_to(&[0; 3], source).unwrap();
+        // The network duplicates it.
+        responder.send_to(&right.encode(), source).unwrap();
         responder.send_to(&right.encode(), source).unwrap();
     });
     let report = sources.run_until(start + MS * 300).unwrap();
     answers.join().unwrap();
-    assert_eq!(report.rejected, 6, "{report:?}");
+    assert_eq!((report.rejected, report.duplicates), (6, 1), "{report:?}");
     assert_eq!(report.round_trips.count(), 1);
     assert_eq!(report.acknowledged_on.iter().sum::<u64>(), 1);
+}
+
+/// A responder that answers after 100 ms, and sources that are stopped after 60 ms.
+#[test]
+fn what_is_in_flight_when_the_sending_is_stopped_is_still_acknowledged() {
+    let clock = Clock::starting_now();
+    let responder = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let timeout = Some(std::time::Duration::from_millis(500));
+    responder.set_read_timeout(timeout).unwrap();
+    let to = responder.local_addr().unwrap();
+    let config = config(&[to, to], clock.now() + MS * 10);
+    let mut sources = Sources::open(config, clock, |_| ()).unwrap();
+    let stop = sources.stop_handle();
+    let answers = thread::spawn(move || {
+        let mut buffer = [0; 300];
+        let mut asked = Vec::new();
+        let first = responder.recv_from(&mut buffer).unwrap();
+        asked.push((buffer, first));
+        let until = clock.now() + MS * 60;
+        while clock.now() < until {
+            let next = responder.recv_from(&mut buffer).unwrap();
+            asked.push((buffer, next));
+        }
+        stop.stop();
+        thread::sleep(std::time::Duration::from_millis(50));
+        responder.set_nonblocking(true).unwrap();
+        while let Ok(next) = responder.recv_from(&mut buffer) {
+            asked.push((buffer, next));
+        }
+        for (datagram, (len, from)) in asked {
+            let asked = MultihomedDatagram::decode(&datagram[..len]).unwrap();
+            let frame = asked.frame.answer(Time::ZERO).unwrap();
+            let answer = MultihomedDatagram { frame, ..asked };
+            responder.send_to(&answer.encode(), from).unwrap();
+        }
+        // Nothing is sent after the stop, whatever the answers.
+        thread::sleep(std::time::Duration::from_millis(50));
+        assert!(responder.recv_from(&mut buffer).is_err());
+    });
+    let report = sources.run_and_wait(Time::MAX, MS * 400).unwrap();
+    answers.join().unwrap();
+    assert!((20..5 * PACKETS).contains(&report.sent), "{report:?}");
+    assert_eq!(report.round_trips.count(), report.sent, "{report:?}");
+    assert!(clock.now() >= report.ended + MS * 400);
 }
 
 #[test]
