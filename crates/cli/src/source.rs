@@ -8,6 +8,7 @@ mod send;
 use anyhow::Context;
 use polypath_core::frame::OVER_IPV4;
 use polypath_core::multihomed::HEADER_LEN;
+use polypath_core::policy::DelayCentricConfig;
 use polypath_core::units::Bytes;
 use polypath_scenario::Network;
 use polypath_scenario::network::{Multihomed, Senders};
@@ -16,7 +17,8 @@ use crate::failure::Failure;
 
 /// The size of a datagram that is nothing but headers.
 const LEAST_SIZE: Bytes = Bytes((OVER_IPV4 as usize + HEADER_LEN) as u64);
-/// The number of datagrams that the sources of a run can send per second; more would be late.
+/// The number of datagrams that the sources of a run can send per second, with heartbeats; more would be
+/// late.
 const MAX_RATE: f64 = 20_000.0;
 
 /// The subcommands of `polypath source`.
@@ -55,11 +57,24 @@ pub(crate) fn check_sources(network: &Network) -> Result<(), Failure> {
     let senders = network.senders().context("a checked network has senders")?;
     let traffic = sources_of(senders)?;
     check_sizes(senders, traffic)?;
-    let rate = f64::from(senders.count()) / traffic.interval.as_secs_f64();
+    check_rate(senders, traffic, traffic.policy)
+}
+
+/// Refuses sources that could send more with this policy than the program can in time.
+fn check_rate(
+    senders: Senders<'_>,
+    traffic: &Multihomed,
+    policy: DelayCentricConfig,
+) -> Result<(), Failure> {
+    let others = traffic.ways.len().saturating_sub(1) as f64;
+    let heartbeats = others / policy.shortest_heartbeat_interval().as_secs_f64();
+    let of_one = 1.0 / traffic.interval.as_secs_f64() + heartbeats;
+    let rate = f64::from(senders.count()) * of_one;
     if rate > MAX_RATE {
         return Err(Failure::input(format!(
-            "the senders send {rate:.0} datagrams per second, and this program carries at most {MAX_RATE} in time: use \
-             fewer with --senders"
+            "the senders may send {rate:.0} datagrams per second, of which each has up to {heartbeats:.0} heartbeats, \
+             and this program carries at most {MAX_RATE} in time: use fewer with --senders, or longer intervals of \
+             heartbeats"
         )));
     }
     Ok(())

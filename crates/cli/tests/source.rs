@@ -115,6 +115,41 @@ fn datagrams_of_a_file_are_sent_and_answered() {
     assert_eq!(counters["rejected"], 0);
 }
 
+/// A source that begins on the first path, and stays there.
+#[test]
+fn a_path_without_datagrams_has_lost_none() {
+    let responder = RunningResponder::start();
+    let over = |n: usize| format!("127.0.0.1={}", responder.addresses[n]);
+    let (first, second) = (over(0), over(1));
+    let output = source(&[
+        "send",
+        BED,
+        "--over",
+        &first,
+        "--over",
+        &second,
+        "--senders",
+        "1",
+        "--seconds",
+        "2",
+        "--set",
+        "flow.media.traffic.first=listed",
+        "--set",
+        "flow.media.traffic.policy.hysteresis=10 s",
+        "--format",
+        "json",
+    ]);
+    let report: Value = serde_json::from_str(&printed(&output)).unwrap();
+    let [first, second] = [0, 1].map(|path| &report["paths"][path]);
+    assert_eq!(
+        (&second["sent_datagrams"], &second["lost_share"]),
+        (&0.into(), &Value::Null),
+        "{report:#}"
+    );
+    assert!(first["lost_share"].as_f64().unwrap() < 0.02, "{report:#}");
+    assert_eq!(String::from_utf8(output.stderr).unwrap(), "");
+}
+
 #[test]
 fn nobody_answers_is_an_error() {
     let silent = [0, 1].map(|_| std::net::UdpSocket::bind("127.0.0.1:0").unwrap());

@@ -34,14 +34,18 @@ time: exit code 1 otherwise. docs/source.md explains the program.";
 /// Runs the senders and prints the report; fails if the lab was late.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let network = args.senders.read()?;
-    check_sources(&network)?;
     let settings = args.senders.settings(&network)?;
+    let networks: Vec<Network> = settings
+        .iter()
+        .map(|of| with_policy(&network, of))
+        .collect();
+    networks.iter().try_for_each(check_sources)?;
     let seeds = args.senders.seeds(&network);
     let scenario = &args.senders.scenario;
     polypath_lab::enter_user_namespace().map_err(|refusal| Failure::Machine(refusal.into()))?;
     let finished = exit_on_signals_after_the_lab().context("installing signal handlers")?;
     let out = scenario.out(&network.name, "source")?;
-    let in_lab = run_in_lab(&network, &settings, &seeds);
+    let in_lab = run_in_lab(&networks, &seeds);
     finished.store(true, Ordering::Relaxed);
     let (in_lab, conditions) = in_lab.inspect_err(|_| out.discard())?;
     let simulated = simulate(&network, &settings, &seeds, None, &mut |_| ());
@@ -63,18 +67,18 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     }
 }
 
-/// Runs all settings with all seeds in the lab.
+/// The network whose senders have the policy of a setting.
+fn with_policy(network: &Network, setting: &Setting) -> Network {
+    let mut network = network.clone();
+    network.set_sender_policy(setting.policy);
+    network
+}
+
+/// Runs the network of each setting with all seeds in the lab.
 fn run_in_lab(
-    network: &Network,
-    settings: &[Setting],
+    networks: &[Network],
     seeds: &[u64],
 ) -> Result<(Vec<Vec<SendersOutcome>>, LabConditions), Failure> {
-    let with_policy = |setting: &Setting| {
-        let mut network = network.clone();
-        network.set_sender_policy(setting.policy);
-        network
-    };
-    let networks: Vec<Network> = settings.iter().map(with_policy).collect();
     let runs = networks
         .iter()
         .flat_map(|network| seeds.iter().map(move |&seed| SourceRun { network, seed }));

@@ -19,7 +19,7 @@ pub(crate) struct Args {
     addresses: Vec<SocketAddr>,
     /// The size of an ACK on the wire in bytes, with the headers of IP and UDP [default: the paper's
     /// 52 B, or 72 B over IPv6].
-    #[arg(long, value_name = "BYTES", allow_negative_numbers = true, value_parser = whole(1..=1500_u32))]
+    #[arg(long, value_name = "BYTES", allow_negative_numbers = true, value_parser = whole(1..=65_535_u32))]
     ack: Option<u32>,
 }
 

@@ -114,8 +114,8 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     for signal in [SIGINT, SIGTERM] {
         stop.stop_on(signal).context("installing signal handlers")?;
     }
-    let report = sources.run_until(end + ANSWERS).map_err(failure_of)?;
-    let measured = clock.now().min(end).since(Time::ZERO + network.run.warm_up);
+    let report = sources.run_and_wait(end, ANSWERS).map_err(failure_of)?;
+    let measured = report.ended.since(Time::ZERO + network.run.warm_up);
     let result = SendResult {
         network: &network,
         senders,
@@ -185,23 +185,28 @@ impl SendResult<'_> {
         of_all / f64::from(self.senders.count())
     }
 
-    /// The share of datagrams without an ACK.
-    fn lost(&self) -> f64 {
+    /// The share of datagrams without an ACK; `None` if none was sent.
+    fn lost(&self) -> Option<f64> {
         share_lost(
             self.report.sent,
             self.report.acknowledged_on.iter().sum::<u64>(),
         )
     }
 
-    /// The share of datagrams on a path without an ACK.
-    fn lost_on(&self, path: usize) -> f64 {
+    /// The share of datagrams on a path without an ACK; `None` if it carried none.
+    fn lost_on(&self, path: usize) -> Option<f64> {
         share_lost(self.report.sent_on[path], self.report.acknowledged_on[path])
     }
 
     /// Fails if nothing was measured.
     fn check(&self) -> Result<(), Failure> {
-        let SourcesReport { sent, refused, .. } = *self.report;
-        let acknowledged_on = &self.report.acknowledged_on;
+        let SourcesReport {
+            sent,
+            refused,
+            ref sent_on,
+            ref acknowledged_on,
+            ..
+        } = *self.report;
         if sent == 0 {
             return Err(Failure::run(format!(
                 "nothing was measured: the run ended within the warm-up of {}",
@@ -209,8 +214,9 @@ impl SendResult<'_> {
             )));
         }
         if self.report.round_trips.count() > 0 {
-            for (way, acknowledged) in self.senders.traffic.ways().iter().zip(acknowledged_on) {
-                if *acknowledged == 0 {
+            let ways = self.senders.traffic.ways().iter();
+            for (way, (sent, acknowledged)) in ways.zip(sent_on.iter().zip(acknowledged_on)) {
+                if *sent > 0 && *acknowledged == 0 {
                     let name = way.join("+");
                     print_message(&format!("path `{name}` acknowledged nothing"));
                 }
@@ -242,8 +248,8 @@ impl SendResult<'_> {
         } = self;
         let paths = self.paths.iter().zip(senders.traffic.ways()).enumerate();
         let path_rows = paths.map(|(number, (path, way))| {
-            let shares = [self.share(number), self.lost_on(number)];
-            let shares = shares.map(|share| format!("{:.1}", 100.0 * share));
+            let shares = [Some(self.share(number)), self.lost_on(number)];
+            let shares = shares.map(|share| percent(share, 1));
             let ends = [path.local.ip().to_string(), path.remote.to_string()];
             [vec![way.join("+")], ends.to_vec(), shares.to_vec()].concat()
         });
@@ -265,8 +271,9 @@ impl SendResult<'_> {
         ];
         format!(
             "{}: {} sources over {} paths, seed {}, {measured} after a warm-up of {}\n\
-             {} datagrams sent, {:.3} % lost, {} heartbeats, {} refused by the kernel\n\
-             {:.4} path switches of a source per second\n\n{}\n\n\
+             {} datagrams sent, {} % lost, {} heartbeats, {} refused by the kernel, {} duplicate ACKs\n\
+             {:.4} path switches of a source per second\n\
+             lateness of this program itself: p99 {:.3} ms\n\n{}\n\n\
              Round trips, and one-way delays above the lowest of the path so far, ms\n{}\n",
             network.name,
             senders.count(),
@@ -274,10 +281,12 @@ impl SendResult<'_> {
             network.seed,
             network.run.warm_up,
             report.sent,
-            100.0 * self.lost(),
+            percent(self.lost(), 3),
             report.heartbeats,
             report.refused,
+            report.duplicates,
             self.switch_rate(),
+            milliseconds(report.lateness.quantile(0.99)),
             plain(
                 &[
                     "path",
@@ -321,6 +330,8 @@ impl SendResult<'_> {
             "heartbeats": report.heartbeats,
             "refused_datagrams": report.refused,
             "rejected_datagrams": report.rejected,
+            "duplicate_acks": report.duplicates,
+            "lateness_p99_ms": milliseconds(report.lateness.quantile(0.99)),
             "switches": report.switches,
             "switch_rate_per_sender_s": self.switch_rate(),
             "round_trip_ms": times(&report.round_trips),
@@ -330,9 +341,18 @@ impl SendResult<'_> {
     }
 }
 
-/// The share of `sent` datagrams that were not acknowledged.
-fn share_lost(sent: u64, acknowledged: u64) -> f64 {
-    1.0 - acknowledged.min(sent) as f64 / sent.max(1) as f64
+/// The share of `sent` datagrams that were not acknowledged; `None` if none was sent.
+fn share_lost(sent: u64, acknowledged: u64) -> Option<f64> {
+    // A forged ACK can have the number of a datagram that was not sent.
+    (sent > 0).then(|| 1.0 - acknowledged.min(sent) as f64 / sent as f64)
+}
+
+/// A share in percent; `-` if there is none.
+fn percent(share: Option<f64>, digits: usize) -> String {
+    share.map_or_else(
+        || "-".to_owned(),
+        |share| format!("{:.digits$}", 100.0 * share),
+    )
 }
 
 /// A distribution in milliseconds; null without times.
