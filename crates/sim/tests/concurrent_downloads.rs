@@ -170,3 +170,47 @@ fn full_queues_drop_the_same_packets_on_all_links() {
         );
     }
 }
+
+/// The segments that one download over four links repeats from the fifth second on: those that had
+/// arrived, and those that all links had lost.
+fn repeated_by_one(fades: bool) -> (u64, u64) {
+    let text = include_str!("../../../scenarios/fading-links.toml");
+    let mut scenario = Scenario::parse(text, "fading-links.toml", &[]).unwrap();
+    if !fades {
+        let links = scenario.paths.iter_mut().flat_map(|path| &mut path.links);
+        links.for_each(|link| link.fades = None);
+    }
+    let downloads = ConcurrentDownloads {
+        flows: 1,
+        scheme: Scheme::PpdTcp2,
+        share_endpoints: true,
+        detector: None,
+        late: None,
+    };
+    let run = DownloadsRun {
+        seed: Seed(1),
+        span: Duration::from_secs(40),
+        interval: Duration::from_secs(5),
+    };
+    let mut totals = Vec::new();
+    run_concurrent_downloads(&scenario, &downloads, run, &mut |sample| {
+        let spurious: u64 = sample.spurious.iter().sum();
+        totals.push((spurious, sample.senders[0].retransmitted - spurious));
+    })
+    .unwrap();
+    let (first, last) = (totals[0], totals[totals.len() - 1]);
+    (last.0 - first.0, last.1 - first.1)
+}
+
+/// Copies on four links mask every loss in a fade. But the copy comes from a slower link, behind three
+/// newer packets: this TCP, whose threshold of three duplicate ACKs follows no reordering and which
+/// undoes nothing, repeats the packet and halves its window, before its queue is full.
+#[test]
+fn one_download_takes_late_copies_for_losses() {
+    let (spurious, lost) = repeated_by_one(true);
+    println!("with fades: {spurious} repeated that had arrived, {lost} that had not");
+    assert!(spurious >= 2 && lost == 0, "{spurious} {lost}");
+    let (spurious, lost) = repeated_by_one(false);
+    println!("without fades: {spurious} repeated that had arrived, {lost} that had not");
+    assert!(spurious == 0 && lost > 0, "{spurious} {lost}");
+}
