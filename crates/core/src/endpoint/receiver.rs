@@ -222,6 +222,7 @@ impl Receiver {
                 return None;
             }
             Some(Ecn::Ce) => packet.mark_ce(),
+            // ECT(1) of a fragment: of the others only CE counts.
             Some(_) => {}
         }
         self.accept(now, header, packet, out)
