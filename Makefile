@@ -36,7 +36,7 @@ SBOM ?= out/polypath.cdx.json
 # The last revision before the mends of what `make attack` shows.
 BEFORE_MENDS = ee456c2
 
-.PHONY: demo help test check reproduce bench race media-race bulk-race diversity-race tunnel-race failover stream-load stream-race stream-rates attack soak faults models fuzz fuzz-build miri deb deploy-check recipes stream-recipes reproducible sbom instructions golden protocol structure setup build fmt clippy doc wasm licences dependencies advisories clean
+.PHONY: demo help test check reproduce bench race media-race bulk-race diversity-race tunnel-race failover stream-load stream-race stream-rates send-race departures attack soak faults models fuzz fuzz-build miri deb deploy-check recipes stream-recipes reproducible sbom instructions golden protocol structure setup build fmt clippy doc wasm licences dependencies advisories clean
 
 demo: setup ## carry a media file over two bad paths by four schemes, and report the gain
 	cargo build --profile demo --bin polypath
@@ -101,6 +101,14 @@ stream-race: setup ## a minute of live MPEG-TS by ffmpeg beside 15 transfers: fi
 stream-rates: setup ## the measured rate of streams over wanted rates and round-trip times (10 min)
 	@$(RELEASE) build --release --quiet -p polypath-lab --example stream_race
 	@"$(BUILT)/release/examples/stream_race" rates --seed $(or $(SEED),1) $(if $(FORMAT),--format $(FORMAT))
+
+send-race: setup build ## live MPEG-TS by ffmpeg over a gateway with a queue of ten packets: as it comes, and by each spacing (4 min)
+	@$(RELEASE) build --release --quiet -p polypath-lab --example send_race
+	@"$(BUILT)/release/examples/send_race" "$(POLYPATH)" $(if $(filter command%,$(origin RUNS)),--runs $(RUNS)) --seed $(or $(SEED),1) $(if $(FORMAT),--format $(FORMAT))
+
+departures: setup ## when spaced datagrams leave, beside those of a loop that sleeps and calls sendto (2 min)
+	@$(RELEASE) build --release --quiet -p polypath-lab --example departures
+	@"$(BUILT)/release/examples/departures"
 
 attack: setup build ## attack two nodes with floods, replays and slow clients, beside the program of BASE and wireguard-go (10 min)
 	@scripts/setup.sh wireguard-go:wireguard-go

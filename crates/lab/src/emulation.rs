@@ -45,7 +45,8 @@ pub struct EmulationResult {
 
 impl EmulationResult {
     /// The conditions of a run of one group of carriers.
-    pub(crate) fn conditions(&self) -> LabConditions {
+    #[must_use]
+    pub fn conditions(&self) -> LabConditions {
         LabConditions {
             lateness: self.lateness.quantile(0.99),
             bound: LATENESS_BOUND[usize::from(!self.realtime)],

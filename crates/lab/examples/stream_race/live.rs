@@ -1,9 +1,7 @@
 //! A clip that is played while it arrives, beside transfers that fill the link.
 
 use std::fmt::Write as _;
-use std::io;
 use std::path::Path;
-use std::process::{Command, Stdio};
 
 use clap::Args;
 use polypath_core::connections::{ControlConfig, ControllerConfig, MAX_CONNECTIONS, PlayOutConfig};
@@ -17,6 +15,7 @@ use polypath_report::table::plain;
 use polypath_stream::target;
 use serde::Serialize;
 
+use super::ffmpeg::{TestClip, decoder_errors};
 use super::output::log;
 use super::retry::run_in_time;
 use super::{Measured, RaceError, link};
@@ -25,6 +24,7 @@ use super::{Measured, RaceError, link};
 const LINK: Rate = Rate(20_000_000);
 const DELAY_MS: u64 = 25;
 const QUEUE: u64 = 100;
+const VIDEO_RATE: Rate = Rate(2_000_000);
 /// The rate at which ffmpeg packs the clip, and what receivers ask for: a little more.
 const MUX_RATE: Rate = Rate(2_500_000);
 const WANTED: Rate = Rate(2_750_000);
@@ -77,8 +77,13 @@ impl Live {
         let ffmpeg = |what| move |source| RaceError::Ffmpeg { what, source };
         let folder = tempfile::tempdir().map_err(ffmpeg("making a clip"))?;
         let clip = folder.path().join("clip.ts");
-        make_clip(&clip, self.seconds).map_err(ffmpeg("making a clip"))?;
-        let sent = packed(&clip).map_err(ffmpeg("packing the clip"))?;
+        let packing = TestClip {
+            seconds: self.seconds,
+            video: VIDEO_RATE,
+            multiplex: Some(MUX_RATE),
+        };
+        packing.make(&clip).map_err(ffmpeg("making a clip"))?;
+        let sent = packing.packed(&clip).map_err(ffmpeg("packing the clip"))?;
         let run = self.streams_run(&clip, seed)?;
         log(
             "stream-race",
@@ -235,89 +240,4 @@ fn bounds(results: &[LiveResult]) -> Vec<(String, bool)> {
         ),
         (format!("{}: stops", one.carrier), one.stops > 0),
     ]
-}
-
-/// A clip of ffmpeg's test source.
-fn make_clip(path: &Path, seconds: u64) -> io::Result<()> {
-    let duration = seconds.to_string();
-    let input = [
-        "-f",
-        "lavfi",
-        "-i",
-        "testsrc2=size=640x360:rate=25",
-        "-f",
-        "lavfi",
-        "-i",
-        "sine=frequency=440",
-        "-t",
-        &duration,
-    ];
-    let codecs = [
-        "-c:v",
-        "mpeg2video",
-        "-b:v",
-        "2000k",
-        "-minrate",
-        "2000k",
-        "-maxrate",
-        "2000k",
-        "-bufsize",
-        "1000k",
-        "-g",
-        "25",
-        "-c:a",
-        "mp2",
-        "-b:a",
-        "128k",
-    ];
-    let status = ffmpeg()
-        .args(["-loglevel", "error"])
-        .args(input)
-        .args(codecs)
-        .args(muxer())
-        .arg(path)
-        .status()?;
-    if status.success() {
-        Ok(())
-    } else {
-        Err(io::Error::other(status.to_string()))
-    }
-}
-
-/// The bytes that ffmpeg sends of the clip.
-fn packed(clip: &Path) -> io::Result<Vec<u8>> {
-    let output = ffmpeg()
-        .args(["-loglevel", "error", "-i"])
-        .arg(clip)
-        .args(["-c", "copy"])
-        .args(muxer())
-        .arg("pipe:1")
-        .output()?;
-    if output.status.success() {
-        Ok(output.stdout)
-    } else {
-        Err(io::Error::other(output.status.to_string()))
-    }
-}
-
-/// The number of lines that the decoder writes about a file.
-fn decoder_errors(path: &Path) -> io::Result<usize> {
-    let output = ffmpeg()
-        .args(["-loglevel", "error", "-i"])
-        .arg(path)
-        .args(["-f", "null", "-"])
-        .output()?;
-    let lines = output.stderr.split(|&byte| byte == b'\n');
-    Ok(lines.filter(|line| !line.is_empty()).count())
-}
-
-fn muxer() -> [String; 4] {
-    ["-f", "mpegts", "-muxrate", &MUX_RATE.0.to_string()].map(str::to_owned)
-}
-
-fn ffmpeg() -> Command {
-    let mut command = Command::new("ffmpeg");
-    command.args(["-nostdin", "-hide_banner", "-y"]);
-    command.stdin(Stdio::null());
-    command
 }

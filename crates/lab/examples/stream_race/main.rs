@@ -5,6 +5,8 @@
 
 #[path = "../common/errors.rs"]
 mod errors;
+#[path = "../common/ffmpeg.rs"]
+mod ffmpeg;
 mod live;
 #[path = "../common/output.rs"]
 mod output;

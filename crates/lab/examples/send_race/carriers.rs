@@ -1,0 +1,361 @@
+//! The programs of a carrier: ffmpeg, both ends of the tunnel, and what receives.
+
+use std::fs::{self, File};
+use std::io;
+use std::net::UdpSocket;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{JoinHandle, sleep};
+use std::time::Duration;
+
+use nix::sys::signal::{Signal, kill};
+use nix::sys::socket::{setsockopt, sockopt};
+use nix::unistd::Pid;
+use polypath_core::rng::Seed;
+use polypath_lab::network::Network;
+use polypath_lab::{Endpoints, LabError};
+use polypath_live::keys;
+use polypath_scenario::MediaScenario;
+use polypath_sim::Side;
+
+use crate::ffmpeg::{TestClip, ffmpeg};
+
+/// The address of the receiver's end of the path.
+const RECEIVER: &str = "10.128.0.2";
+/// The addresses of the receiving program: over the path, and behind `polypath recv`.
+const DIRECT: &str = "10.128.0.2:6000";
+const BEHIND: &str = "127.0.0.1:6000";
+/// The address at which `polypath send` receives.
+const LISTEN: &str = "127.0.0.1:5000";
+/// The first byte of each 188 of MPEG-TS, and a datagram that is none.
+const SYNC: u8 = 0x47;
+const PROBE: &[u8] = b"probe";
+/// The attempts to reach the receiver, 50 ms apart.
+const ATTEMPTS: u32 = 200;
+/// The interval at which the end of a program is checked.
+const CHECK: Duration = Duration::from_millis(20);
+
+/// What carries the clip.
+#[derive(Debug)]
+pub(crate) struct Carrier {
+    pub(crate) name: &'static str,
+    /// The value of `--spacing`; without it, ffmpeg sends to the receiver.
+    spacing: Option<&'static str>,
+}
+
+/// Plain UDP first.
+pub(crate) const CARRIERS: [Carrier; 6] = [
+    Carrier {
+        name: "udp",
+        spacing: None,
+    },
+    Carrier {
+        name: "off",
+        spacing: Some("off"),
+    },
+    Carrier {
+        name: "1.6 ms",
+        spacing: Some("1.6ms"),
+    },
+    Carrier {
+        name: "ad-hoc",
+        spacing: Some("ad-hoc"),
+    },
+    Carrier {
+        name: "damped",
+        spacing: Some("damped"),
+    },
+    Carrier {
+        name: "cubic",
+        spacing: Some("cubic"),
+    },
+];
+
+/// A network with the paths of the scenario, and its endpoints.
+pub(crate) fn open(scenario: &MediaScenario, seed: u64) -> Result<(Network, Endpoints), LabError> {
+    Network::open(scenario, Seed(seed))
+}
+
+/// What a run of a carrier ends with.
+pub(crate) struct CarrierEnd {
+    /// The bytes that arrived, in the order of their arrival.
+    pub(crate) received: Vec<u8>,
+    /// The packets that the sender dropped since they had waited for too long.
+    pub(crate) dropped: u64,
+}
+
+/// The running programs of a carrier, killed on drop.
+pub(crate) struct RunningCarrier<'a> {
+    endpoints: &'a Endpoints,
+    /// `recv`, then `send`.
+    nodes: Vec<Program>,
+    source: Option<Program>,
+    receiver: Receiver,
+    destination: &'static str,
+    stats: PathBuf,
+}
+
+impl<'a> RunningCarrier<'a> {
+    /// Starts all but ffmpeg, and waits until datagrams arrive. The programs die with this thread.
+    pub(crate) fn start(
+        carrier: &Carrier,
+        endpoints: &'a Endpoints,
+        program: &Path,
+        folder: &Path,
+    ) -> io::Result<Self> {
+        fs::create_dir(folder)?;
+        let (to, destination) = match carrier.spacing {
+            None => (DIRECT, DIRECT),
+            Some(_) => (BEHIND, LISTEN),
+        };
+        let socket = endpoints.at(Side::Client).run(|| UdpSocket::bind(to))?;
+        let receiver = Receiver::start(socket)?;
+        let mut running = Self {
+            endpoints,
+            nodes: Vec::new(),
+            source: None,
+            receiver,
+            destination,
+            stats: folder.join("send.json"),
+        };
+        if let Some(spacing) = carrier.spacing {
+            running.start_nodes(program, folder, spacing)?;
+        }
+        running.probe()?;
+        Ok(running)
+    }
+
+    fn start_nodes(&mut self, program: &Path, folder: &Path, spacing: &str) -> io::Result<()> {
+        let key = |name: &str| {
+            let file = folder.join(name);
+            let public = keys::generate(&file).map_err(io::Error::other)?;
+            Ok::<_, io::Error>((file, public.to_string()))
+        };
+        let ((send_key, send_public), (recv_key, recv_public)) =
+            (key("send.key")?, key("recv.key")?);
+        let mut recv = Command::new(program);
+        recv.args([
+            "recv",
+            "--control",
+            "off",
+            "--to",
+            BEHIND,
+            "--path",
+            "0.0.0.0:7001",
+        ]);
+        recv.arg("--key")
+            .arg(recv_key)
+            .args(["--peer", &send_public]);
+        let mut send = Command::new(program);
+        let path = format!("{RECEIVER}:7001");
+        send.args([
+            "send",
+            "--control",
+            "off",
+            "--listen",
+            LISTEN,
+            "--path",
+            &path,
+        ]);
+        send.args(["--spacing", spacing, "--peer", &recv_public]);
+        send.arg("--key")
+            .arg(send_key)
+            .arg("--stats")
+            .arg(&self.stats);
+        let ends = [
+            (Side::Client, recv, "recv.log"),
+            (Side::Server, send, "send.log"),
+        ];
+        for (side, mut command, log) in ends {
+            let log = folder.join(log);
+            self.nodes
+                .push(Program::start(self.endpoints, side, &mut command, &log)?);
+        }
+        Ok(())
+    }
+
+    /// Sends datagrams until one has arrived.
+    fn probe(&mut self) -> io::Result<()> {
+        let server = self.endpoints.at(Side::Server);
+        let socket = server.run(|| UdpSocket::bind("0.0.0.0:0"))?;
+        for _ in 0..ATTEMPTS {
+            for node in &mut self.nodes {
+                node.check()?;
+            }
+            socket.send_to(PROBE, self.destination)?;
+            sleep(Duration::from_millis(50));
+            if self.receiver.was_probed.load(Ordering::Relaxed) {
+                return Ok(());
+            }
+        }
+        Err(io::Error::other("no datagram arrives"))
+    }
+
+    /// Starts ffmpeg, which sends the clip in real time.
+    pub(crate) fn send(&mut self, clip: &Path, test: TestClip) -> io::Result<()> {
+        let mut command = ffmpeg();
+        command.arg("-re").arg("-i").arg(clip).args(test.sending());
+        command.arg(format!("udp://{}?pkt_size=1316", self.destination));
+        let log = self.stats.with_file_name("ffmpeg.log");
+        self.source = Some(Program::start(
+            self.endpoints,
+            Side::Server,
+            &mut command,
+            &log,
+        )?);
+        Ok(())
+    }
+
+    /// Waits for the end of ffmpeg; fails if it does, or if it takes longer than `most`.
+    pub(crate) fn wait_for_source(&mut self, most: Duration) -> io::Result<()> {
+        let Some(source) = &mut self.source else {
+            return Ok(());
+        };
+        source.wait(most)
+    }
+
+    /// Ends the programs.
+    pub(crate) fn finish(mut self) -> io::Result<CarrierEnd> {
+        // The sender first: its last statistics count all that it dropped.
+        for mut node in self.nodes.drain(..).rev() {
+            node.terminate()?;
+            node.wait(Duration::from_secs(5))?;
+        }
+        let received = self.receiver.finish()?;
+        let dropped = match fs::read(&self.stats) {
+            Ok(bytes) => dropped(&bytes)?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => 0,
+            Err(error) => return Err(error),
+        };
+        Ok(CarrierEnd { received, dropped })
+    }
+}
+
+/// The packets that waited for too long, from the statistics of `polypath send`.
+fn dropped(statistics: &[u8]) -> io::Result<u64> {
+    let statistics: serde_json::Value = serde_json::from_slice(statistics)?;
+    Ok(statistics["dropped"]["waited-too-long"]
+        .as_u64()
+        .unwrap_or(0))
+}
+
+/// A program in a namespace, killed on drop.
+struct Program {
+    child: Child,
+    log: PathBuf,
+}
+
+impl Program {
+    fn start(
+        endpoints: &Endpoints,
+        side: Side,
+        command: &mut Command,
+        log: &Path,
+    ) -> io::Result<Self> {
+        command.stdin(Stdio::null()).stdout(Stdio::null());
+        command.stderr(File::create(log)?);
+        Ok(Self {
+            child: endpoints.at(side).spawn(command)?,
+            log: log.to_owned(),
+        })
+    }
+
+    fn check(&mut self) -> io::Result<()> {
+        match self.child.try_wait()? {
+            None => Ok(()),
+            Some(status) => Err(self.failed(&status.to_string())),
+        }
+    }
+
+    fn terminate(&mut self) -> io::Result<()> {
+        let pid = i32::try_from(self.child.id()).map_err(io::Error::other)?;
+        Ok(kill(Pid::from_raw(pid), Signal::SIGTERM)?)
+    }
+
+    fn wait(&mut self, most: Duration) -> io::Result<()> {
+        for _ in 0..most.as_millis() / CHECK.as_millis() {
+            match self.child.try_wait()? {
+                Some(status) if status.success() => return Ok(()),
+                Some(status) => return Err(self.failed(&status.to_string())),
+                None => sleep(CHECK),
+            }
+        }
+        Err(self.failed("it does not end"))
+    }
+
+    fn failed(&self, cause: &str) -> io::Error {
+        let log = fs::read_to_string(&self.log).unwrap_or_default();
+        let last = log.lines().last().unwrap_or_default();
+        io::Error::other(format!("{cause}: {last}"))
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        // Both fail only if it is gone.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A thread that receives datagrams.
+struct Receiver {
+    is_over: Arc<AtomicBool>,
+    was_probed: Arc<AtomicBool>,
+    thread: Option<JoinHandle<io::Result<Vec<u8>>>>,
+}
+
+impl Receiver {
+    fn start(socket: UdpSocket) -> io::Result<Self> {
+        socket.set_read_timeout(Some(Duration::from_millis(100)))?;
+        setsockopt(&socket, sockopt::RcvBuf, &(4 << 20))?;
+        let (is_over, was_probed) = (Arc::<AtomicBool>::default(), Arc::<AtomicBool>::default());
+        let thread = {
+            let (is_over, was_probed) = (is_over.clone(), was_probed.clone());
+            std::thread::spawn(move || receive(&socket, &is_over, &was_probed))
+        };
+        Ok(Self {
+            is_over,
+            was_probed,
+            thread: Some(thread),
+        })
+    }
+
+    fn finish(&mut self) -> io::Result<Vec<u8>> {
+        self.is_over.store(true, Ordering::Relaxed);
+        let thread = self.thread.take().ok_or(io::ErrorKind::BrokenPipe)?;
+        thread.join().expect("the receiver does not panic")
+    }
+}
+
+impl Drop for Receiver {
+    fn drop(&mut self) {
+        // The thread sees it within its timeout.
+        self.is_over.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Receives until `is_over`; returns what is MPEG-TS, and notes what is not.
+fn receive(
+    socket: &UdpSocket,
+    is_over: &AtomicBool,
+    was_probed: &AtomicBool,
+) -> io::Result<Vec<u8>> {
+    let mut received = Vec::new();
+    let mut buffer = [0; 2048];
+    while !is_over.load(Ordering::Relaxed) {
+        match socket.recv(&mut buffer) {
+            Ok(length) if buffer[0] == SYNC => received.extend_from_slice(&buffer[..length]),
+            Ok(_) => was_probed.store(true, Ordering::Relaxed),
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut
+                ) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(received)
+}
