@@ -260,6 +260,7 @@ fn sender_outcomes(
             arrived: arrived.map_or(0, |arrived| arrived.packets),
             rates: in_run.map(|&packets| rate(packets, run.bin)).collect(),
             gaps: arrived.and_then(|arrived| arrived.gaps.mean_and_deviation()),
+            delay: arrived.and_then(|arrived| arrived.mean_delay()),
         }
     };
     run.senders

@@ -53,4 +53,6 @@ pub struct SpacedSenderOutcome {
     /// The mean and the standard deviation of the time from the arrival of a packet to that of the next
     /// number, in seconds; `None` for fewer than three packets.
     pub gaps: Option<(f64, f64)>,
+    /// The mean one-way delay in seconds; `None` if nothing arrived.
+    pub delay: Option<f64>,
 }

@@ -49,6 +49,9 @@ fn what_the_gateway_carries_arrives_and_the_rest_is_lost() {
     for sender in &outcome.senders {
         assert!((3.6e6..4.2e6).contains(&sender.sent), "{sender:?}");
         assert!(sender.rates.len() >= 5, "{sender:?}");
+        // A queue of ten packets is one of 8 to 12 ms.
+        let delay = sender.delay.unwrap();
+        assert!((0.010..0.030).contains(&delay), "{sender:?}");
     }
     let [transfer] = outcome.transfers[..] else {
         panic!("{outcome:?}")

@@ -27,6 +27,16 @@ pub struct ArrivedPackets {
     pub packets: u64,
     /// The gaps between them.
     pub gaps: GapMoments,
+    /// The sum of their one-way delays in seconds, if both ends read one clock.
+    delays: f64,
+}
+
+impl ArrivedPackets {
+    /// The mean one-way delay in seconds, if both ends read one clock; `None` without packets.
+    #[must_use]
+    pub fn mean_delay(&self) -> Option<f64> {
+        (self.packets > 0).then(|| self.delays / self.packets as f64)
+    }
 }
 
 /// Sums of the gaps from the arrival of a packet to that of the next number, in seconds.
@@ -157,7 +167,7 @@ impl ReceiversEventHandler {
                 is_new &= output != ReceiverOutput::Arrived(Arrival::Duplicate);
             });
         if is_new && datagram.at >= measured_from {
-            receiver.count(datagram.at, header.sequence);
+            receiver.count(datagram.at, header);
         }
     }
 
@@ -178,6 +188,7 @@ impl ReceiversEventHandler {
                 from,
                 packets: 0,
                 gaps: GapMoments::default(),
+                delays: 0.0,
             },
             last: None,
         });
@@ -193,8 +204,10 @@ impl ReceiversEventHandler {
 }
 
 impl LiveReceiver {
-    fn count(&mut self, now: Time, sequence: u64) {
+    fn count(&mut self, now: Time, header: SpacedHeader) {
+        let sequence = header.sequence;
         self.arrived.packets += 1;
+        self.arrived.delays += now.since(header.sent).as_secs_f64();
         let last = self.last.replace((sequence, now));
         if let Some((_, before)) = last.filter(|(before, _)| before + 1 == sequence) {
             self.arrived.gaps.add(now.since(before).as_secs_f64());

@@ -1,5 +1,7 @@
 //! The controllers of the spacing: how they share a bottleneck with each other and with TCP.
 
+mod lab;
+
 use polypath_batch::replica_seeds;
 use polypath_claims::{
     ClaimRemark, Figure, FigureTable, Findings, Measurement, Pending, SEED, Sample, Study,
@@ -128,13 +130,17 @@ impl SettingRuns {
         Measurement::of(claim, quantity, unit, &group, &self.samples(of))
     }
 
-    fn cells(&self, quantities: &[(Quantity, usize)]) -> Vec<String> {
+    /// The controller, the buffer and the number of senders.
+    fn head(&self) -> Vec<String> {
         let name = name_of(self.control).replace('"', "").replace('-', " ");
-        let setting = [name, self.buffer.name.to_owned(), self.senders.to_string()];
+        vec![name, self.buffer.name.to_owned(), self.senders.to_string()]
+    }
+
+    fn cells(&self, quantities: &[(Quantity, usize)]) -> Vec<String> {
         let cells = quantities
             .iter()
             .map(|&(of, digits)| text(&self.samples(of), digits));
-        setting.into_iter().chain(cells).collect()
+        self.head().into_iter().chain(cells).collect()
     }
 }
 
@@ -200,11 +206,13 @@ fn rows(study: &mut Study<'_>) -> [Vec<Result<SettingRuns, Pending>>; 3] {
 }
 
 fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
+    let in_lab = lab::rows(study);
     let [alone, beside, halved] = rows(study);
     let collected = |rows: Vec<Result<SettingRuns, Pending>>| {
         rows.into_iter().collect::<Result<Vec<SettingRuns>, _>>()
     };
     let (alone, beside, halved) = (collected(alone)?, collected(beside)?, collected(halved)?);
+    let in_lab = in_lab?;
     let ours = |rows: &[SettingRuns],
                 measured: &dyn Fn(&SettingRuns) -> Measurement|
      -> Vec<Measurement> {
@@ -230,12 +238,14 @@ fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
     measurements.extend(ours(&halved, &|row| {
         row.measured(HALVED, &format!("lost.{}", row.buffer.name), "%", LOST)
     }));
+    let mut tables = vec![
+        alone_table(&alone),
+        beside_table(&beside),
+        halved_table(&halved),
+    ];
+    tables.extend(in_lab.as_deref().map(lab::table));
     Ok(Findings {
-        tables: vec![
-            alone_table(&alone),
-            beside_table(&beside),
-            halved_table(&halved),
-        ],
+        tables,
         measurements,
         reasons: vec![beside_reason(&beside), halved_reason(&alone, &halved)],
         parameters: vec![["setting", SETTING].map(ToOwned::to_owned)],

@@ -1,6 +1,8 @@
 //! Senders of spaced packets that share a bottleneck with each other, with TCP, and with a stream that
 //! takes half of it.
 
+pub(crate) mod in_lab;
+
 use std::fmt::Write;
 use std::sync::atomic::AtomicU64;
 
@@ -16,6 +18,8 @@ use crate::jobs::psp::merge::{Span, name_of};
 /// The rate of the bottleneck in Mbit/s, and the size of a packet in bytes: 2000 packets per second.
 pub(crate) const CAPACITY: f64 = 20.0;
 const PACKET: u32 = 1250;
+/// The rate of the link of a flow, in Mbit/s.
+const ACCESS: u64 = 1000;
 /// The one-way delay of the bottleneck in ms.
 const SHARED_DELAY: u32 = 5;
 /// The run time of a packet in seconds of one core.
@@ -116,7 +120,7 @@ impl Sharing {
         let _ = write!(
             text,
             "[[link]]\nname = \"access-{kind}{number}\"\nfrom = \"{kind}{number}\"\nto = \"gate\"\n\
-             rate = \"1 Gbit/s\"\ndelay = \"{delay} ms\"\nqueue = \"10000 packets\"\n\
+             rate = \"{ACCESS} Mbit/s\"\ndelay = \"{delay} ms\"\nqueue = \"10000 packets\"\n\
              [[flow]]\nname = \"{kind}{number}\"\nfrom = \"{kind}{number}\"\nto = \"sink\"\n{times}\n\
              traffic = {{ {traffic} }}\n"
         );

@@ -254,6 +254,7 @@ mod tests {
             arrived: 900,
             rates: vec![1e6; 40],
             gaps: Some((0.0016, 0.0001)),
+            delay: Some(0.084),
         };
         let flows = InLab(merge).flows(&SpacedOutcome {
             senders: vec![sender],
