@@ -38,7 +38,7 @@ pub struct Spaced {
     /// by default 40 ms.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reference_rtt: Option<Duration>,
-    /// With `cubic`: the queueing delay that counts as congestion, by default 50 ms; 0 for losses
+    /// With `cubic`: the queueing delay that counts as congestion, by default 30 ms; 0 for losses
     /// alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_queue: Option<Duration>,
