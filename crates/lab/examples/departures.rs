@@ -8,6 +8,7 @@
 //!
 //! `cargo run --release -p polypath-lab --example departures [SECONDS]`
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, IoSliceMut};
 use std::net::UdpSocket;
@@ -125,7 +126,11 @@ fn measure_node(
     let source = {
         let socket = namespace.run(|| UdpSocket::bind("127.0.0.1:0"))?;
         let is_over = is_over.clone();
-        std::thread::spawn(move || feed(&socket, spacing, &is_over))
+        std::thread::spawn(move || {
+            // Or the receiver, on the same core, keeps it from being ahead.
+            drop(priority::realtime(REALTIME));
+            feed(&socket, spacing, &is_over)
+        })
     };
     let measured = (|| {
         sink.set_read_timeout(Some(StdDuration::from_secs(20)))?;
@@ -258,10 +263,11 @@ fn capture() -> io::Result<Socket> {
 }
 
 /// The times of the datagrams that leave `port` during `span`, in nanoseconds, and the true duration.
+/// Probes of the path's MTU and feedback have other lengths than most, and do not count.
 fn departures(capture: &Socket, port: u16, span: StdDuration) -> io::Result<(Vec<u64>, Duration)> {
     let clock = Clock::starting_now();
     let end = Time::ZERO + Duration(u64::try_from(span.as_nanos()).unwrap_or(u64::MAX));
-    let mut times = Vec::new();
+    let mut seen: Vec<(usize, u64)> = Vec::new();
     let mut buffer = [0; 64];
     let mut control = nix::cmsg_space!(nix::sys::time::TimeSpec);
     while clock.now() < end {
@@ -281,18 +287,30 @@ fn departures(capture: &Socket, port: u16, span: StdDuration) -> io::Result<(Vec
             .as_ref()
             .and_then(|address| address.as_link_addr())
             .is_some_and(|link| link.pkttype() == OUTGOING);
-        let is_long = message.bytes > DATAGRAM;
         let stamp = message.cmsgs()?.find_map(|c| match c {
             ControlMessageOwned::ScmTimestampns(stamp) => Some(stamp),
             _ => None,
         });
+        let length = message.bytes;
         let is_ours = buffer[20..22] == port.to_be_bytes();
-        if let Some(stamp) = stamp.filter(|_| leaves && is_long && is_ours) {
+        if let Some(stamp) = stamp.filter(|_| leaves && is_ours) {
             let ns = stamp.tv_sec() * 1_000_000_000 + stamp.tv_nsec();
-            times.push(u64::try_from(ns).unwrap_or(0));
+            seen.push((length, u64::try_from(ns).unwrap_or(0)));
         }
     }
+    let usual = most_common(seen.iter().map(|(length, _)| *length));
+    seen.retain(|(length, _)| Some(*length) == usual);
+    let times = seen.into_iter().map(|(_, at)| at).collect();
     Ok((times, clock.now().since(Time::ZERO)))
+}
+
+fn most_common(lengths: impl Iterator<Item = usize>) -> Option<usize> {
+    let mut counts = BTreeMap::new();
+    for length in lengths {
+        *counts.entry(length).or_insert(0) += 1;
+    }
+    let most = counts.into_iter().max_by_key(|(_, count)| *count);
+    most.map(|(length, _)| length)
 }
 
 /// The distances of departures from the schedule through the earliest of each block.

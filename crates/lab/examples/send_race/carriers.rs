@@ -40,38 +40,38 @@ const CHECK: Duration = Duration::from_millis(20);
 /// What carries the clip.
 #[derive(Debug)]
 pub(crate) struct Carrier {
+    /// The name, which is that of the options of `polypath send`.
     pub(crate) name: &'static str,
-    /// The value of `--spacing`; without it, ffmpeg sends to the receiver.
-    spacing: Option<&'static str>,
+    /// Whether `polypath send` and `recv` carry it, or ffmpeg sends it to the receiver.
+    is_sent: bool,
 }
 
-/// Plain UDP first.
-pub(crate) const CARRIERS: [Carrier; 6] = [
-    Carrier {
-        name: "udp",
-        spacing: None,
-    },
-    Carrier {
-        name: "off",
-        spacing: Some("off"),
-    },
-    Carrier {
-        name: "1.6 ms",
-        spacing: Some("1.6ms"),
-    },
-    Carrier {
-        name: "ad-hoc",
-        spacing: Some("ad-hoc"),
-    },
-    Carrier {
-        name: "damped",
-        spacing: Some("damped"),
-    },
-    Carrier {
-        name: "cubic",
-        spacing: Some("cubic"),
-    },
+/// Plain UDP.
+pub(crate) const PLAIN: Carrier = Carrier {
+    name: "UDP of ffmpeg",
+    is_sent: false,
+};
+/// A spacing of 6.6 Mbit/s that drops no packet before its burst is over.
+pub(crate) const FIXED: Carrier = sent("--spacing 1.6ms --max-wait 500ms");
+/// The controller that shares a path.
+pub(crate) const CUBIC: Carrier = sent("--spacing cubic");
+pub(crate) const CARRIERS: [Carrier; 8] = [
+    PLAIN,
+    sent("--spacing off"),
+    sent("--spacing 1.6ms"),
+    FIXED,
+    sent("--spacing ad-hoc"),
+    sent("--spacing damped"),
+    CUBIC,
+    sent("--spacing cubic --max-wait 500ms"),
 ];
+
+const fn sent(name: &'static str) -> Carrier {
+    Carrier {
+        name,
+        is_sent: true,
+    }
+}
 
 /// A network with the paths of the scenario, and its endpoints.
 pub(crate) fn open(scenario: &MediaScenario, seed: u64) -> Result<(Network, Endpoints), LabError> {
@@ -106,9 +106,10 @@ impl<'a> RunningCarrier<'a> {
         folder: &Path,
     ) -> io::Result<Self> {
         fs::create_dir(folder)?;
-        let (to, destination) = match carrier.spacing {
-            None => (DIRECT, DIRECT),
-            Some(_) => (BEHIND, LISTEN),
+        let (to, destination) = if carrier.is_sent {
+            (BEHIND, LISTEN)
+        } else {
+            (DIRECT, DIRECT)
         };
         let socket = endpoints.at(Side::Client).run(|| UdpSocket::bind(to))?;
         let receiver = Receiver::start(socket)?;
@@ -120,14 +121,14 @@ impl<'a> RunningCarrier<'a> {
             destination,
             stats: folder.join("send.json"),
         };
-        if let Some(spacing) = carrier.spacing {
-            running.start_nodes(program, folder, spacing)?;
+        if carrier.is_sent {
+            running.start_nodes(program, folder, carrier.name)?;
         }
         running.probe()?;
         Ok(running)
     }
 
-    fn start_nodes(&mut self, program: &Path, folder: &Path, spacing: &str) -> io::Result<()> {
+    fn start_nodes(&mut self, program: &Path, folder: &Path, options: &str) -> io::Result<()> {
         let key = |name: &str| {
             let file = folder.join(name);
             let public = keys::generate(&file).map_err(io::Error::other)?;
@@ -159,7 +160,8 @@ impl<'a> RunningCarrier<'a> {
             "--path",
             &path,
         ]);
-        send.args(["--spacing", spacing, "--peer", &recv_public]);
+        send.args(options.split(' '));
+        send.args(["--peer", &recv_public]);
         send.arg("--key")
             .arg(send_key)
             .arg("--stats")

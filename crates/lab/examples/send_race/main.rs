@@ -31,7 +31,7 @@ use polypath_report::table::plain;
 use polypath_scenario::MediaScenario;
 use serde::Serialize;
 
-use carriers::{CARRIERS, Carrier, RunningCarrier};
+use carriers::{CARRIERS, CUBIC, Carrier, FIXED, PLAIN, RunningCarrier};
 use errors::error_chain;
 use ffmpeg::{TestClip, decoder_errors};
 use output::{Format, log, print};
@@ -191,8 +191,8 @@ fn measure(
     let mut emulation =
         Emulation::start(networks, Clock::starting_now()).map_err(RaceError::Emulation)?;
     let mut running = Vec::new();
-    for (carrier, ends) in CARRIERS.iter().zip(&endpoints) {
-        let folder = folder.path().join(carrier.name.replace(' ', ""));
+    for ((number, carrier), ends) in (1..).zip(&CARRIERS).zip(&endpoints) {
+        let folder = folder.path().join(format!("carrier{number}"));
         let started = RunningCarrier::start(carrier, ends, &args.program, &folder);
         running.push(started.map_err(|source| of_carrier(carrier, source))?);
     }
@@ -240,25 +240,23 @@ struct Bound {
     holds: bool,
 }
 
-/// The bounds, fixed before the first run: what ffmpeg sends at once loses a fifth; the right fixed
-/// spacing loses nothing; and the controller that shares the path loses at most a tenth of it.
+/// The bounds: what ffmpeg sends at once loses a fifth; the right fixed spacing loses nothing; and the
+/// controller that shares the path loses at most 2 %. They were fixed before the first run, in which the
+/// second was not reached: an I picture takes longer than the 100 ms that packets wait by default. Since
+/// then it applies to a longer wait.
 fn bounds(results: &[Vec<CarrierRun>]) -> Vec<Bound> {
-    let lost = |name: &str| {
-        let at = CARRIERS.iter().position(|carrier| carrier.name == name)?;
-        Some(mean(&results[at], |run| run.lost).mean)
-    };
-    let (Some(blasted), Some(fixed), Some(cubic)) = (lost("udp"), lost("1.6 ms"), lost("cubic"))
-    else {
-        return Vec::new();
-    };
-    let bound = |text: &str, holds| Bound {
-        text: text.to_owned(),
-        holds,
+    let bound = |carrier: &Carrier, text: &str, is_kept: fn(f64) -> bool| {
+        let at = CARRIERS.iter().position(|other| other.name == carrier.name);
+        let lost = at.map(|at| mean(&results[at], |run| run.lost).mean);
+        Bound {
+            text: format!("{} loses {text}", carrier.name),
+            holds: lost.is_some_and(is_kept),
+        }
     };
     vec![
-        bound("udp loses at least 20 %", blasted >= 0.2),
-        bound("1.6 ms loses at most 0.1 %", fixed <= 0.001),
-        bound("cubic loses at most 2 %", cubic <= 0.02),
+        bound(&PLAIN, "at least 20 %", |lost| lost >= 0.2),
+        bound(&FIXED, "at most 0.1 %", |lost| lost <= 0.001),
+        bound(&CUBIC, "at most 2 %", |lost| lost <= 0.02),
     ]
 }
 
