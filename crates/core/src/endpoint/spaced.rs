@@ -375,6 +375,12 @@ impl<P: Payload> Endpoint<P> {
         self.space_without_feedback(now, out);
     }
 
+    /// Whether packets are spaced: each has a turn of its own.
+    #[must_use]
+    pub const fn is_spaced(&self) -> bool {
+        self.spacing.sending.is_some()
+    }
+
     /// The state of the spacing of packets at `now`; `None` if they are not spaced.
     #[must_use]
     pub fn spacing_statistics(&self, now: Time) -> Option<SpacingStatistics> {

@@ -324,9 +324,10 @@ impl NodeEventHandler {
         self.driver.handle_input(at, input, &mut self.io)
     }
 
-    /// Handles about `budget` packets of applications at `at` and returns their number.
-    fn handle_packets(&mut self, at: Time, budget: usize) -> io::Result<usize> {
+    /// Handles about `budget` packets of applications from `at` on and returns their number.
+    fn handle_packets(&mut self, mut at: Time, budget: usize) -> io::Result<usize> {
         let mut handled = 0;
+        let is_spaced = self.driver.machine().endpoint().is_spaced();
         // Packets of one read are all handled: `epoll` does not report those left over.
         while handled < budget || self.io.has_packets() {
             let Some(packet) = self.io.next_packet()? else {
@@ -335,8 +336,20 @@ impl NodeEventHandler {
             self.driver
                 .handle_input(at, Input::Packet(packet), &mut self.io)?;
             handled += 1;
+            // A burst of an encoder must not delay the packets whose turn it is.
+            if is_spaced && let Some(now) = self.overdue() {
+                at = self.catch_up(now)?.until;
+                self.io.flush()?;
+            }
         }
         Ok(handled)
+    }
+
+    /// The time, if a deadline of the tunnel has passed.
+    fn overdue(&self) -> Option<Time> {
+        let due = self.driver.deadline()?;
+        let now = self.clock.now();
+        (due.at <= now).then_some(now)
     }
 }
 
