@@ -26,7 +26,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "ADDRESS", value_parser = datagram_address)]
     to: Option<SocketAddr>,
     /// The spacing of packets: cubic, which shares a path fairly and keeps queues short; damped or
-    /// ad-hoc, those of the packet-spacing paper; a fixed time; or off [default: damped under
+    /// ad-hoc, those of the packet-spacing paper; a fixed time; or off [default: cubic under
     /// single-path, off under other policies].
     #[arg(long, value_name = "cubic|damped|ad-hoc|TIME|off", value_parser = spacing)]
     spacing: Option<Spacing>,
@@ -116,7 +116,7 @@ impl Args {
     fn spacing(&self) -> Spacing {
         let is_single = self.shared.policy(self.path.len()) == "single-path";
         let default = if is_single {
-            Spacing::Damped
+            Spacing::Cubic
         } else {
             Spacing::Off
         };
