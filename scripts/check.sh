@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Runs all parts of `make check`. The long parts run in the background: the soak as soon as the
-# program is built, since its nodes have a real-time priority that other load does not disturb, and
-# the reduced reproduction at low priority while the tests run, since tests often wait. A failing
-# linter ends the check at once. From the tests on, all parts run, and the check fails if any part
+# Runs all parts of `make check`. The long parts run in the background: the build of the program beside
+# the linters, which leave a core idle now and then; the soak as soon as it is built, since its nodes have
+# a real-time priority that other load does not disturb; and the reduced reproduction at low priority
+# while the tests run, since tests often wait. A failing linter ends the check at once. From the tests on, all parts run, and the check fails if any part
 # failed.
 # usage: check.sh MINUTES
 #   MINUTES is the duration of the soak.
@@ -61,28 +61,35 @@ finish() { # TARGET
 # One selection of packages for all parts, so that their dependencies are compiled once.
 export WITH="-p polypath-lab --lib --bins --example soak"
 
+# Optimising the targets takes longer than they run here.
+fuzzing=CARGO_PROFILE_RELEASE_OPT_LEVEL=1
+
 # Installed before any part runs in the background: only one apt-get can run at a time.
 scripts/setup.sh c++:g++ nft:nftables python3:python3 || exit 1
 scripts/setup.sh tshark:tshark valgrind:valgrind ristsender:rist-tools
-step fmt build || exit 1
+step fmt protocol structure STRUCTURE=--check || exit 1
+start_background 5 build
+step clippy doc wasm licences dependencies || exit 1
+finish build
+[ ${#failed[@]} -eq 0 ] || { echo "check: the build failed" >&2; exit 1; }
+step golden || exit 1
 if [ "$(id -u)" -ne 0 ] || [ ! -e /dev/net/tun ]; then
   echo "soak: skipped: needs root and /dev/net/tun"
 else
   start_background 0 soak MINUTES="$1"
 fi
-step protocol structure STRUCTURE=--check || exit 1
-step clippy doc wasm licences dependencies golden instructions || exit 1
 start_background 19 reproduce
 start_background 19 advisories
-start_background 19 fuzz-build
+start_background 19 instructions
+start_background 19 fuzz-build $fuzzing
 start_background 19 models MODELS=--reduced
 for target in test deploy-check deb; do
   step "$target" || failed+=("$target")
 done
 finish fuzz-build
 # CONTRIBUTING.md states this duration.
-start_background 0 fuzz FUZZ=20
-for target in fuzz models advisories reproduce soak; do
+start_background 0 fuzz FUZZ=20 $fuzzing
+for target in fuzz models instructions advisories reproduce soak; do
   finish "$target"
 done
 [ ${#failed[@]} -eq 0 ] || { echo "check: failed: ${failed[*]}" >&2; exit 1; }
