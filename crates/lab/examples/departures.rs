@@ -2,9 +2,8 @@
 //! loop that sleeps and calls `sendto`.
 //!
 //! Both send at a fixed spacing over the loopback of a namespace, with one core for the sender alone
-//! and another for all else. A packet socket has the kernel's time of each departure. The error of
-//! a departure is its distance from a schedule of exactly that spacing through the earliest departure
-//! of each thousand. Normal and real-time priority; the processor time of the sender's thread.
+//! and another for all else. A packet socket has the kernel's time of each departure, from which
+//! follows how much each time from one departure to the next differs from the spacing. Normal and real-time priority; the processor time of the sender's thread.
 //!
 //! `cargo run --release -p polypath-lab --example departures [SECONDS]`
 
@@ -46,8 +45,6 @@ const NODE_PORT: u16 = 7001;
 const PEER_PORT: u16 = 7002;
 const APPLICATION: &str = "127.0.0.1:5000";
 const PLAIN_PORT: u16 = 7003;
-/// The departures over which a schedule is fitted.
-const BLOCK: usize = 1000;
 /// `ETH_P_ALL` in network byte order, and the type of a packet that leaves.
 const ALL_PROTOCOLS: i32 = 0x0003_u16.to_be() as i32;
 const OUTGOING: u8 = 4;
@@ -151,15 +148,18 @@ fn measure_node(
     measured
 }
 
-/// Sends datagrams a tenth faster than the spacing permits, some at once.
+/// Sends datagrams a fifth faster than the spacing permits, some at once.
 fn feed(socket: &UdpSocket, spacing: Duration, is_over: &AtomicBool) -> io::Result<()> {
     let batch = (Duration::from_millis(2).as_nanos() / spacing.as_nanos()).max(10);
-    let pause = StdDuration::from_nanos(spacing.as_nanos() * batch * 10 / 11);
+    let clock = Clock::starting_now();
+    let mut due = Time::ZERO;
     while !is_over.load(Ordering::Relaxed) {
         for _ in 0..batch {
             socket.send_to(&[7; DATAGRAM], APPLICATION)?;
         }
-        std::thread::sleep(pause);
+        due += Duration(spacing.as_nanos() * batch * 5 / 6);
+        let wait = due.since(clock.now());
+        std::thread::sleep(StdDuration::from_nanos(wait.as_nanos()));
     }
     Ok(())
 }
@@ -313,21 +313,13 @@ fn most_common(lengths: impl Iterator<Item = usize>) -> Option<usize> {
     most.map(|(length, _)| length)
 }
 
-/// The distances of departures from the schedule through the earliest of each block.
+/// The difference of each time from one departure to the next from the spacing: a late departure has two, of
+/// itself and of the next, and a stall one that is long.
 fn errors(departures: &[u64], spacing: Duration) -> DurationHistogram {
     let mut errors = DurationHistogram::default();
-    for block in departures.chunks(BLOCK) {
-        let first = block[0];
-        let of = |(number, &at): (u64, &u64)| {
-            i128::from(at) - i128::from(first) - i128::from(number * spacing.as_nanos())
-        };
-        let offsets: Vec<i128> = (0..).zip(block).map(of).collect();
-        let earliest = offsets.iter().min().copied().unwrap_or(0);
-        for offset in offsets {
-            errors.record(Duration(
-                u64::try_from(offset - earliest).unwrap_or(u64::MAX),
-            ));
-        }
+    for pair in departures.windows(2) {
+        let gap = pair[1].saturating_sub(pair[0]);
+        errors.record(Duration(gap.abs_diff(spacing.as_nanos())));
     }
     errors
 }
