@@ -144,7 +144,10 @@ impl LabArgs {
         });
         let lines: Vec<String> = failed.collect();
         let message = lines.join("\n");
-        let is_measured = made.iter().any(|made| !made.in_lab.is_empty());
+        let is_measured = made.iter().any(|made| {
+            let mut tables = made.findings.tables.iter();
+            !made.in_lab.is_empty() || tables.any(|table| table.id == "lab")
+        });
         match &lines[..] {
             [] => {
                 if self.lab && !is_measured {
