@@ -37,7 +37,7 @@ const ATTEMPTS: u32 = 200;
 /// The interval at which the end of a program is checked.
 const CHECK: Duration = Duration::from_millis(20);
 
-/// What carries the clip.
+/// A way of the clip to the receiver.
 #[derive(Debug)]
 pub(crate) struct Carrier {
     /// The name, which is that of the options of `polypath send`.
@@ -78,7 +78,7 @@ pub(crate) fn open(scenario: &MediaScenario, seed: u64) -> Result<(Network, Endp
     Network::open(scenario, Seed(seed))
 }
 
-/// What a run of a carrier ends with.
+/// The outcome of a run of a carrier.
 pub(crate) struct CarrierEnd {
     /// The bytes that arrived, in the order of their arrival.
     pub(crate) received: Vec<u8>,

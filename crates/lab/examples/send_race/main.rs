@@ -93,7 +93,7 @@ enum RaceError {
     Files(#[source] io::Error),
 }
 
-/// What one run showed of a carrier.
+/// The result of a run of a carrier.
 #[derive(Debug, Serialize)]
 struct CarrierRun {
     seed: u64,
@@ -233,7 +233,7 @@ fn of_carrier(carrier: &Carrier, source: io::Error) -> RaceError {
     }
 }
 
-/// What a carrier must reach, or must not.
+/// A bound on what a carrier loses.
 #[derive(Debug, Serialize)]
 struct Bound {
     text: String,

@@ -13,7 +13,7 @@ use super::relays::RelaySessions;
 use crate::handshake::{CLOSED_PATHS, ECN, SPACING};
 use crate::session::Session;
 
-/// What a frame passes through.
+/// The parts of a tunnel that a frame passes through.
 pub(super) struct Outgoing<'a> {
     pub(super) session: &'a mut Session,
     pub(super) relays: &'a mut RelaySessions,
