@@ -214,3 +214,41 @@ fn one_download_takes_late_copies_for_losses() {
     println!("without fades: {spurious} repeated that had arrived, {lost} that had not");
     assert!(spurious == 0 && lost > 0, "{spurious} {lost}");
 }
+
+/// The expiries of the retransmission timer in 40 s over one of the links.
+fn timeouts(flows: u32, fades: bool) -> u64 {
+    let text = include_str!("../../../scenarios/fading-links.toml");
+    let mut scenario = Scenario::parse(text, "fading-links.toml", &[]).unwrap();
+    scenario.paths.truncate(1);
+    if !fades {
+        scenario.paths[0].links[0].fades = None;
+    }
+    let downloads = ConcurrentDownloads {
+        flows,
+        scheme: Scheme::Tcp,
+        share_endpoints: false,
+        detector: None,
+        late: None,
+    };
+    let run = DownloadsRun {
+        seed: Seed(1),
+        span: Duration::from_secs(40),
+        interval: Duration::from_secs(40),
+    };
+    let mut timeouts = 0;
+    run_concurrent_downloads(&scenario, &downloads, run, &mut |sample| {
+        timeouts = sample.senders.iter().map(|of| of.timeouts).sum();
+    })
+    .unwrap();
+    timeouts
+}
+
+/// A fade takes retransmissions, too, which this TCP (RFC 6675) notices by its timer alone.
+#[test]
+fn fades_make_the_retransmission_timer_expire() {
+    for flows in [1, 20] {
+        let [faded, unfaded] = [true, false].map(|fades| timeouts(flows, fades));
+        println!("{flows} downloads: {faded} timeouts with fades, {unfaded} without");
+        assert!(faded > 5 * unfaded.max(1), "{faded} {unfaded}");
+    }
+}
