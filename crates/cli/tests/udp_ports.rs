@@ -201,10 +201,7 @@ fn a_datagram_crosses_from_send_to_recv() {
     nodes.exchange();
     let status = polypath().arg("status").arg(nodes.path("a.sock")).output();
     let status = printed(&status.unwrap());
-    assert!(
-        status.contains("packets leave 0 us apart, any rate"),
-        "{status}"
-    );
+    assert!(status.contains(" us apart, up to "), "{status}");
 }
 
 #[test]
