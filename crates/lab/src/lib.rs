@@ -46,7 +46,7 @@ mod node_pair;
 mod node_process;
 pub mod node_thread;
 mod preflight;
-mod process;
+pub mod process;
 mod processor_clock;
 mod program;
 mod run;

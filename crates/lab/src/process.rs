@@ -15,13 +15,14 @@ use crate::processor_clock::ProcessorClock;
 
 /// The number of trailing log lines in the error of a program that has exited.
 const LOG_LINES: usize = 5;
-/// The number and interval of checks whether a terminated program has exited: 3 s in all.
-const CHECKS: u32 = 150;
+/// The time in which a terminated program exits.
+const EXIT: std::time::Duration = std::time::Duration::from_secs(3);
+/// The interval of checks whether a program has exited.
 const INTERVAL: std::time::Duration = std::time::Duration::from_millis(20);
 
 /// A running program with a log of its output, killed on drop.
 #[derive(Debug)]
-pub(crate) struct Process {
+pub struct Process {
     name: String,
     child: Child,
     log: PathBuf,
@@ -32,7 +33,7 @@ impl Process {
     /// errors.
     ///
     /// It dies with the calling thread. Fails if the file or the program cannot be opened.
-    pub(crate) fn start(
+    pub fn start(
         namespace: &Namespace,
         name: impl Into<String>,
         command: &mut Command,
@@ -58,7 +59,7 @@ impl Process {
     }
 
     /// Fails with the end of its log if it has exited.
-    pub(crate) fn check(&mut self) -> io::Result<()> {
+    pub fn check(&mut self) -> io::Result<()> {
         match self.child.try_wait()? {
             None => Ok(()),
             Some(status) => Err(self.failed(&status.to_string())),
@@ -66,14 +67,19 @@ impl Process {
     }
 
     /// Sends SIGTERM to it; fails if it has already exited.
-    pub(crate) fn terminate(&mut self) -> io::Result<()> {
+    pub fn terminate(&mut self) -> io::Result<()> {
         self.check()?;
         Ok(kill(self.pid()?, Signal::SIGTERM)?)
     }
 
     /// Waits for the exit of the terminated program; fails if it reports an error or takes 3 s.
-    pub(crate) fn finish(mut self) -> io::Result<()> {
-        for _ in 0..CHECKS {
+    pub fn finish(mut self) -> io::Result<()> {
+        self.wait(EXIT)
+    }
+
+    /// Waits for its exit; fails if it reports an error or takes longer than `most`.
+    pub fn wait(&mut self, most: std::time::Duration) -> io::Result<()> {
+        for _ in 0..most.as_millis() / INTERVAL.as_millis() {
             match self.child.try_wait()? {
                 Some(status) if status.success() => return Ok(()),
                 Some(status) => return Err(self.failed(&status.to_string())),

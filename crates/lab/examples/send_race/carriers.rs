@@ -1,23 +1,19 @@
 //! The programs of a carrier: ffmpeg, both ends of the tunnel, and what receives.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io;
 use std::net::UdpSocket;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{JoinHandle, sleep};
 use std::time::Duration;
 
-use nix::sys::signal::{Signal, kill};
 use nix::sys::socket::{setsockopt, sockopt};
-use nix::unistd::Pid;
-use polypath_core::rng::Seed;
-use polypath_lab::network::Network;
-use polypath_lab::{Endpoints, LabError};
+use polypath_lab::Endpoints;
+use polypath_lab::process::Process;
 use polypath_live::keys;
-use polypath_scenario::MediaScenario;
 use polypath_sim::Side;
 
 use crate::ffmpeg::{TestClip, ffmpeg};
@@ -34,8 +30,6 @@ const SYNC: u8 = 0x47;
 const PROBE: &[u8] = b"probe";
 /// The attempts to reach the receiver, 50 ms apart.
 const ATTEMPTS: u32 = 200;
-/// The interval at which the end of a program is checked.
-const CHECK: Duration = Duration::from_millis(20);
 
 /// A way of the clip to the receiver.
 #[derive(Debug)]
@@ -73,11 +67,6 @@ const fn sent(name: &'static str) -> Carrier {
     }
 }
 
-/// A network with the paths of the scenario, and its endpoints.
-pub(crate) fn open(scenario: &MediaScenario, seed: u64) -> Result<(Network, Endpoints), LabError> {
-    Network::open(scenario, Seed(seed))
-}
-
 /// The outcome of a run of a carrier.
 pub(crate) struct CarrierEnd {
     /// The bytes that arrived, in the order of their arrival.
@@ -90,8 +79,8 @@ pub(crate) struct CarrierEnd {
 pub(crate) struct RunningCarrier<'a> {
     endpoints: &'a Endpoints,
     /// `recv`, then `send`.
-    nodes: Vec<Program>,
-    source: Option<Program>,
+    nodes: Vec<Process>,
+    source: Option<Process>,
     receiver: Receiver,
     destination: &'static str,
     stats: PathBuf,
@@ -166,14 +155,11 @@ impl<'a> RunningCarrier<'a> {
             .arg(send_key)
             .arg("--stats")
             .arg(&self.stats);
-        let ends = [
-            (Side::Client, recv, "recv.log"),
-            (Side::Server, send, "send.log"),
-        ];
-        for (side, mut command, log) in ends {
-            let log = folder.join(log);
-            self.nodes
-                .push(Program::start(self.endpoints, side, &mut command, &log)?);
+        let ends = [(Side::Client, "recv", recv), (Side::Server, "send", send)];
+        for (side, name, mut command) in ends {
+            let log = folder.join(name).with_extension("log");
+            let process = Process::start(self.endpoints.at(side), name, &mut command, log)?;
+            self.nodes.push(process);
         }
         Ok(())
     }
@@ -201,12 +187,8 @@ impl<'a> RunningCarrier<'a> {
         command.arg("-re").arg("-i").arg(clip).args(test.sending());
         command.arg(format!("udp://{}?pkt_size=1316", self.destination));
         let log = self.stats.with_file_name("ffmpeg.log");
-        self.source = Some(Program::start(
-            self.endpoints,
-            Side::Server,
-            &mut command,
-            &log,
-        )?);
+        let server = self.endpoints.at(Side::Server);
+        self.source = Some(Process::start(server, "ffmpeg", &mut command, log)?);
         Ok(())
     }
 
@@ -223,7 +205,7 @@ impl<'a> RunningCarrier<'a> {
         // The sender first: its last statistics count all that it dropped.
         for mut node in self.nodes.drain(..).rev() {
             node.terminate()?;
-            node.wait(Duration::from_secs(5))?;
+            node.finish()?;
         }
         let received = self.receiver.finish()?;
         let dropped = match fs::read(&self.stats) {
@@ -241,65 +223,6 @@ fn dropped(statistics: &[u8]) -> io::Result<u64> {
     Ok(statistics["dropped"]["waited-too-long"]
         .as_u64()
         .unwrap_or(0))
-}
-
-/// A program in a namespace, killed on drop.
-struct Program {
-    child: Child,
-    log: PathBuf,
-}
-
-impl Program {
-    fn start(
-        endpoints: &Endpoints,
-        side: Side,
-        command: &mut Command,
-        log: &Path,
-    ) -> io::Result<Self> {
-        command.stdin(Stdio::null()).stdout(Stdio::null());
-        command.stderr(File::create(log)?);
-        Ok(Self {
-            child: endpoints.at(side).spawn(command)?,
-            log: log.to_owned(),
-        })
-    }
-
-    fn check(&mut self) -> io::Result<()> {
-        match self.child.try_wait()? {
-            None => Ok(()),
-            Some(status) => Err(self.failed(&status.to_string())),
-        }
-    }
-
-    fn terminate(&mut self) -> io::Result<()> {
-        let pid = i32::try_from(self.child.id()).map_err(io::Error::other)?;
-        Ok(kill(Pid::from_raw(pid), Signal::SIGTERM)?)
-    }
-
-    fn wait(&mut self, most: Duration) -> io::Result<()> {
-        for _ in 0..most.as_millis() / CHECK.as_millis() {
-            match self.child.try_wait()? {
-                Some(status) if status.success() => return Ok(()),
-                Some(status) => return Err(self.failed(&status.to_string())),
-                None => sleep(CHECK),
-            }
-        }
-        Err(self.failed("it does not end"))
-    }
-
-    fn failed(&self, cause: &str) -> io::Error {
-        let log = fs::read_to_string(&self.log).unwrap_or_default();
-        let last = log.lines().last().unwrap_or_default();
-        io::Error::other(format!("{cause}: {last}"))
-    }
-}
-
-impl Drop for Program {
-    fn drop(&mut self) {
-        // Both fail only if it is gone.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
 }
 
 /// A thread that receives datagrams.

@@ -22,8 +22,10 @@ use std::time::Duration;
 
 use clap::Parser;
 use polypath_batch::replica_seeds;
+use polypath_core::rng::Seed;
 use polypath_core::units::Rate;
 use polypath_lab::emulation::Emulation;
+use polypath_lab::network::Network;
 use polypath_lab::{LabError, enter_user_namespace, preflight};
 use polypath_live::clock::Clock;
 use polypath_report::statistics::Estimate;
@@ -184,7 +186,7 @@ fn measure(
     let mut networks = Vec::new();
     let mut endpoints = Vec::new();
     for _ in CARRIERS {
-        let (network, ends) = carriers::open(scenario, seed)?;
+        let (network, ends) = Network::open(scenario, Seed(seed))?;
         networks.push(network);
         endpoints.push(ends);
     }
