@@ -53,6 +53,18 @@ impl RunningResponder {
         Self { child, addresses }
     }
 
+    /// Sends to it over both paths; returns the report and the messages.
+    fn send(&self, options: &[&str]) -> (Value, String) {
+        let over = |n: usize| format!("127.0.0.1={}", self.addresses[n]);
+        let (first, second) = (over(0), over(1));
+        let send = [
+            "send", BED, "--over", &first, "--over", &second, "--format", "json",
+        ];
+        let output = source(&[&send, options].concat());
+        let report = serde_json::from_str(&printed(&output)).unwrap();
+        (report, String::from_utf8(output.stderr).unwrap())
+    }
+
     /// Stops it and returns its counters.
     fn finish(mut self) -> Value {
         let pid = i32::try_from(self.child.id()).unwrap();
@@ -78,23 +90,7 @@ impl Drop for RunningResponder {
 #[test]
 fn datagrams_of_a_file_are_sent_and_answered() {
     let responder = RunningResponder::start();
-    let over = |n: usize| format!("127.0.0.1={}", responder.addresses[n]);
-    let (first, second) = (over(0), over(1));
-    let output = source(&[
-        "send",
-        BED,
-        "--over",
-        &first,
-        "--over",
-        &second,
-        "--seconds",
-        "3",
-        "--seed",
-        "5",
-        "--format",
-        "json",
-    ]);
-    let report: Value = serde_json::from_str(&printed(&output)).unwrap();
+    let (report, messages) = responder.send(&["--seconds", "3", "--seed", "5"]);
     let counters = responder.finish();
     // Six sources of 150 datagrams per second for 2 s after the warm-up.
     let sent = report["sent_datagrams"].as_u64().unwrap();
@@ -105,7 +101,6 @@ fn datagrams_of_a_file_are_sent_and_answered() {
         (&6.into(), &"5".into())
     );
     assert!(report["round_trip_ms"]["p50"].as_f64().unwrap() < 50.0);
-    let messages = String::from_utf8(output.stderr).unwrap();
     assert_eq!(messages, "", "no deadline is stuck at the end");
     let shares = report["paths"].as_array().unwrap().iter();
     let shares: f64 = shares.map(|path| path["share"].as_f64().unwrap()).sum();
@@ -119,15 +114,7 @@ fn datagrams_of_a_file_are_sent_and_answered() {
 #[test]
 fn a_path_without_datagrams_has_lost_none() {
     let responder = RunningResponder::start();
-    let over = |n: usize| format!("127.0.0.1={}", responder.addresses[n]);
-    let (first, second) = (over(0), over(1));
-    let output = source(&[
-        "send",
-        BED,
-        "--over",
-        &first,
-        "--over",
-        &second,
+    let (report, messages) = responder.send(&[
         "--senders",
         "1",
         "--seconds",
@@ -136,10 +123,7 @@ fn a_path_without_datagrams_has_lost_none() {
         "flow.media.traffic.first=listed",
         "--set",
         "flow.media.traffic.policy.hysteresis=10 s",
-        "--format",
-        "json",
     ]);
-    let report: Value = serde_json::from_str(&printed(&output)).unwrap();
     let [first, second] = [0, 1].map(|path| &report["paths"][path]);
     assert_eq!(
         (&second["sent_datagrams"], &second["lost_share"]),
@@ -147,7 +131,7 @@ fn a_path_without_datagrams_has_lost_none() {
         "{report:#}"
     );
     assert!(first["lost_share"].as_f64().unwrap() < 0.02, "{report:#}");
-    assert_eq!(String::from_utf8(output.stderr).unwrap(), "");
+    assert_eq!(messages, "");
 }
 
 #[test]
