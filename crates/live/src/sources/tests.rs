@@ -134,20 +134,24 @@ fn with_two_clocks_delays_are_above_the_lowest() {
     assert!(report.delays.max() < MS * 500, "{:?}", report.delays.max());
 }
 
+/// Four sources have long sent everything when the measurement begins, and the fifth starts then.
 #[test]
 fn datagrams_before_the_measurement_are_not_counted() {
     let clock = Clock::starting_now();
     let responder = RunningResponder::start(clock);
     let start = clock.now() + MS * 10;
-    let config = SourcesConfig {
-        // Between the 20th and the 21st datagram.
-        measured_from: start + MS * 98,
+    let measured_from = start + MS * 700;
+    let mut config = SourcesConfig {
+        measured_from,
         ..config(&responder.addresses, start)
     };
+    config.sources[4] = source(4, measured_from);
     let mut sources = Sources::open(config, clock, |_| ()).unwrap();
-    let report = sources.run_until(clock.now() + MS * 600).unwrap();
-    assert!((5 * 15..=5 * 20).contains(&report.sent), "{}", report.sent);
-    assert!(report.round_trips.count() >= report.sent);
+    let report = sources.run_until(measured_from + MS * 700).unwrap();
+    drop(sources);
+    assert_eq!(report.sent, PACKETS);
+    assert_eq!(report.round_trips.count(), PACKETS);
+    assert_eq!(responder.finish().datagrams, 5 * PACKETS);
 }
 
 #[test]
