@@ -29,6 +29,7 @@ mod error;
 mod lock;
 
 pub(super) use error::StateError;
+use lock::StateLock;
 
 /// The version of the file.
 const VERSION: u32 = 1;
@@ -95,7 +96,7 @@ pub(super) struct StateFile {
     defect: Option<StateError>,
     path: PathBuf,
     /// Held until the last write: no other process keeps a state in the file meanwhile.
-    lock: Option<File>,
+    lock: Option<StateLock>,
     /// Defects that are logged at the start.
     warnings: Vec<String>,
 }
