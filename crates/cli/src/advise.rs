@@ -44,6 +44,6 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         if !try_print(&format!("{line}\n"))? {
             return Ok(());
         }
-        sleep(std::time::Duration::from_nanos(args.interval.as_nanos()));
+        sleep(args.interval.into());
     }
 }

@@ -75,7 +75,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         if !try_print(&state)? {
             return Ok(());
         }
-        sleep(std::time::Duration::from_nanos(args.interval.as_nanos()));
+        sleep(args.interval.into());
     }
 }
 

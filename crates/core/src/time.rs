@@ -158,6 +158,13 @@ impl Mul<u64> for Duration {
     }
 }
 
+/// The same span for timers of the standard library.
+impl From<Duration> for core::time::Duration {
+    fn from(span: Duration) -> Self {
+        Self::from_nanos(span.0)
+    }
+}
+
 impl fmt::Display for Time {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(

@@ -96,7 +96,7 @@ pub(crate) const READ_TIMEOUT: std::time::Duration = std::time::Duration::from_m
 
 /// Blocks the thread for `span`.
 pub fn pause(span: Duration) {
-    sleep(std::time::Duration::from_nanos(span.as_nanos()));
+    sleep(span.into());
 }
 
 /// Whether nothing arrived or was accepted in time, or a signal interrupted the wait.

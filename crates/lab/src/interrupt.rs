@@ -65,7 +65,7 @@ impl Interrupt {
     pub(crate) fn sleep_until(&self, clock: Clock, time: Time) -> io::Result<()> {
         loop {
             self.check()?;
-            let left = std::time::Duration::from_nanos(time.since(clock.now()).as_nanos());
+            let left = std::time::Duration::from(time.since(clock.now()));
             if left.is_zero() {
                 return Ok(());
             }

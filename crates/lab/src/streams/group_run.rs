@@ -150,7 +150,7 @@ struct Carrier<'a> {
 impl Carrier<'_> {
     fn carry(&self, is_over: &watch::Receiver<bool>) -> io::Result<StreamOutcome> {
         let (programs, endpoints) = (self.programs, self.endpoints);
-        let span = std::time::Duration::from_nanos(self.run.duration.0);
+        let span = std::time::Duration::from(self.run.duration);
         // The last report is due at the end.
         let span = span + std::time::Duration::from_millis(100);
         let (served, is_served) = watch::channel(false);

@@ -44,7 +44,7 @@ impl RealtimeThrottle {
         let idle = Duration(elapsed.0.saturating_sub(used.0 - self.used.0));
         let due = idle.0 < elapsed.0 / IDLE_SHARE;
         if due {
-            sleep(std::time::Duration::from_nanos(elapsed.0 / IDLE_SHARE));
+            sleep(elapsed.scale(1, IDLE_SHARE).into());
         }
         self.since = if due { clock.now() } else { now };
         self.used = used;
