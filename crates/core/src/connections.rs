@@ -12,6 +12,9 @@
 //! sets their windows, and reads them. A connection may end at any time: the sender keeps what the
 //! receiver lacks, and the receiver replaces the connection. The paper does not treat that.
 //!
+//! Deployed ends exchange [messages](wire): a [`ServedStream`] and a [`Reception`] are these two with
+//! the messages to the other, credits, and the rules of how a stream begins and ends.
+//!
 //! **The controllers** are [`FixedWindows`], [`AdjustWindow`] (Algorithm 1) and
 //! [`VariedConnections`] (Algorithms 2 and 3). The algorithms cannot run as printed. Changes made
 //! here:
@@ -42,8 +45,10 @@ mod fixed_windows;
 mod parameters;
 mod playout;
 mod receiver;
+mod reception;
 mod resequencer;
 mod sender;
+mod served_stream;
 mod striper;
 mod throughput_meter;
 mod varied_connections;
@@ -60,8 +65,13 @@ pub use fixed_windows::FixedWindows;
 pub use parameters::{ControlConfig, Target, VariationConfig};
 pub use playout::{PlayOut, PlayOutConfig, PlayOutEvent, PlayOutInput};
 pub use receiver::{ReceiverConfig, ReceiverInput, ReceiverOutput, SizedPacket, StreamReceiver};
+pub use reception::{
+    ConnectionEnd, Opening, Reception, ReceptionConfig, ReceptionCounts, ReceptionFailure,
+    ReceptionInput, ReceptionOutput,
+};
 pub use resequencer::{OfferResult, Resequencer, ResequencerCounts};
 pub use sender::{SenderInput, SenderOutput, StreamSender};
+pub use served_stream::{ConnectionNumbers, ServedInput, ServedOutput, ServedStream, StreamEnd};
 pub use striper::{Striper, StriperInput, StriperOutput};
 pub use throughput_meter::ThroughputMeter;
 pub use varied_connections::VariedConnections;

@@ -11,12 +11,12 @@ mod channel;
 mod live_source;
 mod receive;
 mod security;
-mod served_stream;
 mod server;
 mod services;
 mod sink;
 mod socket;
 mod source;
+mod stream_task;
 mod wrapped;
 
 pub use channel::ChannelError;

@@ -1,6 +1,6 @@
 //! A receiver of a stream.
 //!
-//! One task drives the [`StreamReceiver`](polypath_core::connections::StreamReceiver), and each
+//! One task drives the [`Reception`](polypath_core::connections::Reception), and each
 //! connection has one that reads and one that writes. While the output is blocked nothing is read,
 //! so that the windows of the connections close.
 
@@ -12,7 +12,9 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use polypath_core::connections::wire::{PACKET_OVERHEAD, Refusal, StreamId};
-use polypath_core::connections::{ControllerConfig, PlayOutConfig, Target, WindowControl};
+use polypath_core::connections::{
+    ConnectionEnd, ControllerConfig, PlayOutConfig, Target, WindowControl,
+};
 use polypath_core::time::Duration;
 use polypath_core::units::{Bytes, Rate};
 
@@ -20,7 +22,7 @@ use crate::channel::ChannelError;
 use crate::security::{OtherKey, is_not_admitted, is_not_tls};
 use crate::sink::Sink;
 use crate::source::PAYLOAD;
-use reception::Reception;
+use reception::ReceptionTask;
 
 /// The bytes that TLS adds to a record: its header, the content type and the tag (RFC 8446, 5.2).
 const RECORD_OVERHEAD: usize = 5 + 1 + 16;
@@ -192,6 +194,16 @@ impl From<ChannelError> for ConnectionError {
 }
 
 impl ConnectionError {
+    /// The end of a connection with this error.
+    fn end(&self, is_hello_sent: bool) -> ConnectionEnd {
+        match self {
+            Self::Ended => ConnectionEnd::InOrder,
+            error if error.is_permanent() => ConnectionEnd::Permanent,
+            _ if is_hello_sent => ConnectionEnd::Failed,
+            _ => ConnectionEnd::Unsent,
+        }
+    }
+
     /// Whether another attempt would end in the same way, if the connection was never open: a wrong
     /// key, or another protocol.
     fn is_permanent(&self) -> bool {
@@ -282,8 +294,8 @@ pub(crate) async fn receive_named(
     stop: impl Future<Output = ()> + Send,
     observe: impl FnMut(&ReceptionReport) + Send,
 ) -> Result<ReceptionReport, ReceiveError> {
-    let reception = Reception::new(config, stream, sink, observe);
-    reception.run(stop).await
+    let task = ReceptionTask::new(config, stream, sink, observe);
+    task.run(stop).await
 }
 
 fn seconds(span: Duration) -> String {

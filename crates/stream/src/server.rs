@@ -1,29 +1,31 @@
 //! A server of streams.
 //!
-//! Each receiver has a task with its [`StreamSender`](polypath_core::connections::StreamSender), and
+//! Each receiver has a task with its [`ServedStream`](polypath_core::connections::ServedStream), and
 //! each connection one that reads and one that writes. What nobody has authenticated is bounded in
 //! number and in time.
 
 mod accepted;
 mod service;
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use bytes::Bytes;
 use polypath_core::connections::wire::{Hello, Refusal, StreamId};
+use polypath_core::connections::{ConnectionNumbers, ServedInput, StreamEnd};
 use polypath_core::units::Rate;
 use socket2::{Domain, Protocol, Socket, Type};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, mpsc};
 use tokio::task::{AbortHandle, JoinSet};
 
-use crate::served_stream::{ServedStream, StreamEnd, StreamEvent};
 use crate::socket::prepare_accepted;
 use crate::source::{Position, Source};
+use crate::stream_task::{StreamEvent, StreamResult, StreamTask};
 
 /// The connections whose handshake is not complete; the oldest makes room for another.
 const MAX_PENDING: usize = 1024;
@@ -144,29 +146,28 @@ struct Shared {
 #[derive(Clone, Debug)]
 struct StreamHandle {
     events: mpsc::Sender<StreamEvent>,
-    /// The numbers of its connections, without those that the receiver named as failed.
-    connections: Arc<Mutex<BTreeSet<u32>>>,
+    connections: Arc<Mutex<ConnectionNumbers>>,
 }
 
 impl StreamHandle {
-    /// Adds a connection to at most `limit`, whose numbers differ.
+    /// Adds a connection to at most `limit`.
     fn add(&self, connection: u32, limit: usize) -> Result<(), Refusal> {
-        let mut connections = lock(&self.connections);
-        if connections.len() < limit && connections.insert(connection) {
-            return Ok(());
-        }
-        Err(Refusal::Connections)
+        lock(&self.connections).add(connection, limit)
     }
 
     fn remove(&self, connection: u32) {
-        lock(&self.connections).remove(&connection);
+        lock(&self.connections).remove(connection);
+    }
+
+    /// Passes an input on; returns false if the stream has ended.
+    async fn send(&self, input: ServedInput<Bytes>) -> bool {
+        self.events.send(StreamEvent::Input(input)).await.is_ok()
     }
 
     /// Ends a connection that failed for the receiver: others carry its packets, and a new one may
     /// take its place.
     async fn fail(&self, connection: u32) {
-        // It fails if the stream has ended.
-        let _ = self.events.send(StreamEvent::Failed(connection)).await;
+        self.send(ServedInput::Failed(connection)).await;
         // Afterwards, so that both happen or neither, where this is dropped.
         self.remove(connection);
     }
@@ -316,7 +317,7 @@ impl Shared {
             .position(hello.received)
             .ok_or(Refusal::Source)?;
         let buffer = hello.buffer.clamp(1, MAX_BUFFER);
-        let served = ServedStream::new(source, identity, buffer, hello.received);
+        let served = StreamTask::new(source, identity, buffer, hello.received);
         let started = self.start(&mut streams, hello.stream, served);
         started.add(hello.connection, self.config.connections)?;
         Ok(started)
@@ -328,7 +329,7 @@ impl Shared {
         if streams.len() >= self.config.receivers || streams.contains_key(&stream) {
             return Err(Refusal::Full);
         }
-        let served = ServedStream::new(source, self.source.identity(), SERVICE_BUFFER, 0);
+        let served = StreamTask::new(source, self.source.identity(), SERVICE_BUFFER, 0);
         self.start(&mut streams, stream, served);
         Ok(())
     }
@@ -338,7 +339,7 @@ impl Shared {
         self: &Arc<Self>,
         streams: &mut BTreeMap<StreamId, StreamHandle>,
         name: StreamId,
-        served: ServedStream,
+        served: StreamTask,
     ) -> StreamHandle {
         let (events, received) = mpsc::channel(EVENTS);
         let handle = StreamHandle {
@@ -349,7 +350,7 @@ impl Shared {
         let shared = Arc::clone(self);
         self.spawn(async move {
             let end = served.serve(received).await;
-            shared.remove(&name, &end);
+            shared.remove(&name, end);
         });
         handle
     }
@@ -361,22 +362,21 @@ impl Shared {
         tasks.spawn(task)
     }
 
-    fn remove(&self, stream: &StreamId, end: &StreamEnd) {
+    fn remove(&self, stream: &StreamId, end: StreamResult) {
         let receivers = {
             let mut streams = lock(&self.streams);
             streams.remove(stream);
             streams.len()
         };
         let counter = match end {
-            StreamEnd::Complete => &self.counters.completed,
-            StreamEnd::Left => &self.counters.left,
-            StreamEnd::Orphaned | StreamEnd::Source(_) => &self.counters.lost,
+            Ok(StreamEnd::Complete) => &self.counters.completed,
+            Ok(StreamEnd::Left) => &self.counters.left,
+            Ok(StreamEnd::Orphaned | StreamEnd::Source) | Err(_) => &self.counters.lost,
         };
         counter.fetch_add(1, Ordering::Relaxed);
-        if let StreamEnd::Source(_) = end {
-            tracing::warn!(receivers, "a stream ended: {end}");
-        } else {
-            tracing::info!(receivers, "a stream ended: {end}");
+        match end {
+            Ok(end) => tracing::info!(receivers, "a stream ended: {end}"),
+            Err(error) => tracing::warn!(receivers, "a stream ended: {error}"),
         }
     }
 }

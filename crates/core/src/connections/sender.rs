@@ -42,6 +42,8 @@ struct Connection {
     room: u32,
     /// Whether the receiver wants no further packets on it.
     is_closing: bool,
+    /// Whether it has ended in order, so that the receiver should have what was sent on it.
+    has_finished: bool,
 }
 
 /// An input of a sender.
@@ -72,9 +74,9 @@ pub enum SenderInput<P> {
     },
     /// The receiver wants no further packets on the connection; those that it carries still arrive.
     Closing(u32),
-    /// The connection has ended after its receiver read everything.
+    /// The connection has ended after its receiver read everything, as it seems.
     Finished(u32),
-    /// The connection has failed, and what it carried may be lost.
+    /// The connection has failed, and what it carried may be lost; also if it had finished.
     Failed(u32),
 }
 
@@ -115,6 +117,12 @@ impl<P: Clone> StreamSender<P> {
     #[must_use]
     pub fn has_waiting(&self) -> bool {
         self.striper.has_waiting()
+    }
+
+    /// The number of packets that the receiver may lack, those that wait included.
+    #[must_use]
+    pub fn kept(&self) -> usize {
+        self.kept.len()
     }
 
     /// Whether the receiver has received all packets.
@@ -188,6 +196,8 @@ impl<P: Clone> StreamSender<P> {
                 connection.pending.pop_front();
             }
         }
+        let is_done = |known: &Connection| known.has_finished && known.pending.is_empty();
+        self.connections.retain(|_, known| !is_done(known));
         self.wake(now, StriperInput::Arrived(packets), out);
     }
 
@@ -251,7 +261,11 @@ impl<P: Clone> Machine for StreamSender<P> {
                 self.update(now, connection, |known| known.is_closing = true, out);
             }
             SenderInput::Finished(connection) => {
-                self.connections.remove(&connection);
+                // A device on the way may have ended it: its packets are kept in case that the
+                // receiver names it as failed.
+                if let Some(known) = self.connections.get_mut(&connection) {
+                    (known.has_finished, known.is_closing) = (true, true);
+                }
                 self.wake(now, StriperInput::Closed(connection), out);
             }
             SenderInput::Failed(connection) => self.on_failed(now, connection, out),

@@ -12,6 +12,7 @@ use crate::units::{Bytes, Rate};
 
 mod controllers;
 mod credits;
+mod ends;
 mod golden;
 mod playout;
 mod printed;

@@ -3,9 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
 use futures_util::StreamExt;
-use polypath_core::connections::wire::{Hello, ReceiverMessage, Refusal, SenderMessage};
+use polypath_core::connections::wire::{Hello, ReceiverMessage, SenderMessage};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
@@ -25,25 +24,20 @@ pub(super) struct ConnectionEvent {
 
 #[derive(Debug)]
 pub(super) enum EventKind {
-    /// The server carries the stream on it.
-    Opened {
-        socket: ConnectionSocket,
-        /// The identity of the source.
-        source: u64,
-    },
-    Packet {
-        sequence: u64,
-        payload: Bytes,
-    },
-    /// The stream has this number of packets.
-    End(u64),
-    Refused(Refusal),
+    /// The server carries the stream on it: a welcome follows.
+    Opened(ConnectionSocket),
+    /// The server sent a message.
+    Message(FromSender),
     /// It ended; in order if the receiver had closed it, or the stream was complete.
-    Ended(ConnectionError),
+    Ended {
+        error: ConnectionError,
+        /// Whether the server may have the hello.
+        is_hello_sent: bool,
+    },
 }
 
-/// A connection to be opened.
-pub(super) struct Opening {
+/// The first messages of a connection.
+pub(super) struct FirstMessages {
     pub(super) hello: Hello,
     /// The connections that failed, and of which the server may not know.
     pub(super) failed: Vec<u32>,
@@ -55,91 +49,104 @@ pub(super) struct Opening {
 /// does.
 pub(super) async fn run(
     config: Arc<ReceiveConfig>,
-    opening: Opening,
+    first: FirstMessages,
     messages: mpsc::UnboundedReceiver<ReceiverMessage>,
     events: mpsc::Sender<ConnectionEvent>,
 ) {
-    let connection = opening.hello.connection;
-    let error = match carry(&config, &opening, messages, &events).await {
+    let connection = first.hello.connection;
+    let mut carried = CarriedConnection {
+        config,
+        first,
+        events: events.clone(),
+        is_hello_sent: false,
+    };
+    let error = match carried.carry(messages).await {
         Ok(()) => ConnectionError::Ended,
         Err(error) => error,
     };
-    let kind = EventKind::Ended(error);
+    let is_hello_sent = carried.is_hello_sent;
+    let kind = EventKind::Ended {
+        error,
+        is_hello_sent,
+    };
     let _ = events.send(ConnectionEvent { connection, kind }).await;
 }
 
-async fn carry(
-    config: &ReceiveConfig,
-    opening: &Opening,
-    mut messages: mpsc::UnboundedReceiver<ReceiverMessage>,
-    events: &mpsc::Sender<ConnectionEvent>,
-) -> Result<(), ConnectionError> {
-    let opened = timeout(OPEN_WITHIN, open(config, opening)).await;
-    let (socket, mut reader, mut writer) = opened.map_err(|_| ConnectionError::Late)??;
-    let mut socket = Some(socket);
-    loop {
-        let message = tokio::select! {
-            message = reader.next() => message,
-            message = messages.recv() => match message {
-                // The server reads at any time, so that this does not wait for what it sends.
-                Some(message) => {
-                    writer.write(|to| message.encode(to)).await?;
-                    continue;
-                }
-                None => None,
-            },
-        };
-        let Some(message) = message else {
-            // The server takes the end for the receipt of all that it sent.
-            writer.shutdown().await?;
-            return Ok(());
-        };
-        if let Some(kind) = kind_of(message?, &mut socket) {
-            let connection = opening.hello.connection;
-            if events
-                .send(ConnectionEvent { connection, kind })
-                .await
-                .is_err()
-            {
-                return Ok(());
-            }
-        }
-    }
-}
-
-/// The event of a message; `socket` is taken by the first welcome.
-fn kind_of(message: FromSender, socket: &mut Option<ConnectionSocket>) -> Option<EventKind> {
-    Some(match message {
-        SenderMessage::Welcome { source } => {
-            let socket = socket.take()?;
-            EventKind::Opened { socket, source }
-        }
-        SenderMessage::Packet { sequence, payload } => EventKind::Packet { sequence, payload },
-        SenderMessage::End { packets } => EventKind::End(packets),
-        SenderMessage::Refusal(refusal) => EventKind::Refused(refusal),
-    })
+struct CarriedConnection {
+    config: Arc<ReceiveConfig>,
+    first: FirstMessages,
+    events: mpsc::Sender<ConnectionEvent>,
+    is_hello_sent: bool,
 }
 
 type Opened = (ConnectionSocket, Reader<FromSender>, Writer);
 
-/// Connects, and sends the hello after the names of the connections that failed.
-async fn open(config: &ReceiveConfig, opening: &Opening) -> Result<Opened, ConnectionError> {
-    let hello = opening.hello;
-    let stream = connect(config.server).await?;
-    let socket = ConnectionSocket::of(&stream)?;
-    socket.set_window(opening.window)?;
-    let transport = match &config.security {
-        ReceiverSecurity::Tls(tls) => Transport::connect(stream, Arc::clone(tls)).await?,
-        ReceiverSecurity::Insecure => Transport::insecure(stream),
-    };
-    let (reader, mut writer) = transport.split();
-    let stream = hello.stream;
-    let first = |to: &mut Vec<u8>| {
-        for &connection in &opening.failed {
+impl CarriedConnection {
+    async fn carry(
+        &mut self,
+        mut messages: mpsc::UnboundedReceiver<ReceiverMessage>,
+    ) -> Result<(), ConnectionError> {
+        let opened = timeout(OPEN_WITHIN, self.open()).await;
+        let (socket, mut reader, mut writer) = opened.map_err(|_| ConnectionError::Late)??;
+        let mut socket = Some(socket);
+        loop {
+            let message = tokio::select! {
+                message = reader.next() => message,
+                message = messages.recv() => match message {
+                    // The server reads at any time, so that this does not wait for what it sends.
+                    Some(message) => {
+                        writer.write(|to| message.encode(to)).await?;
+                        continue;
+                    }
+                    None => None,
+                },
+            };
+            let Some(message) = message else {
+                // The server takes the end for the receipt of all that it sent.
+                writer.shutdown().await?;
+                return Ok(());
+            };
+            let message = message?;
+            if matches!(message, SenderMessage::Welcome { .. })
+                && let Some(socket) = socket.take()
+            {
+                self.pass_on(EventKind::Opened(socket)).await;
+            }
+            if !self.pass_on(EventKind::Message(message)).await {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Passes an event on; returns false if the reception has ended.
+    async fn pass_on(&self, kind: EventKind) -> bool {
+        let connection = self.first.hello.connection;
+        let event = ConnectionEvent { connection, kind };
+        self.events.send(event).await.is_ok()
+    }
+
+    /// Connects, and sends the hello after the names of the connections that failed.
+    async fn open(&mut self) -> Result<Opened, ConnectionError> {
+        let tcp = connect(self.config.server).await?;
+        let socket = ConnectionSocket::of(&tcp)?;
+        socket.set_window(self.first.window)?;
+        let transport = match &self.config.security {
+            ReceiverSecurity::Tls(tls) => Transport::connect(tcp, Arc::clone(tls)).await?,
+            ReceiverSecurity::Insecure => Transport::insecure(tcp),
+        };
+        let (reader, mut writer) = transport.split();
+        self.is_hello_sent = true;
+        writer.write(|to| self.first.encode(to)).await?;
+        Ok((socket, reader, writer))
+    }
+}
+
+impl FirstMessages {
+    fn encode(&self, to: &mut Vec<u8>) {
+        let stream = self.hello.stream;
+        for &connection in &self.failed {
             ReceiverMessage::Failed { stream, connection }.encode(to);
         }
-        ReceiverMessage::Hello(hello).encode(to);
-    };
-    writer.write(first).await?;
-    Ok((socket, reader, writer))
+        ReceiverMessage::Hello(self.hello).encode(to);
+    }
 }

@@ -1,15 +1,15 @@
 //! Drives the receiver of a stream.
 
 mod reports;
-mod windows;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use polypath_core::connections::wire::{Hello, Progress, ReceiverMessage, Refusal, StreamId};
+use polypath_core::connections::wire::{ReceiverMessage, Refusal, SenderMessage, StreamId};
 use polypath_core::connections::{
-    Credits, ReceiverConfig, ReceiverInput, ReceiverOutput, SizedPacket, StreamReceiver,
+    Opening, ReceiverConfig, Reception, ReceptionConfig, ReceptionFailure, ReceptionInput,
+    ReceptionOutput, SizedPacket,
 };
 use polypath_core::machine::{Machine, Wake, step};
 use polypath_core::time::{Duration, Time};
@@ -17,11 +17,12 @@ use polypath_core::units;
 use polypath_live::clock::Clock;
 use tokio::sync::mpsc;
 
-use super::connection::{self, ConnectionEvent, EventKind, Opening};
+use super::connection::{self, ConnectionEvent, EventKind, FirstMessages};
 use super::{ConnectionError, PACKET_ON_WIRE, ReceiveConfig, ReceiveError, ReceptionReport};
+use crate::channel::FromSender;
 use crate::sink::Sink;
 use crate::socket::ConnectionSocket;
-use windows::window_bytes;
+use reports::Reports;
 
 /// The events of connections that may wait; beyond it connections are not read.
 const EVENTS: usize = 64;
@@ -34,87 +35,73 @@ const FINISH: Duration = Duration::from_secs(5);
 /// The time that it has if the receiver ends the stream before.
 const LEAVE: Duration = Duration::from_secs(1);
 
-/// The reception of a stream.
-pub(super) struct Reception<F: FnMut(&ReceptionReport)> {
+/// The task of a reception.
+pub(super) struct ReceptionTask<F: FnMut(&ReceptionReport)> {
     config: Arc<ReceiveConfig>,
-    machine: StreamReceiver<Bytes>,
-    credits: Credits,
-    stream: StreamId,
-    /// The identity of the source; 0 before the first welcome.
-    source: u64,
+    reception: Reception<Bytes>,
     clock: Clock,
-    connections: BTreeMap<u32, Connection>,
+    connections: Connections,
+    sink: Sink,
+    /// The packets delivered by the machine, and not yet written.
+    delivered: Vec<Bytes>,
+    reports: Reports<F>,
+    errors: Errors,
+}
+
+/// The tasks of the connections.
+struct Connections {
+    known: BTreeMap<u32, Connection>,
     events: (
         mpsc::Sender<ConnectionEvent>,
         mpsc::Receiver<ConnectionEvent>,
     ),
-    sink: Sink,
-    /// The packets delivered by the machine, and not yet written.
-    delivered: Vec<Bytes>,
-    observe: F,
-    totals: ReceptionReport,
-    /// The bytes and the time of the report before.
-    last_report: (u64, Time),
-    /// The time of the last delivery.
-    last_delivery: Time,
-    /// The time since which no connection carries the stream.
-    unreachable_since: Time,
-    /// Whether the failure of an attempt was logged since a connection was open.
-    is_warned: bool,
-    /// Whether the server takes fewer connections than are wanted, which is logged once.
-    is_limited: bool,
-    /// The error of the last connection that failed.
-    last_error: Option<ConnectionError>,
-    /// The number of packets of the stream, once it is known.
-    total: Option<u64>,
 }
 
 /// A connection of the receiver.
 struct Connection {
     messages: mpsc::UnboundedSender<ReceiverMessage>,
-    /// The wanted window in packets.
-    window: u32,
-    /// The credit that was given last.
-    credit: u64,
     /// Its socket, once it carries the stream.
     socket: Option<ConnectionSocket>,
-    /// Whether the receiver wants no further packets on it.
-    is_closing: bool,
 }
 
-impl<F: FnMut(&ReceptionReport)> Reception<F> {
+/// The errors of connections.
+#[derive(Debug, Default)]
+struct Errors {
+    /// That of the connection whose end is being handled.
+    present: Option<ConnectionError>,
+    /// That of the last connection that failed.
+    last: Option<ConnectionError>,
+    /// Whether the failure of an attempt was logged since a connection was open.
+    is_warned: bool,
+    /// The reason for which the stream cannot be received.
+    failure: Option<ReceptionFailure>,
+}
+
+impl<F: FnMut(&ReceptionReport)> ReceptionTask<F> {
     pub(super) fn new(config: ReceiveConfig, stream: StreamId, sink: Sink, observe: F) -> Self {
-        let machine = StreamReceiver::new(&ReceiverConfig {
-            target: config.target(),
-            controller: config.controller,
-            buffer: config.buffer(),
-            play_out: config.play_out,
-            until: Time::MAX,
+        let reception = Reception::new(&ReceptionConfig {
+            stream,
+            receiver: ReceiverConfig {
+                target: config.target(),
+                controller: config.controller,
+                buffer: config.buffer(),
+                play_out: config.play_out,
+                until: Time::MAX,
+            },
+            patience: config.patience,
         });
         Self {
-            credits: Credits::new(
-                config.target(),
-                config.controller.control().guard,
-                config.buffer(),
-            ),
             config: Arc::new(config),
-            machine,
-            stream,
-            source: 0,
+            reception,
             clock: Clock::starting_now(),
-            connections: BTreeMap::new(),
-            events: mpsc::channel(EVENTS),
+            connections: Connections {
+                known: BTreeMap::new(),
+                events: mpsc::channel(EVENTS),
+            },
             sink,
             delivered: Vec::new(),
-            observe,
-            totals: ReceptionReport::default(),
-            last_report: (0, Time::ZERO),
-            last_delivery: Time::ZERO,
-            unreachable_since: Time::ZERO,
-            is_warned: false,
-            is_limited: false,
-            last_error: None,
-            total: None,
+            reports: Reports::new(observe),
+            errors: Errors::default(),
         }
     }
 
@@ -128,373 +115,290 @@ impl<F: FnMut(&ReceptionReport)> Reception<F> {
             () = stop => Err(ReceiveError::Stopped),
         };
         if let Err(error) = received {
-            self.notify(LEAVE, |_| ReceiverMessage::Leaving).await;
+            self.end(ReceptionInput::Leave, LEAVE).await;
             return Err(error);
         }
         // All bytes are here: the server ends the stream at once if it learns that.
-        let received = self.machine.received();
-        self.notify(FINISH, |connection| connection.progress(received))
-            .await;
+        self.end(ReceptionInput::Finish, FINISH).await;
         Ok(self.final_report())
     }
 
     async fn receive(&mut self) -> Result<(), ReceiveError> {
-        self.wake(Wake::Input(ReceiverInput::Start));
-        let mut renewal = tokio::time::interval(std_duration(RENEW));
-        let mut report = tokio::time::interval(std_duration(REPORT));
+        self.wake(Wake::Input(ReceptionInput::Start));
+        let mut renewal = tokio::time::interval(RENEW.into());
+        let mut report = tokio::time::interval(REPORT.into());
         // At once otherwise.
         report.reset();
-        while !self.is_complete() {
+        while !self.reception.is_complete() {
             let wait = self.wait();
             tokio::select! {
-                event = self.events.1.recv() => {
+                event = self.connections.events.1.recv() => {
                     // A sender of events is kept here: there is always one.
-                    let handled = event.map_or(Ok(()), |event| self.handle_event(event));
-                    let handled = handled.and_then(|()| self.drain());
+                    if let Some(event) = event {
+                        self.handle_event(event);
+                    }
+                    self.drain();
                     // Also what came before an error.
                     self.write().await?;
-                    handled?;
                 }
                 () = tokio::time::sleep(wait) => self.handle_timeout(),
                 _ = renewal.tick() => self.renew_windows(),
-                _ = report.tick() => {
-                    self.report();
-                    self.check_reachable()?;
-                }
+                _ = report.tick() => self.report(),
             }
+            self.check()?;
         }
-        let written = self.totals.bytes;
+        let written = self.reports.totals.bytes;
         let closed = self.sink.close().await;
         closed.map_err(|source| ReceiveError::Output { written, source })
     }
 
-    fn is_complete(&self) -> bool {
-        self.total == Some(self.machine.received())
-    }
-
     /// The time until the next deadline.
     fn wait(&self) -> std::time::Duration {
-        let deadlines = [self.machine.deadline(), self.credits.deadline()];
-        let deadline = deadlines.into_iter().flatten().map(|of| of.at).min();
         let now = self.clock.now();
-        let wait = deadline.map_or(REPORT, |at| at.max(now).since(now));
-        std_duration(wait.min(REPORT))
+        let deadline = self.reception.deadline();
+        let wait = deadline.map_or(REPORT, |due| due.at.max(now).since(now));
+        wait.min(REPORT).into()
     }
 
     /// Handles the events that are waiting, so that their packets are written together.
-    fn drain(&mut self) -> Result<(), ReceiveError> {
-        while !self.is_complete()
+    fn drain(&mut self) {
+        while !self.reception.is_complete()
+            && self.errors.failure.is_none()
             && self.delivered.len() < EVENTS
-            && let Ok(event) = self.events.1.try_recv()
+            && let Ok(event) = self.connections.events.1.try_recv()
         {
-            self.handle_event(event)?;
+            self.handle_event(event);
         }
-        Ok(())
     }
 
     async fn write(&mut self) -> Result<(), ReceiveError> {
         if self.delivered.is_empty() {
             return Ok(());
         }
-        let written = self.totals.bytes;
+        let written = self.reports.totals.bytes;
         let packets = std::mem::take(&mut self.delivered);
         let failed = |source| ReceiveError::Output { written, source };
         for packet in &packets {
             self.sink.write(packet).await.map_err(failed)?;
         }
         self.sink.flush().await.map_err(failed)?;
-        self.totals.bytes += packets
+        self.reports.totals.bytes += packets
             .iter()
             .map(|packet| packet.len() as u64)
             .sum::<u64>();
         Ok(())
     }
 
-    fn handle_event(&mut self, event: ConnectionEvent) -> Result<(), ReceiveError> {
+    fn handle_event(&mut self, event: ConnectionEvent) {
         let ConnectionEvent { connection, kind } = event;
         match kind {
-            EventKind::Opened { socket, source } => self.on_opened(connection, socket, source),
-            EventKind::Packet { sequence, payload } => {
-                return self.on_packet(connection, sequence, payload);
+            EventKind::Opened(socket) => self.on_opened(connection, socket),
+            EventKind::Message(message) => {
+                let message = sized(message);
+                self.wake(Wake::Input(ReceptionInput::Message {
+                    connection,
+                    message,
+                }));
             }
-            EventKind::End(packets) => self.total = Some(packets),
-            EventKind::Refused(refusal) => return self.on_refused(connection, refusal),
-            EventKind::Ended(error) => return self.on_ended(connection, error),
+            EventKind::Ended {
+                error,
+                is_hello_sent,
+            } => {
+                self.connections.known.remove(&connection);
+                let end = error.end(is_hello_sent);
+                self.errors.present = Some(error);
+                self.wake(Wake::Input(ReceptionInput::Ended { connection, end }));
+            }
         }
-        Ok(())
     }
 
-    fn on_opened(&mut self, connection: u32, socket: ConnectionSocket, source: u64) {
-        self.source = source;
-        let Some(opened) = self.connections.get_mut(&connection) else {
-            return;
-        };
+    fn on_opened(&mut self, connection: u32, socket: ConnectionSocket) {
         let rtt = socket.rtt();
-        opened.socket = Some(socket);
-        if !opened.is_closing {
-            self.credits.set_window(connection, opened.window);
+        if let Some(opened) = self.connections.known.get_mut(&connection) {
+            opened.socket = Some(socket);
         }
-        self.is_warned = false;
-        self.wake(Wake::Input(ReceiverInput::Welcome(connection)));
-        self.renew_window(connection);
-        if let Some(rtt) = rtt.filter(|_| self.totals.rtt.is_none()) {
+        self.errors.is_warned = false;
+        if let Some(rtt) = rtt.filter(|_| self.reports.totals.rtt.is_none()) {
             self.set_rtt(rtt);
         }
-        self.give_credits();
-    }
-
-    fn on_packet(
-        &mut self,
-        connection: u32,
-        sequence: u64,
-        payload: Bytes,
-    ) -> Result<(), ReceiveError> {
-        let packet = SizedPacket {
-            size: units::Bytes(payload.len() as u64),
-            packet: payload,
-        };
-        self.credits.on_packet(connection);
-        let mut is_refused = false;
-        let input = ReceiverInput::Packet {
-            connection,
-            sequence,
-            packet,
-        };
-        self.wake_noting(Wake::Input(input), &mut is_refused);
-        if is_refused {
-            return Err(self.wrong(ConnectionError::TooEarly));
-        }
-        self.give_credits();
-        Ok(())
-    }
-
-    fn on_refused(&mut self, connection: u32, refusal: Refusal) -> Result<(), ReceiveError> {
-        let mut others = self
-            .connections
-            .iter()
-            .filter(|(other, _)| **other != connection);
-        // Another connection than this one carries the stream, or may.
-        if refusal == Refusal::Connections && others.any(|(_, other)| !other.is_closing) {
-            if !std::mem::replace(&mut self.is_limited, true) {
-                tracing::warn!("{refusal}");
-            }
-            if let Some(refused) = self.connections.get_mut(&connection) {
-                refused.is_closing = true;
-            }
-            self.wake(Wake::Input(ReceiverInput::Refused(connection)));
-            return Ok(());
-        }
-        let server = self.config.server;
-        Err(ReceiveError::Refused { server, refusal })
-    }
-
-    fn on_ended(&mut self, connection: u32, error: ConnectionError) -> Result<(), ReceiveError> {
-        let ended = self.connections.remove(&connection);
-        self.credits.remove(connection);
-        // One that never opened does not show that the server is reachable.
-        let was_open = ended.as_ref().is_some_and(|ended| ended.socket.is_some());
-        if was_open && !self.is_reachable() {
-            self.unreachable_since = self.clock.now();
-        }
-        if self.is_complete() {
-            return Ok(());
-        }
-        let is_wanted = ended.is_some_and(|ended| !ended.is_closing);
-        // A server ends a connection in order after it was asked to, or has refused it. Another end
-        // is that of a device on the way, of which the server may not know.
-        let input = match error {
-            ConnectionError::Ended if !is_wanted => ReceiverInput::Ended(connection),
-            _ => ReceiverInput::Failed(connection),
-        };
-        self.wake(Wake::Input(input));
-        if !is_wanted {
-            return Ok(());
-        }
-        self.totals.failed += 1;
-        // One that was open has the key and speaks the protocol: its bytes were damaged on the way.
-        if !was_open && error.is_permanent() {
-            return Err(self.wrong(error));
-        }
-        if was_open {
-            tracing::warn!(connection, "a connection ended: {error}");
-        } else if !std::mem::replace(&mut self.is_warned, true) {
-            // Once, and not for each attempt.
-            tracing::warn!("no connection to {}: {error}", self.config.server);
-        }
-        self.last_error = Some(error);
-        Ok(())
-    }
-
-    fn name_failed(&self, connection: u32) {
-        let stream = self.stream;
-        for other in self.connections.values() {
-            // If it is not open yet, the server reads this after the hello.
-            other.send(ReceiverMessage::Failed { stream, connection });
-        }
-    }
-
-    fn wrong(&self, source: ConnectionError) -> ReceiveError {
-        let server = self.config.server;
-        ReceiveError::Wrong { server, source }
     }
 
     fn handle_timeout(&mut self) {
         let now = self.clock.now();
-        if self.machine.is_sample_due(now)
-            && let Some(rtt) = self.measured_rtt()
+        if self.reception.is_sample_due(now)
+            && let Some(rtt) = self.connections.rtt()
         {
             self.set_rtt(rtt);
         }
         self.wake(Wake::Timeout);
-        self.give_credits();
     }
 
     fn set_rtt(&mut self, rtt: Duration) {
-        self.totals.rtt = Some(rtt);
-        self.credits.set_rtt(rtt);
-        self.wake(Wake::Input(ReceiverInput::Rtt(rtt)));
+        self.reports.totals.rtt = Some(rtt);
+        self.wake(Wake::Input(ReceptionInput::Rtt(rtt)));
     }
 
-    fn wake(&mut self, wake: Wake<ReceiverInput<Bytes>>) {
-        self.wake_noting(wake, &mut false);
-    }
-
-    /// Wakes the machine and performs its outputs; sets `is_refused` if it refused a packet.
-    fn wake_noting(&mut self, wake: Wake<ReceiverInput<Bytes>>, is_refused: &mut bool) {
-        let now = self.clock.now();
-        let mut outputs = Vec::new();
-        step(&mut self.machine, now, wake, &mut |output| {
-            outputs.push(output);
-        });
-        for output in outputs {
-            match output {
-                ReceiverOutput::Open { connection, window } => self.open(connection, window),
-                ReceiverOutput::SetWindow { connection, window } => {
-                    self.set_window(connection, window);
-                }
-                ReceiverOutput::Close(connection) => self.close(connection),
-                ReceiverOutput::NameFailed(connection) => self.name_failed(connection),
-                ReceiverOutput::Deliver(packet) => self.deliver(now, packet),
-                ReceiverOutput::Refused { .. } => *is_refused = true,
-                ReceiverOutput::Controlled(decision) => {
-                    self.totals.window_sum = decision.wanted.sum();
-                }
-                ReceiverOutput::Player(_) => {}
+    fn renew_windows(&self) {
+        for connection in self.reception.open_connections() {
+            if let Some(packets) = self.reception.kernel_window(connection) {
+                self.connections.set_window(connection, packets);
             }
         }
     }
 
-    fn open(&mut self, connection: u32, window: u32) {
-        let (messages, outgoing) = mpsc::unbounded_channel();
-        let hello = Hello {
-            stream: self.stream,
-            connection,
-            received: self.machine.received(),
-            buffer: self.config.buffer(),
-            source: self.source,
-        };
-        self.totals.opened += 1;
-        let (config, events) = (Arc::clone(&self.config), self.events.0.clone());
-        let opening = Opening {
-            hello,
-            failed: self.machine.failed().collect(),
-            // Larger than the window of credits, as that of the kernel always is.
-            window: window_bytes(window.saturating_mul(2)),
-        };
-        tokio::spawn(connection::run(config, opening, outgoing, events));
-        let opened = Connection {
-            messages,
-            window,
-            credit: 0,
-            socket: None,
-            is_closing: false,
-        };
-        self.connections.insert(connection, opened);
+    /// Wakes the machine and performs its outputs.
+    fn wake(&mut self, wake: Wake<ReceptionInput<Bytes>>) {
+        let now = self.clock.now();
+        let Self {
+            config,
+            connections,
+            delivered,
+            reports,
+            errors,
+            ..
+        } = self;
+        step(&mut self.reception, now, wake, &mut |output| match output {
+            ReceptionOutput::Open(opening) => connections.open(config, opening),
+            ReceptionOutput::Send {
+                connection,
+                message,
+            } => connections.send(connection, message),
+            ReceptionOutput::SetWindow {
+                connection,
+                packets,
+            } => connections.set_window(connection, packets),
+            ReceptionOutput::Abandon(connection) => {
+                connections.known.remove(&connection);
+            }
+            ReceptionOutput::Deliver(packet) => {
+                reports.on_delivery(now);
+                delivered.push(packet);
+            }
+            ReceptionOutput::Lost {
+                connection,
+                was_open,
+            } => errors.on_lost(config, connection, was_open),
+            ReceptionOutput::Limited => tracing::warn!("{}", Refusal::Connections),
+            ReceptionOutput::Failed(failure) => {
+                errors.failure.get_or_insert(failure);
+            }
+        });
     }
 
-    fn close(&mut self, connection: u32) {
-        if let Some(known) = self.connections.get_mut(&connection) {
-            known.is_closing = true;
-            self.credits.remove(connection);
-            // If it is not open yet, the server reads this after the hello.
-            known.send(ReceiverMessage::Closing);
-        }
-    }
-
-    fn deliver(&mut self, now: Time, packet: Bytes) {
-        let gap = now.since(self.last_delivery);
-        if self.totals.packets > 0 {
-            self.totals.longest_gap = self.totals.longest_gap.max(gap);
-        }
-        self.last_delivery = now;
-        self.totals.packets += 1;
-        self.delivered.push(packet);
-    }
-
-    /// The connections that carry the stream.
-    fn carrying(&self) -> impl Iterator<Item = &Connection> {
-        self.connections.values().filter(|of| of.socket.is_some())
-    }
-
-    fn is_reachable(&self) -> bool {
-        self.carrying().next().is_some()
-    }
-
-    fn check_reachable(&mut self) -> Result<(), ReceiveError> {
-        let (now, patience) = (self.clock.now(), self.config.patience);
-        if self.is_reachable() || now.since(self.unreachable_since) < patience {
+    /// The error of a stream that cannot be received.
+    fn check(&mut self) -> Result<(), ReceiveError> {
+        let Some(failure) = self.errors.failure else {
             return Ok(());
-        }
-        Err(ReceiveError::Unreachable {
-            server: self.config.server,
-            patience,
-            source: self.last_error.take().unwrap_or(ConnectionError::NoAnswer),
+        };
+        let server = self.config.server;
+        let last = self.errors.last.take();
+        let source = last.unwrap_or(ConnectionError::NoAnswer);
+        Err(match failure {
+            ReceptionFailure::Refused(refusal) => ReceiveError::Refused { server, refusal },
+            ReceptionFailure::TooEarly => ReceiveError::Wrong {
+                server,
+                source: ConnectionError::TooEarly,
+            },
+            ReceptionFailure::Permanent => ReceiveError::Wrong { server, source },
+            ReceptionFailure::Unreachable => ReceiveError::Unreachable {
+                server,
+                patience: self.config.patience,
+                source,
+            },
         })
     }
 
     /// Sends the last message on all connections, and waits for the server to end them.
-    async fn notify(
-        &mut self,
-        patience: Duration,
-        message: impl Fn(&Connection) -> ReceiverMessage,
-    ) {
-        self.connections.retain(|_, open| open.socket.is_some());
-        for connection in self.connections.values() {
-            connection.send(message(connection));
-        }
-        let finished = async {
-            while !self.connections.is_empty()
-                && let Some(event) = self.events.1.recv().await
+    async fn end(&mut self, last: ReceptionInput<Bytes>, patience: Duration) {
+        self.wake(Wake::Input(last));
+        let ended = async {
+            while self.reception.has_connections()
+                && let Some(event) = self.connections.events.1.recv().await
             {
-                if let EventKind::Ended(_) = event.kind {
-                    self.connections.remove(&event.connection);
+                if matches!(event.kind, EventKind::Ended { .. }) {
+                    self.handle_event(event);
                 }
             }
         };
-        let _ = tokio::time::timeout(std_duration(patience), finished).await;
+        let _ = tokio::time::timeout(patience.into(), ended).await;
     }
 }
 
-impl Connection {
-    /// Reports the credit and the number of packets received.
-    fn report(&self, received: u64) {
-        self.send(self.progress(received));
-    }
-
-    fn send(&self, message: ReceiverMessage) {
-        // It fails if the connection has ended, which its task reports.
-        let _ = self.messages.send(message);
-    }
-
-    fn progress(&self, received: u64) -> ReceiverMessage {
-        ReceiverMessage::Progress(Progress {
-            credit: self.credit,
-            received,
-        })
+/// The message with the size of its packet.
+fn sized(message: FromSender) -> SenderMessage<SizedPacket<Bytes>> {
+    match message {
+        SenderMessage::Packet { sequence, payload } => SenderMessage::Packet {
+            sequence,
+            payload: SizedPacket {
+                size: units::Bytes(payload.len() as u64),
+                packet: payload,
+            },
+        },
+        SenderMessage::Welcome { source } => SenderMessage::Welcome { source },
+        SenderMessage::Refusal(refusal) => SenderMessage::Refusal(refusal),
+        SenderMessage::End { packets } => SenderMessage::End { packets },
     }
 }
 
-/// The same span for the timers of Tokio.
-fn std_duration(span: Duration) -> std::time::Duration {
-    std::time::Duration::from_nanos(span.0)
+impl Connections {
+    fn open(&mut self, config: &Arc<ReceiveConfig>, opening: Opening) {
+        let (messages, outgoing) = mpsc::unbounded_channel();
+        let opened = Connection {
+            messages,
+            socket: None,
+        };
+        self.known.insert(opening.hello.connection, opened);
+        let first = FirstMessages {
+            hello: opening.hello,
+            failed: opening.failed,
+            window: window_bytes(opening.window),
+        };
+        let events = self.events.0.clone();
+        tokio::spawn(connection::run(Arc::clone(config), first, outgoing, events));
+    }
+
+    fn send(&self, connection: u32, message: ReceiverMessage) {
+        if let Some(known) = self.known.get(&connection) {
+            // It fails if the connection has ended, which its task reports.
+            let _ = known.messages.send(message);
+        }
+    }
+
+    /// Sets the kernel's window of a connection.
+    fn set_window(&self, connection: u32, packets: u32) {
+        let known = self.known.get(&connection);
+        if let Some(socket) = known.and_then(|known| known.socket.as_ref())
+            && let Err(error) = socket.set_window(window_bytes(packets))
+        {
+            // The connection has ended; its task reports that.
+            tracing::debug!(connection, %error, "the window was not set");
+        }
+    }
+
+    /// The shortest round-trip time.
+    fn rtt(&self) -> Option<Duration> {
+        let sockets = self.known.values().filter_map(|of| of.socket.as_ref());
+        sockets.filter_map(ConnectionSocket::rtt).min()
+    }
+}
+
+impl Errors {
+    fn on_lost(&mut self, config: &ReceiveConfig, connection: u32, was_open: bool) {
+        let Some(error) = self.present.take() else {
+            return;
+        };
+        if was_open {
+            tracing::warn!(connection, "a connection ended: {error}");
+        } else if !std::mem::replace(&mut self.is_warned, true) {
+            // Once, and not for each attempt.
+            tracing::warn!("no connection to {}: {error}", config.server);
+        }
+        self.last = Some(error);
+    }
+}
+
+/// The window of the kernel for this number of packets.
+fn window_bytes(packets: u32) -> u32 {
+    let size = u32::try_from(PACKET_ON_WIRE).unwrap_or(u32::MAX);
+    size.saturating_mul(packets)
 }

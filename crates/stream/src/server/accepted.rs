@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::StreamExt;
+use polypath_core::connections::ServedInput;
 use polypath_core::connections::wire::{
     Hello, MessageError, ReceiverMessage, Refusal, SenderMessage, StreamId,
 };
@@ -18,7 +19,7 @@ use tokio_util::task::AbortOnDropHandle;
 use super::{HANDSHAKE, ServerSecurity, Shared, StreamHandle, service};
 use crate::channel::{ChannelError, FromSender, Reader, Transport, Writer};
 use crate::security::OtherKey;
-use crate::served_stream::{MESSAGES, StreamEvent};
+use crate::stream_task::{MESSAGES, MessageQueue, StreamEvent};
 
 /// The time after the end of its stream that a receiver has to end a connection.
 const LINGER: Duration = Duration::from_mins(1);
@@ -185,15 +186,20 @@ async fn carry(
     let attached = StreamEvent::Attached {
         connection,
         received: hello.received,
-        messages,
-        stop,
+        queue: MessageQueue::new(messages, stop),
     };
     if stream.events.send(attached).await.is_err() {
         // The stream has just ended; the receiver tries again.
         return CarryEnd::Ended;
     }
-    let events = stream.events.clone();
-    let writing = tokio::spawn(write(Arc::clone(shared), connection, queue, writer, events));
+    let of_stream = stream.clone();
+    let writing = tokio::spawn(write(
+        Arc::clone(shared),
+        connection,
+        queue,
+        writer,
+        of_stream,
+    ));
     // A writer whose peer is gone would wait for the time-out of TCP.
     let _writing = AbortOnDropHandle::new(writing);
     let over = async {
@@ -205,11 +211,11 @@ async fn carry(
         () = over => false,
         Ok(()) = stopped => return CarryEnd::Named,
     };
-    let ended = StreamEvent::Ended {
+    let ended = ServedInput::Ended {
         connection,
         in_order,
     };
-    let _ = stream.events.send(ended).await;
+    stream.send(ended).await;
     CarryEnd::Ended
 }
 
@@ -217,13 +223,13 @@ async fn carry(
 async fn read(hello: &Hello, mut reader: Reader<ReceiverMessage>, stream: &StreamHandle) -> bool {
     let connection = hello.connection;
     loop {
-        let event = match reader.next().await {
-            Some(Ok(ReceiverMessage::Progress(progress))) => StreamEvent::Progress {
+        let input = match reader.next().await {
+            Some(Ok(ReceiverMessage::Progress(progress))) => ServedInput::Progress {
                 connection,
                 progress,
             },
-            Some(Ok(ReceiverMessage::Closing)) => StreamEvent::Closing(connection),
-            Some(Ok(ReceiverMessage::Leaving)) => StreamEvent::Leaving,
+            Some(Ok(ReceiverMessage::Closing)) => ServedInput::Closing(connection),
+            Some(Ok(ReceiverMessage::Leaving)) => ServedInput::Leaving,
             Some(Ok(ReceiverMessage::Failed {
                 stream: name,
                 connection,
@@ -235,7 +241,7 @@ async fn read(hello: &Hello, mut reader: Reader<ReceiverMessage>, stream: &Strea
             // Others do not come after a hello.
             Some(_) => return false,
         };
-        if stream.events.send(event).await.is_err() {
+        if !stream.send(input).await {
             return true;
         }
     }
@@ -247,7 +253,7 @@ async fn write(
     connection: u32,
     mut queue: mpsc::Receiver<FromSender>,
     mut writer: Writer,
-    events: mpsc::Sender<StreamEvent>,
+    stream: StreamHandle,
 ) {
     while let Some(message) = queue.recv().await {
         if writer.write(|to| message.encode(to)).await.is_err() {
@@ -257,7 +263,7 @@ async fn write(
         if let SenderMessage::Packet { payload, .. } = &message {
             let bytes = payload.len() as u64;
             shared.counters.bytes.fetch_add(bytes, Ordering::Relaxed);
-            let _ = events.send(StreamEvent::Written(connection)).await;
+            stream.send(ServedInput::Written(connection)).await;
         }
     }
     let _ = writer.shutdown().await;
