@@ -138,9 +138,16 @@ protocol: setup ## verify the test vectors of docs/protocol.md with a second imp
 golden: setup build ## compare the traces of every scenario with validation/golden.txt, or with the revision BASE
 	@scripts/golden.sh "$(POLYPATH)" $(if $(BASE),--base $(BASE),$(RENEW))
 
-faults: setup ## two simulated nodes under SEEDS fault schedules, or under the one of SEED with all events
+faults: setup ## nodes and streams under SEEDS fault schedules each, or one of SEED or STREAM_SEED with all events
 	cargo build --profile faults --quiet -p polypath-faults
-	@"$(BUILT)/faults/faults" $(if $(SEED),--seed $(SEED),--seeds $(SEEDS))
+ifdef STREAM_SEED
+	@"$(BUILT)/faults/faults" --streams --seed $(STREAM_SEED)
+else ifdef SEED
+	@"$(BUILT)/faults/faults" --seed $(SEED)
+else
+	@"$(BUILT)/faults/faults" --seeds $(SEEDS)
+	@"$(BUILT)/faults/faults" --seeds $(SEEDS) --streams
+endif
 
 models: setup ## check the models of the session protocol (models/README.md); MODELS=--reduced as in CI, or --deep
 	@scripts/setup.sh python3:python3

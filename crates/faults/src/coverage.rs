@@ -12,6 +12,12 @@ use polypath_session::relay::{Relay, Side, Undelivered};
 
 use crate::schedule::{AttackKind, ReactionKind};
 
+/// Counts that are summed over schedules.
+pub trait Total: Default {
+    /// Adds those of other schedules.
+    fn add(&mut self, other: &Self);
+}
+
 /// Sums over one or more schedules.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Coverage {
@@ -170,6 +176,32 @@ impl PathCoverage {
     }
 }
 
+impl Total for Coverage {
+    /// Maxima remain maxima.
+    fn add(&mut self, other: &Coverage) {
+        let mut theirs = other.clone();
+        for (mine, theirs) in self.sums().into_iter().zip(theirs.sums()) {
+            *mine += *theirs;
+        }
+        let counts = self.paths.counts().into_iter();
+        for (mine, theirs) in counts.zip(theirs.paths.counts()) {
+            *mine += *theirs;
+        }
+        add_counts(&mut self.attacks, &other.attacks);
+        add_counts(&mut self.reactions, &other.reactions);
+        self.cookies_required += other.cookies_required;
+        add_counts(&mut self.rejected, &other.rejected);
+        add_counts(&mut self.not_forwarded, &other.not_forwarded);
+        add_counts(&mut self.rejected_by_relays, &other.rejected_by_relays);
+        self.max_buffered = self.max_buffered.max(other.max_buffered);
+        self.longest_outage = self.longest_outage.max(other.longest_outage);
+        if other.slowest_recovery > self.slowest_recovery {
+            self.slowest_recovery = other.slowest_recovery;
+            self.slowest_seed = other.slowest_seed;
+        }
+    }
+}
+
 impl Coverage {
     /// Adds the counters of a session with the peer.
     pub fn add_session(&mut self, counters: &Counters) {
@@ -203,30 +235,6 @@ impl Coverage {
         }
         for &reason in Reject::ALL {
             count(&mut self.rejected_by_relays, reason, relay.rejected(reason));
-        }
-    }
-
-    /// Adds the counts of other schedules; maxima remain maxima.
-    pub fn add(&mut self, other: &Coverage) {
-        let mut theirs = other.clone();
-        for (mine, theirs) in self.sums().into_iter().zip(theirs.sums()) {
-            *mine += *theirs;
-        }
-        let counts = self.paths.counts().into_iter();
-        for (mine, theirs) in counts.zip(theirs.paths.counts()) {
-            *mine += *theirs;
-        }
-        add_counts(&mut self.attacks, &other.attacks);
-        add_counts(&mut self.reactions, &other.reactions);
-        self.cookies_required += other.cookies_required;
-        add_counts(&mut self.rejected, &other.rejected);
-        add_counts(&mut self.not_forwarded, &other.not_forwarded);
-        add_counts(&mut self.rejected_by_relays, &other.rejected_by_relays);
-        self.max_buffered = self.max_buffered.max(other.max_buffered);
-        self.longest_outage = self.longest_outage.max(other.longest_outage);
-        if other.slowest_recovery > self.slowest_recovery {
-            self.slowest_recovery = other.slowest_recovery;
-            self.slowest_seed = other.slowest_seed;
         }
     }
 

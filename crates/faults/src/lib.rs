@@ -1,4 +1,5 @@
-//! Two whole nodes over a simulated network, under faults drawn from one seed.
+//! Two whole nodes over a simulated network, under faults drawn from one seed. The [`streams`] over
+//! TCP connections have schedules of their own.
 //!
 //! # Model
 //!
@@ -40,11 +41,12 @@ pub mod network;
 pub mod node;
 pub mod packet;
 pub mod schedule;
+pub mod streams;
 pub mod trace;
 pub mod violation;
 
 mod parallel;
 mod run;
 
-pub use parallel::run_many;
+pub use parallel::{run_many, run_many_streams};
 pub use run::{Failure, Options, Outcome, run};

@@ -5,8 +5,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-use crate::coverage::Coverage;
+use crate::coverage::{Coverage, Total};
 use crate::run::{Failure, Options, Outcome, run};
+use crate::streams::{StreamCoverage, StreamOptions, run_stream};
 
 /// The interval of seeds whose schedules are run twice, to compare both runs.
 const REPEAT_EVERY: u64 = 100;
@@ -24,14 +25,26 @@ pub fn run_many(
     run_all(seeds, &|seed| run(seed, options), progress)
 }
 
-fn run_all(
+/// Runs the schedules of streams of all seeds of a range, as [`run_many`] does.
+///
+/// # Errors
+/// As [`run_many`].
+pub fn run_many_streams(
     seeds: Range<u64>,
-    run: &(impl Fn(u64) -> Result<Outcome, Failure> + Sync),
+    options: StreamOptions,
     progress: &(impl Fn(u64) + Sync),
-) -> Result<Coverage, Vec<(u64, Failure)>> {
+) -> Result<StreamCoverage, Vec<(u64, Failure)>> {
+    run_all(seeds, &|seed| run_stream(seed, options), progress)
+}
+
+fn run_all<C: Total + PartialEq + Send>(
+    seeds: Range<u64>,
+    run: &(impl Fn(u64) -> Result<Outcome<C>, Failure> + Sync),
+    progress: &(impl Fn(u64) + Sync),
+) -> Result<C, Vec<(u64, Failure)>> {
     let (next, done) = (AtomicU64::new(seeds.start), AtomicU64::new(0));
     let has_failed = AtomicBool::new(false);
-    let (total, failures) = (Mutex::new(Coverage::default()), Mutex::new(Vec::new()));
+    let (total, failures) = (Mutex::new(C::default()), Mutex::new(Vec::new()));
     let work = || {
         while !has_failed.load(Ordering::Relaxed) {
             let seed = next.fetch_add(1, Ordering::Relaxed);
@@ -67,10 +80,10 @@ fn run_all(
 }
 
 /// Runs a schedule, and repeats one in [`REPEAT_EVERY`].
-fn run_checked(
+fn run_checked<C: PartialEq>(
     seed: u64,
-    run: &impl Fn(u64) -> Result<Outcome, Failure>,
-) -> Result<Outcome, Failure> {
+    run: &impl Fn(u64) -> Result<Outcome<C>, Failure>,
+) -> Result<Outcome<C>, Failure> {
     let outcome = run(seed)?;
     if seed.is_multiple_of(REPEAT_EVERY) && run(seed)? != outcome {
         return Err(Failure::Differs { seed });
@@ -87,7 +100,7 @@ mod tests {
     use super::*;
     use crate::run::catch_panic;
 
-    fn outcome(digest: u64) -> Outcome {
+    fn outcome(digest: u64) -> Outcome<Coverage> {
         let schedules = 1;
         let coverage = Coverage {
             schedules,

@@ -44,9 +44,9 @@ pub struct Options {
 
 /// The result of a run without a violation.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Outcome {
+pub struct Outcome<C> {
     /// The counts of what it exercised.
-    pub coverage: Coverage,
+    pub coverage: C,
     /// The digest of its events.
     pub digest: u64,
 }
@@ -87,15 +87,15 @@ pub enum Failure {
 ///
 /// # Errors
 /// The first violated invariant, or a panic.
-pub fn run(seed: u64, options: Options) -> Result<Outcome, Failure> {
+pub fn run(seed: u64, options: Options) -> Result<Outcome<Coverage>, Failure> {
     catch_panic(seed, || run_schedule(seed, options))
 }
 
 /// The result of `run`, with a panic as a failure.
-pub(crate) fn catch_panic(
+pub(crate) fn catch_panic<C>(
     seed: u64,
-    run: impl FnOnce() -> Result<Outcome, Failure>,
-) -> Result<Outcome, Failure> {
+    run: impl FnOnce() -> Result<Outcome<C>, Failure>,
+) -> Result<Outcome<C>, Failure> {
     // Nothing that a panic could leave inconsistent outlives the run.
     catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<&str>().map(ToString::to_string);
@@ -105,7 +105,7 @@ pub(crate) fn catch_panic(
     })
 }
 
-fn run_schedule(seed: u64, options: Options) -> Result<Outcome, Failure> {
+fn run_schedule(seed: u64, options: Options) -> Result<Outcome<Coverage>, Failure> {
     let schedule = Schedule::draw(seed);
     let mut run = Run::new(&schedule, options)?;
     let ran = run.run_events();

@@ -44,6 +44,10 @@ pub struct Trace {
 #[derive(Debug)]
 struct Fnv(u64);
 
+impl Fnv {
+    const EMPTY: Self = Self(0xcbf2_9ce4_8422_2325);
+}
+
 impl Hasher for Fnv {
     fn finish(&self) -> u64 {
         self.0
@@ -56,12 +60,55 @@ impl Hasher for Fnv {
     }
 }
 
+impl fmt::Write for Fnv {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.write(text.as_bytes());
+        Ok(())
+    }
+}
+
+/// The trace of a run whose events are described by their debug texts.
+#[derive(Debug)]
+pub struct EventLog {
+    digest: Fnv,
+    verbose: bool,
+}
+
+impl EventLog {
+    /// An empty one; a `verbose` one is printed to standard output as well.
+    #[must_use]
+    pub fn new(verbose: bool) -> Self {
+        Self {
+            digest: Fnv::EMPTY,
+            verbose,
+        }
+    }
+
+    /// The digest, which two runs share only if the same events happened at the same times.
+    #[must_use]
+    pub fn digest(&self) -> u64 {
+        self.digest.finish()
+    }
+
+    /// Records an event at `at`.
+    pub fn record(&mut self, at: Time, event: &impl fmt::Debug) {
+        use fmt::Write;
+        // A digest takes any text.
+        let _ = write!(self.digest, "{at:?} {event:?}");
+        if self.verbose {
+            use std::io::Write;
+            // A reader that closes the pipe is done.
+            let _ = writeln!(std::io::stdout().lock(), "{at} {event:?}");
+        }
+    }
+}
+
 impl Trace {
     /// An empty trace; a `verbose` one is printed to standard output as well.
     #[must_use]
     pub fn new(verbose: bool) -> Self {
         Self {
-            digest: Fnv(0xcbf2_9ce4_8422_2325),
+            digest: Fnv::EMPTY,
             verbose,
         }
     }

@@ -6,10 +6,14 @@ use polypath_core::time::{Duration, Time};
 
 use crate::datagram::{Address, End, Host};
 use crate::schedule::DELIVERY_TIME;
+use crate::streams::StreamViolation;
 
 /// A violated invariant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Violation {
+    /// One of a stream.
+    #[error(transparent)]
+    Stream(#[from] StreamViolation),
     /// A packet was delivered more than once.
     #[error("{end} delivered packet {id} twice", end = end.name())]
     DuplicateDelivery {
