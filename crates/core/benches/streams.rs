@@ -106,18 +106,13 @@ impl Pair {
     }
 
     fn carry(&mut self, connection: u32, message: SenderMessage<u64>) {
-        let message = match message {
-            SenderMessage::Packet { sequence, payload } => {
-                self.to_sender.push(ServedInput::Written(connection));
-                let payload = SizedPacket {
-                    packet: payload,
-                    size: TARGET.segment,
-                };
-                SenderMessage::Packet { sequence, payload }
-            }
-            SenderMessage::Welcome { source } => SenderMessage::Welcome { source },
-            SenderMessage::Refusal(_) | SenderMessage::End { .. } => return,
-        };
+        if matches!(message, SenderMessage::Packet { .. }) {
+            self.to_sender.push(ServedInput::Written(connection));
+        }
+        let message = message.map(|packet| SizedPacket {
+            packet,
+            size: TARGET.segment,
+        });
         self.receive(Wake::Input(ReceptionInput::Message {
             connection,
             message,

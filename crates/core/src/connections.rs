@@ -66,8 +66,8 @@ pub use parameters::{ControlConfig, Target, VariationConfig};
 pub use playout::{PlayOut, PlayOutConfig, PlayOutEvent, PlayOutInput};
 pub use receiver::{ReceiverConfig, ReceiverInput, ReceiverOutput, SizedPacket, StreamReceiver};
 pub use reception::{
-    ConnectionEnd, Opening, Reception, ReceptionConfig, ReceptionCounts, ReceptionFailure,
-    ReceptionInput, ReceptionOutput,
+    ConnectionEnd, FINISH_WITHIN, LEAVE_WITHIN, OPEN_WITHIN, Opening, Reception, ReceptionConfig,
+    ReceptionCounts, ReceptionFailure, ReceptionInput, ReceptionOutput,
 };
 pub use resequencer::{OfferResult, Resequencer, ResequencerCounts};
 pub use sender::{SenderInput, SenderOutput, StreamSender};

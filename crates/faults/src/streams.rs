@@ -14,6 +14,8 @@
 //! * Each packet is delivered once, in order, and is the one that the source has.
 //! * From [`SETTLING_TIME`] after the last fault on, a packet is delivered at least every
 //!   [`LONGEST_GAP`], until the stream is complete.
+//! * Over each [`RATE_INTERVAL`] it then has at least a quarter of its rate, times the part of its
+//!   connections that the server takes.
 //! * No stream fails whose receiver is patient.
 //! * The server sends no packet that the receiver has not permitted, keeps no more than the receiver
 //!   buffers, and queues a bounded number of messages for a connection.
@@ -44,6 +46,8 @@ use polypath_core::time::Duration;
 pub const SETTLING_TIME: Duration = Duration::from_secs(30);
 /// The longest time without a delivery afterwards.
 pub const LONGEST_GAP: Duration = Duration::from_secs(5);
+/// The interval over which a stream then has at least a quarter of its rate.
+pub const RATE_INTERVAL: Duration = Duration::from_secs(10);
 /// The time in which a server ends the stream of a receiver that has ended: 120 s until it notices
 /// that a connection carries nothing, 60 s without connections, and a little more.
 pub const ENDING_TIME: Duration = Duration::from_secs(190);

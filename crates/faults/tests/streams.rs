@@ -84,7 +84,10 @@ fn violation(mutant: StreamMutant) -> StreamViolation {
 
 #[test]
 fn every_mutant_is_detected() {
-    use StreamViolation::{NeverEnded, OverCredit, Stalled, StuckDeadline, WrongEnd, WrongOrder};
+    use StreamViolation::{
+        Failed, NeverEnded, OverCapacity, OverCredit, Slow, Stalled, StuckDeadline, WrongEnd,
+        WrongOrder,
+    };
     let detected = |mutant, is_expected: fn(&StreamViolation) -> bool| {
         let violation = violation(mutant);
         assert!(is_expected(&violation), "{mutant:?}: {violation}");
@@ -99,14 +102,21 @@ fn every_mutant_is_detected() {
     ] {
         detected(mutant, |v| matches!(v, Stalled { .. }));
     }
+    // The server forgets a packet, and no longer knows what the receiver buffers.
+    detected(StreamMutant::OverstatesProgress, |v| {
+        matches!(v, Stalled { .. } | Failed(_))
+    });
+    detected(StreamMutant::NeverGrows, |v| matches!(v, Slow { .. }));
     detected(StreamMutant::OverstatesCredit, |v| {
         matches!(v, OverCredit { .. })
     });
+    for mutant in [StreamMutant::TakesTooMuch, StreamMutant::WritesTwice] {
+        detected(mutant, |v| matches!(v, OverCapacity { .. }));
+    }
+    detected(StreamMutant::SkipsNumbers, |v| matches!(v, Failed(_)));
+    detected(StreamMutant::EndsEarly, |v| matches!(v, WrongEnd(..)));
     detected(StreamMutant::IgnoresDeadline, |v| {
         matches!(v, StuckDeadline(_))
     });
     detected(StreamMutant::IgnoresEnds, |v| matches!(v, NeverEnded));
-    detected(StreamMutant::OverstatesProgress, |v| {
-        matches!(v, WrongEnd(..) | Stalled { .. })
-    });
 }

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use polypath_core::connections::wire::{PACKET_OVERHEAD, Refusal, StreamId};
 use polypath_core::connections::{
-    ConnectionEnd, ControllerConfig, PlayOutConfig, Target, WindowControl,
+    ConnectionEnd, ControllerConfig, OPEN_WITHIN, PlayOutConfig, Target, WindowControl,
 };
 use polypath_core::time::Duration;
 use polypath_core::units::{Bytes, Rate};
@@ -154,7 +154,7 @@ pub enum ConnectionError {
     #[error("the server closed the connection; does it run, and is this its port?")]
     Closed,
     /// It took too long to open.
-    #[error("no answer within {} s", connection::OPEN_WITHIN.as_secs())]
+    #[error("no answer within {} s", OPEN_WITHIN.as_secs_f64())]
     Late,
     /// No attempt has ended yet.
     #[error("no answer so far; is this the port of `polypath stream serve`?")]
@@ -167,6 +167,9 @@ pub enum ConnectionError {
     /// The server ended it before the stream was complete.
     #[error("the server ended the connection")]
     Ended,
+    /// The server refused it, as it may refuse others.
+    #[error(transparent)]
+    Refused(Refusal),
     /// The server sent a packet beyond what the receiver buffers.
     #[error("the server sent a packet that it must not send yet")]
     TooEarly,
@@ -216,7 +219,7 @@ impl ConnectionError {
             | Self::NotAdmitted
             | Self::NotEncrypted
             | Self::TooEarly => true,
-            Self::Late | Self::NoAnswer | Self::Closed | Self::Ended => false,
+            Self::Late | Self::NoAnswer | Self::Closed | Self::Ended | Self::Refused(_) => false,
         }
     }
 }

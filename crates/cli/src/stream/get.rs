@@ -31,6 +31,8 @@ const REFILL: u32 = 50;
 
 /// The pause of a player whose buffer is empty.
 const PAUSE: Duration = Duration::from_secs(1);
+/// The shortest patience.
+const SHORTEST_PATIENCE: Duration = Duration::from_secs(1);
 /// The media that a player may have in store.
 const BUFFER: std::ops::RangeInclusive<Duration> =
     Duration::from_millis(100)..=Duration::from_secs(3600);
@@ -222,6 +224,12 @@ fn check(args: &Args) -> Result<(), Failure> {
     if let Some(buffer) = args.buffer.filter(|buffer| !BUFFER.contains(buffer)) {
         return Err(Failure::input(format!(
             "--buffer {buffer}: use 100 ms to 1 h"
+        )));
+    }
+    if args.patience < SHORTEST_PATIENCE {
+        let patience = args.patience;
+        return Err(Failure::input(format!(
+            "--patience {patience}: use 1 s or more, as a connection takes three round trips to open"
         )));
     }
     Ok(())

@@ -1,6 +1,6 @@
 //! Windows in packets that a receiver sets by credits, beside the windows of its kernel.
 
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 
 use super::parameters::Target;
 use crate::machine::Deadline;
@@ -41,6 +41,9 @@ pub struct Credits {
     /// The estimate of the round-trip time; `None` before there is one.
     rtt: Option<Duration>,
     connections: BTreeMap<u32, Connection>,
+    /// The connections whose credit is due.
+    due: BTreeSet<u32>,
+    windows: WindowSummary,
     /// The connection that had the last credit.
     last: u32,
     /// The number of packets of the stream received that the sender knows of, and the growth after
@@ -106,6 +109,8 @@ impl Credits {
             guard,
             rtt: None,
             connections: BTreeMap::new(),
+            due: BTreeSet::new(),
+            windows: WindowSummary::default(),
             last: 0,
             reported: 0,
             unreported: u64::from(buffer / 4).max(1),
@@ -143,32 +148,42 @@ impl Credits {
             COARSE
         };
         known.is_kernels = known.window >= least;
+        self.update_due(connection);
+        self.windows = WindowSummary::of(self.connections.values());
     }
 
     /// Notes that a packet arrived on a connection.
     pub fn on_packet(&mut self, connection: u32) {
         if let Some(used) = self.connections.get_mut(&connection) {
             used.arrived += 1;
+            self.update_due(connection);
         }
     }
 
     /// Gives no more credit to a connection.
     pub fn remove(&mut self, connection: u32) {
-        self.connections.remove(&connection);
+        if self.connections.remove(&connection).is_some() {
+            self.due.remove(&connection);
+            self.windows = WindowSummary::of(self.connections.values());
+        }
+    }
+
+    fn update_due(&mut self, connection: u32) {
+        if self
+            .connections
+            .get(&connection)
+            .is_some_and(Connection::is_due)
+        {
+            self.due.insert(connection);
+        } else {
+            self.due.remove(&connection);
+        }
     }
 
     /// The mechanism that limits the packets in flight: that of the largest window.
     #[must_use]
-    pub fn control(&self) -> WindowControl {
-        let windows = self
-            .connections
-            .values()
-            .map(|known| (known.window, known.is_kernels));
-        match windows.max().unwrap_or((1, false)) {
-            (_, true) => WindowControl::Kernel,
-            (1, false) => WindowControl::PacedCredits,
-            _ => WindowControl::Credits,
-        }
+    pub const fn control(&self) -> WindowControl {
+        self.windows.control
     }
 
     /// The window of a connection for the kernel, in packets: larger than the one of credits, which
@@ -220,14 +235,16 @@ impl Credits {
             };
             let before = known.credit;
             known.credit = known.entitlement();
+            let packets = known.credit;
+            self.due.remove(&connection);
             if let Some(interval) = interval {
                 // A late call is made up for, a pause is not.
-                self.next = (self.next + interval * (known.credit - before)).max(now - CATCH_UP);
+                self.next = (self.next + interval * (packets - before)).max(now - CATCH_UP);
             }
             self.last = connection;
             out(Credit {
                 connection,
-                packets: known.credit,
+                packets,
             });
         }
     }
@@ -238,11 +255,7 @@ impl Credits {
             WindowControl::PacedCredits => Some(self.interval),
             WindowControl::Kernel => None,
             WindowControl::Credits => {
-                let windows = self
-                    .connections
-                    .values()
-                    .map(|known| u64::from(known.window));
-                let of_windows = Duration(self.rtt?.0 * 4 / 5 / windows.sum::<u64>().max(1));
+                let of_windows = Duration(self.rtt?.0 * 4 / 5 / self.windows.sum.max(1));
                 Some(of_windows.min(self.interval))
             }
         }
@@ -250,20 +263,47 @@ impl Credits {
 
     /// The connection whose credit is due, in turn.
     fn next_due(&self) -> Option<u32> {
-        let after = self.connections.range(self.last.saturating_add(1)..);
-        let before = self.connections.range(..=self.last);
-        let mut due = after.chain(before).filter(|(_, known)| known.is_due());
-        due.next().map(|(number, _)| *number)
+        let after = self.due.range(self.last.saturating_add(1)..).next();
+        after.or_else(|| self.due.first()).copied()
     }
 
     /// The time of the next credit, if one is delayed.
     #[must_use]
     pub fn deadline(&self) -> Option<Deadline> {
-        let is_waiting = self.connections.values().any(Connection::is_due);
-        (is_waiting && self.least_interval().is_some()).then(|| Deadline {
+        (!self.due.is_empty() && self.least_interval().is_some()).then(|| Deadline {
             at: self.next.max(self.now),
             why: "credit at the rate of the windows",
         })
+    }
+}
+
+/// All windows together, which change less often than packets arrive.
+#[derive(Clone, Copy, Debug)]
+struct WindowSummary {
+    control: WindowControl,
+    /// Their sum in packets.
+    sum: u64,
+}
+
+impl Default for WindowSummary {
+    fn default() -> Self {
+        Self::of([].iter())
+    }
+}
+
+impl WindowSummary {
+    fn of<'a>(connections: impl Iterator<Item = &'a Connection> + Clone) -> Self {
+        let windows = connections
+            .clone()
+            .map(|known| (known.window, known.is_kernels));
+        Self {
+            control: match windows.max().unwrap_or((1, false)) {
+                (_, true) => WindowControl::Kernel,
+                (1, false) => WindowControl::PacedCredits,
+                _ => WindowControl::Credits,
+            },
+            sum: connections.map(|known| u64::from(known.window)).sum(),
+        }
     }
 }
 

@@ -9,7 +9,7 @@ use super::windows::MAX_CONNECTIONS;
 ///
 /// A failed connection is named on those that are there, which may fail in the same way, and before
 /// the hello of each that is opened later, until one of these is welcome. At most
-/// [`MAX_CONNECTIONS`] are kept, the newest: where more have failed, the server was not reached.
+/// [`MAX_CONNECTIONS`] are kept, the newest. A connection whose hello was not sent is not among them.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Failures {
     failures: VecDeque<Failure>,

@@ -105,7 +105,8 @@ pub enum ReceiverInput<P> {
     },
     /// The sender carries the stream on this connection, and has read what came before its hello.
     Welcome(u32),
-    /// The sender ended this connection, after all that it carried.
+    /// The sender ended this connection, after all that it carried; or it could not be opened, and the
+    /// sender does not know of it.
     Ended(u32),
     /// This connection failed, and what it carried may be lost.
     Failed(u32),

@@ -11,9 +11,12 @@ use super::wire::{Hello, Progress, ReceiverMessage, Refusal, SenderMessage, Stre
 use crate::machine::{Deadline, EarliestDeadline, Machine};
 use crate::time::{Duration, Time};
 pub use interface::{
-    ConnectionEnd, Opening, ReceptionConfig, ReceptionCounts, ReceptionFailure, ReceptionInput,
-    ReceptionOutput,
+    ConnectionEnd, FINISH_WITHIN, LEAVE_WITHIN, OPEN_WITHIN, Opening, ReceptionConfig,
+    ReceptionCounts, ReceptionFailure, ReceptionInput, ReceptionOutput,
 };
+
+/// The shortest patience: a connection needs three round trips to open.
+const MIN_PATIENCE: Duration = Duration::from_secs(1);
 
 /// Receives a stream: a [`StreamReceiver`] and its [`Credits`], the messages to the sender, and what
 /// the ends of connections mean.
@@ -33,8 +36,6 @@ pub struct Reception<P> {
     connections: BTreeMap<u32, Connection>,
     /// The time since which no connection carries the stream, while none does.
     unreachable_since: Option<Time>,
-    /// Whether the sender takes fewer connections than are wanted, which is reported once.
-    is_limited: bool,
     /// The number of packets of the stream, once it is known.
     total: Option<u64>,
     counts: ReceptionCounts,
@@ -70,13 +71,12 @@ impl<P> Reception<P> {
         Self {
             stream: config.stream,
             buffer,
-            patience: config.patience,
+            patience: config.patience.max(MIN_PATIENCE),
             receiver: StreamReceiver::new(&config.receiver),
             credits: Credits::new(target, controller.control().guard, buffer),
             source: 0,
             connections: BTreeMap::new(),
             unreachable_since: None,
-            is_limited: false,
             total: None,
             counts: ReceptionCounts::default(),
             has_ended: false,
@@ -204,21 +204,23 @@ impl<P> Reception<P> {
         if refusal != Refusal::Connections {
             return out(ReceptionOutput::Failed(ReceptionFailure::Refused(refusal)));
         }
+        out(ReceptionOutput::Limited);
         let mut others = self
             .connections
             .iter()
             .filter(|(other, _)| **other != connection);
-        // Where there is no other, the sender has not noticed the end of one that it counts, and
-        // another attempt names it.
-        if others.any(|(_, other)| !other.is_closing)
-            && !core::mem::replace(&mut self.is_limited, true)
-        {
-            out(ReceptionOutput::Limited);
-        }
+        let is_carried = others.any(|(_, other)| other.is_open && !other.is_closing);
         if let Some(refused) = self.connections.get_mut(&connection) {
             refused.is_closing = true;
         }
-        self.wake(now, ReceiverInput::Refused(connection), out);
+        // Where no other carries the stream, the sender may not have noticed the end of those that it
+        // counts: another attempt names them, and shows no limit.
+        let input = if is_carried {
+            ReceiverInput::Refused(connection)
+        } else {
+            ReceiverInput::Ended(connection)
+        };
+        self.wake(now, input, out);
     }
 
     fn on_ended(
@@ -256,14 +258,16 @@ impl<P> Reception<P> {
             return;
         }
         self.counts.failed += 1;
-        out(ReceptionOutput::Lost {
-            connection,
-            was_open: ended.is_open,
-        });
+        let was_open = ended.is_open;
         // One that was open has the key and speaks the protocol: its bytes were damaged on the way.
-        if end == ConnectionEnd::Permanent && !ended.is_open {
-            out(ReceptionOutput::Failed(ReceptionFailure::Permanent));
-        }
+        out(if end == ConnectionEnd::Permanent && !was_open {
+            ReceptionOutput::Failed(ReceptionFailure::Permanent)
+        } else {
+            ReceptionOutput::Lost {
+                connection,
+                was_open,
+            }
+        });
     }
 
     /// Wakes the receiver and performs its outputs.
@@ -396,14 +400,21 @@ impl<P> Reception<P> {
     ) {
         self.has_ended = true;
         self.connections.retain(|&connection, known| {
-            out(if known.is_open {
-                ReceptionOutput::Send {
+            let mut send = |message| {
+                out(ReceptionOutput::Send {
                     connection,
-                    message: last_message(known),
+                    message,
+                });
+            };
+            let message = last_message(known);
+            send(message);
+            if !known.is_open {
+                // Its hello may be on the way, and would begin the stream again.
+                if message != ReceiverMessage::Leaving {
+                    send(ReceiverMessage::Leaving);
                 }
-            } else {
-                ReceptionOutput::Abandon(connection)
-            });
+                out(ReceptionOutput::Abandon(connection));
+            }
             known.is_open
         });
     }

@@ -26,14 +26,16 @@ pub struct StreamSender<P> {
     received: u64,
     capacity: usize,
     connections: BTreeMap<u32, Connection>,
+    /// The packets of connections that ended in order, which the receiver should have: a device on the
+    /// way may have ended them, and the receiver then names them as failed.
+    finished: BTreeMap<u32, PendingPackets>,
     repeated: u64,
 }
 
 /// A connection that carries packets.
 #[derive(Clone, Debug, Default)]
 struct Connection {
-    /// The packets that were sent on it and that the receiver may lack, in the order of sending.
-    pending: VecDeque<u64>,
+    pending: PendingPackets,
     /// The number of packets sent on it.
     sent: u64,
     /// The number of packets that it may have carried in all, if the receiver limits it.
@@ -42,8 +44,19 @@ struct Connection {
     room: u32,
     /// Whether the receiver wants no further packets on it.
     is_closing: bool,
-    /// Whether it has ended in order, so that the receiver should have what was sent on it.
-    has_finished: bool,
+}
+
+/// The packets that were sent on a connection and that the receiver may lack, in the order of sending.
+#[derive(Clone, Debug, Default)]
+struct PendingPackets(VecDeque<u64>);
+
+impl PendingPackets {
+    fn remove_received(&mut self, received: u64) {
+        // A packet that was sent again follows later ones, and goes with them.
+        while self.0.front().is_some_and(|first| *first <= received) {
+            self.0.pop_front();
+        }
+    }
 }
 
 /// An input of a sender.
@@ -102,6 +115,7 @@ impl<P: Clone> StreamSender<P> {
             received,
             capacity: usize::try_from(capacity.max(1)).unwrap_or(usize::MAX),
             connections: BTreeMap::new(),
+            finished: BTreeMap::new(),
             repeated: 0,
         }
     }
@@ -123,6 +137,12 @@ impl<P: Clone> StreamSender<P> {
     #[must_use]
     pub fn kept(&self) -> usize {
         self.kept.len()
+    }
+
+    /// The number of connections that ended in order, and whose packets may still be missing.
+    #[must_use]
+    pub fn finished(&self) -> usize {
+        self.finished.len()
     }
 
     /// Whether the receiver has received all packets.
@@ -155,7 +175,7 @@ impl<P: Clone> StreamSender<P> {
                 .checked_sub(received + 1)
                 .and_then(|offset| kept.get(usize::try_from(offset).ok()?));
             if let (Some(packet), Some(used)) = (packet, connections.get_mut(&connection)) {
-                used.pending.push_back(sequence);
+                used.pending.0.push_back(sequence);
                 used.sent += 1;
                 used.room = used.room.saturating_sub(1);
                 out(SenderOutput {
@@ -189,26 +209,26 @@ impl<P: Clone> StreamSender<P> {
         let count = usize::try_from(packets - self.received).unwrap_or(usize::MAX);
         self.kept.drain(..count.min(self.kept.len()));
         self.received = packets;
-        for connection in self.connections.values_mut() {
-            // A packet that was sent again follows later ones, and goes with them.
-            let has_arrived = |sequence: &u64| *sequence <= packets;
-            while connection.pending.front().is_some_and(has_arrived) {
-                connection.pending.pop_front();
-            }
+        for known in self.connections.values_mut() {
+            known.pending.remove_received(packets);
         }
-        let is_done = |known: &Connection| known.has_finished && known.pending.is_empty();
-        self.connections.retain(|_, known| !is_done(known));
+        self.finished.retain(|_, pending| {
+            pending.remove_received(packets);
+            !pending.0.is_empty()
+        });
         self.wake(now, StriperInput::Arrived(packets), out);
     }
 
     fn on_failed(&mut self, now: Time, connection: u32, out: &mut impl FnMut(SenderOutput<P>)) {
-        let Some(failed) = self.connections.remove(&connection) else {
+        let known = self.connections.remove(&connection);
+        let pending = known.map(|known| known.pending);
+        let Some(pending) = pending.or_else(|| self.finished.remove(&connection)) else {
             return;
         };
         self.wake(now, StriperInput::Closed(connection), out);
         let received = self.received;
-        for sequence in failed
-            .pending
+        for sequence in pending
+            .0
             .into_iter()
             .filter(|sequence| *sequence > received)
         {
@@ -261,10 +281,10 @@ impl<P: Clone> Machine for StreamSender<P> {
                 self.update(now, connection, |known| known.is_closing = true, out);
             }
             SenderInput::Finished(connection) => {
-                // A device on the way may have ended it: its packets are kept in case that the
-                // receiver names it as failed.
-                if let Some(known) = self.connections.get_mut(&connection) {
-                    (known.has_finished, known.is_closing) = (true, true);
+                let known = self.connections.remove(&connection);
+                // Each packet is on one of them, so that they have no more than are kept.
+                if let Some(known) = known.filter(|known| !known.pending.0.is_empty()) {
+                    self.finished.insert(connection, known.pending);
                 }
                 self.wake(now, StriperInput::Closed(connection), out);
             }

@@ -72,6 +72,17 @@ pub enum StreamEnd {
     Source,
 }
 
+impl StreamEnd {
+    /// Complete, or `otherwise`.
+    const fn of(is_complete: bool, otherwise: Self) -> Self {
+        if is_complete {
+            Self::Complete
+        } else {
+            otherwise
+        }
+    }
+}
+
 /// An input of a served stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ServedInput<P> {
@@ -170,10 +181,10 @@ impl<P: Clone> ServedStream<P> {
         self.total.is_none() && self.failed.is_none()
     }
 
-    /// The number of packets that are kept for the receiver.
+    /// The sender of the packets, for its counts.
     #[must_use]
-    pub fn kept(&self) -> usize {
-        self.sender.kept()
+    pub const fn sender(&self) -> &StreamSender<P> {
+        &self.sender
     }
 
     /// Whether the receiver has all packets.
@@ -330,14 +341,7 @@ impl<P: Clone> ServedStream<P> {
         }
         if self.orphaned.is_some_and(|at| at <= now) {
             let is_complete = self.is_finished();
-            self.end(
-                if is_complete {
-                    StreamEnd::Complete
-                } else {
-                    StreamEnd::Orphaned
-                },
-                out,
-            );
+            self.end(StreamEnd::of(is_complete, StreamEnd::Orphaned), out);
         }
     }
 
@@ -374,7 +378,10 @@ impl<P: Clone> Machine for ServedStream<P> {
                 }
             }
             ServedInput::Failed(connection) => self.detach(now, connection, false, out),
-            ServedInput::Leaving => self.end(StreamEnd::Left, out),
+            ServedInput::Leaving => {
+                let is_complete = self.is_finished();
+                self.end(StreamEnd::of(is_complete, StreamEnd::Left), out);
+            }
             ServedInput::Written(connection) => {
                 if let Some(written) = self.connections.get_mut(&connection) {
                     written.queued = written.queued.saturating_sub(1);

@@ -25,7 +25,8 @@
 //!
 //! A connection may end for the receiver without a sign to the sender, which would keep its packets
 //! from the others until the time-out of TCP. So the receiver names it as failed on all connections
-//! that it has, and on each new one before the hello, until one with the name is welcome. A sender of
+//! that it has, and on each new one before the hello, until one with the name is welcome; but not one
+//! whose hello was not sent. A sender of
 //! version 1 ends a connection that begins so; one that begins with a hello it refuses.
 //!
 //! An open asks for a connection to a service at the sender's host: after the welcome the connection
@@ -47,7 +48,7 @@ pub const MAX_PAYLOAD: usize = 16_000;
 pub type StreamId = [u8; 16];
 
 /// A message of a receiver.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ReceiverMessage {
     /// The first message of a connection.
     Hello(Hello),
@@ -74,7 +75,7 @@ pub enum ReceiverMessage {
 }
 
 /// The first message of a connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Hello {
     /// The stream.
     pub stream: StreamId,
@@ -89,7 +90,7 @@ pub struct Hello {
 }
 
 /// The credit of a connection, and the packets that arrived.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Progress {
     /// The number of packets that the connection may carry in all.
     pub credit: u64,
@@ -98,7 +99,7 @@ pub struct Progress {
 }
 
 /// A message of a sender; the payload of a packet is `P`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SenderMessage<P> {
     /// The connection carries packets from now on.
     Welcome {
@@ -122,7 +123,7 @@ pub enum SenderMessage<P> {
 }
 
 /// The reason for which a sender does not carry a stream on a connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 pub enum Refusal {
     /// The sender has other messages.
     #[error("the server has another version of the protocol")]
@@ -270,6 +271,21 @@ impl ReceiverMessage {
         };
         fields.finish()?;
         Ok(message)
+    }
+}
+
+impl<P> SenderMessage<P> {
+    /// The message with another payload.
+    pub fn map<Q>(self, payload_of: impl FnOnce(P) -> Q) -> SenderMessage<Q> {
+        match self {
+            Self::Packet { sequence, payload } => SenderMessage::Packet {
+                sequence,
+                payload: payload_of(payload),
+            },
+            Self::Welcome { source } => SenderMessage::Welcome { source },
+            Self::Refusal(refusal) => SenderMessage::Refusal(refusal),
+            Self::End { packets } => SenderMessage::End { packets },
+        }
     }
 }
 

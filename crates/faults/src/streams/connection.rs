@@ -14,6 +14,8 @@ pub(super) struct Connection {
     /// Whether the receiver has it.
     pub(super) at_receiver: bool,
     pub(super) at_server: ServerSide,
+    /// The number of the stream that the server carries on it.
+    pub(super) stream: u64,
     /// The time from which the receiver's messages are sent, the hello first.
     pub(super) is_connected_at: Time,
     /// Whether nothing arrives at the receiver any more.
@@ -45,6 +47,8 @@ pub(super) enum ServerSide {
     ShuttingDown,
     /// Its last message is on the way.
     ShutDown,
+    /// It is refused: the refusal is on the way, and nothing is read.
+    Refused,
     /// It is forgotten.
     Gone,
 }
@@ -54,6 +58,7 @@ impl Connection {
         Self {
             at_receiver: true,
             at_server: ServerSide::Expected,
+            stream: 0,
             is_connected_at,
             is_silent_to_receiver: false,
             is_silent_to_server: false,
@@ -81,13 +86,21 @@ impl Connection {
         Some(message)
     }
 
-    /// Whether the server can still send on it, or has to forget it.
+    /// Whether the server carries a stream on it, or waits for its end.
     pub(super) fn is_at_server(&self) -> bool {
-        !matches!(self.at_server, ServerSide::Expected | ServerSide::Gone)
+        matches!(
+            self.at_server,
+            ServerSide::Attached | ServerSide::ShuttingDown | ServerSide::ShutDown
+        )
+    }
+
+    /// Whether the server sends on it.
+    pub(super) fn sends(&self) -> bool {
+        self.is_at_server() || self.at_server == ServerSide::Refused
     }
 
     /// Whether it may be forgotten.
     pub(super) fn is_over(&self) -> bool {
-        !self.at_receiver && !self.is_at_server()
+        !self.at_receiver && self.at_server == ServerSide::Gone
     }
 }

@@ -26,6 +26,8 @@ pub struct StreamCoverage {
     pub failed: u64,
     /// Connections that the server refused.
     pub refused: u64,
+    /// Streams that began at the server when their receiver was ending.
+    pub begun_late: u64,
     /// Names of failed connections that the server read.
     pub named: u64,
     /// Faults by their kind.
@@ -78,6 +80,7 @@ impl Total for StreamCoverage {
             opened,
             failed,
             refused,
+            begun_late,
             named,
             faults,
             ends,
@@ -90,6 +93,7 @@ impl Total for StreamCoverage {
         self.opened += opened;
         self.failed += failed;
         self.refused += refused;
+        self.begun_late += begun_late;
         self.named += named;
         for (sums, counts) in [(&mut self.faults, faults), (&mut self.ends, ends)] {
             for (name, count) in counts {
@@ -117,7 +121,12 @@ impl fmt::Display for StreamCoverage {
             self.opened, self.failed, self.named, self.refused
         )?;
         writeln!(f, "faults: {}", list(&self.faults))?;
-        writeln!(f, "ends at the server: {}", list(&self.ends))?;
+        writeln!(
+            f,
+            "ends at the server: {}; {} streams began while their receiver ended",
+            list(&self.ends),
+            self.begun_late
+        )?;
         write!(
             f,
             "slowest recovery {:.1} s",

@@ -20,6 +20,16 @@ pub enum StreamMutant {
     IgnoresDeadline,
     /// The server does not notice that connections end.
     IgnoresEnds,
+    /// The server gives up its limit on packets that are kept.
+    TakesTooMuch,
+    /// The server takes each packet for accepted twice by its socket.
+    WritesTwice,
+    /// The server takes half of the source for all of it.
+    EndsEarly,
+    /// One packet in a thousand has a number far ahead.
+    SkipsNumbers,
+    /// The receiver gives each connection after the first eight a window of one packet.
+    NeverGrows,
     /// The receiver states that it has one packet more than it has.
     OverstatesProgress,
 }

@@ -1,7 +1,7 @@
 //! The network of a stream: what it does to connections.
 
-use polypath_core::connections::ConnectionEnd;
 use polypath_core::connections::wire::{Hello, SenderMessage};
+use polypath_core::connections::{ConnectionEnd, OPEN_WITHIN};
 use polypath_core::time::{Duration, Time};
 
 use super::connection::{Connection, ServerSide};
@@ -13,9 +13,6 @@ pub(super) const RECEIVER_TIMEOUT: Duration = Duration::from_secs(10);
 const RECEIVER_NOTICES: u64 = 2000;
 /// The same of a server.
 const SERVER_TIMEOUT: Duration = Duration::from_secs(120);
-/// The time in which a connection has to open.
-const OPEN_WITHIN: Duration = Duration::from_secs(10);
-
 impl Run<'_> {
     /// A time of up to `milliseconds`.
     pub(super) fn draw_up_to(&mut self, milliseconds: u64) -> Duration {
@@ -49,15 +46,15 @@ impl Run<'_> {
             return self.reset(connection);
         }
         let (to_receiver, to_server) = (known.last_to_receiver, known.last_to_server);
-        // What follows is answered by a reset.
-        let is_idle = known.queue.is_empty();
+        // Of a connection that the receiver closes, what waits would be lost for good (docs/faults.md).
+        let in_order = known.at_server == ServerSide::Attached || known.queue.is_empty();
         self.at(
             to_receiver,
             Event::EndAtReceiver(connection, Notice::Carried(ConnectionEnd::InOrder)),
         );
         self.at(
             to_server,
-            Event::EndAtServer(connection, Notice::Carried(is_idle)),
+            Event::EndAtServer(connection, Notice::Carried(in_order)),
         );
     }
 
@@ -97,17 +94,23 @@ impl Run<'_> {
         }
         let known = Connection::new(window, opened);
         self.connections.insert(connection, known);
-        if self.schedule.down_until(self.now + delay).is_some() {
-            let end = Notice::Carried(ConnectionEnd::Unsent);
-            let refused = Event::EndAtReceiver(connection, end);
-            self.at(self.now + delay * 2, refused);
-        } else if opened > self.now + OPEN_WITHIN {
-            let end = Notice::Local(ConnectionEnd::Unsent);
-            let late = Event::EndAtReceiver(connection, end);
-            self.at(self.now + OPEN_WITHIN, late);
-        } else {
+        let is_down = self.schedule.down_until(self.now + delay).is_some();
+        let is_late = opened > self.now + OPEN_WITHIN;
+        if !is_down && !is_late {
             let arrives = self.arrival_at_server(connection, opened);
-            self.at(arrives, Event::Hello { failed, hello });
+            return self.at(arrives, Event::Hello { failed, hello });
+        }
+        // The hello is not sent.
+        if let Some(known) = self.connections.get_mut(&connection) {
+            known.at_server = ServerSide::Gone;
+        }
+        let end = ConnectionEnd::Unsent;
+        if is_down {
+            let refused = Event::EndAtReceiver(connection, Notice::Carried(end));
+            self.at(self.now + delay * 2, refused);
+        } else {
+            let late = Event::EndAtReceiver(connection, Notice::Local(end));
+            self.at(self.now + OPEN_WITHIN, late);
         }
     }
 
@@ -146,7 +149,7 @@ impl Run<'_> {
     /// Sends what the socket of the server accepts, and then the end if nothing more follows.
     pub(super) fn pump(&mut self, connection: u32) {
         while let Some(known) = self.connections.get_mut(&connection)
-            && known.is_at_server()
+            && known.sends()
             && let Some(message) = known.next_message()
         {
             let is_packet = matches!(message, SenderMessage::Packet { .. });
@@ -157,10 +160,13 @@ impl Run<'_> {
             }
         }
         if let Some(known) = self.connections.get_mut(&connection)
-            && known.at_server == ServerSide::ShuttingDown
+            && let ServerSide::ShuttingDown | ServerSide::Refused = known.at_server
             && known.queue.is_empty()
         {
-            known.at_server = ServerSide::ShutDown;
+            known.at_server = match known.at_server {
+                ServerSide::Refused => ServerSide::Gone,
+                _ => ServerSide::ShutDown,
+            };
             let arrives = self.arrival_at_receiver(connection, false);
             let end = Notice::Carried(ConnectionEnd::InOrder);
             self.at(arrives, Event::EndAtReceiver(connection, end));

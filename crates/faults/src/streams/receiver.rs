@@ -2,24 +2,20 @@
 
 use polypath_core::connections::wire::{ReceiverMessage, SenderMessage};
 use polypath_core::connections::{
-    ConnectionEnd, ReceiverConfig, Reception, ReceptionConfig, ReceptionInput, ReceptionOutput,
-    SizedPacket,
+    ConnectionEnd, FINISH_WITHIN, LEAVE_WITHIN, ReceiverConfig, Reception, ReceptionConfig,
+    ReceptionInput, ReceptionOutput, SizedPacket,
 };
 use polypath_core::machine::{Deadline, Machine, Wake, step};
 use polypath_core::time::{Duration, Time};
 
 use super::run::{Event, Notice, Run};
 use super::schedule::StreamSchedule;
-use super::{StreamMutant, StreamViolation};
+use super::{RATE_INTERVAL, SETTLING_TIME, StreamMutant, StreamViolation};
 
 /// The name of the stream.
 const STREAM: [u8; 16] = [7; 16];
 /// The time for which the server may be unreachable: longer than all faults.
 const PATIENCE: Duration = Duration::from_secs(300);
-/// The time that the server has to end the connections of a complete stream, and of another.
-const FINISH: Duration = Duration::from_secs(5);
-const LEAVE: Duration = Duration::from_secs(1);
-
 /// The receiver.
 pub(super) struct ReceiverSide {
     pub(super) reception: Reception<u64>,
@@ -27,6 +23,8 @@ pub(super) struct ReceiverSide {
     pub(super) delivered: u64,
     /// The time of the last delivery, or of the start.
     pub(super) last_delivery: Time,
+    /// The start of the interval over which the rate is checked, and the packets delivered until then.
+    rate_checked: (Time, u64),
     has_rtt: bool,
     /// Whether the last messages were sent.
     pub(super) is_ending: bool,
@@ -51,6 +49,7 @@ impl ReceiverSide {
             reception: Reception::new(&config),
             delivered: 0,
             last_delivery: Time::ZERO,
+            rate_checked: (Time::ZERO, 0),
             has_rtt: false,
             is_ending: false,
             ended: None,
@@ -82,7 +81,7 @@ impl Run<'_> {
         if self.receiver.is_ending {
             return Ok(());
         }
-        self.end_reception(ReceptionInput::Leave, LEAVE)
+        self.end_reception(ReceptionInput::Leave, LEAVE_WITHIN)
     }
 
     fn end_reception(
@@ -140,28 +139,23 @@ impl Run<'_> {
             let rtt = self.rtt();
             self.receive(Wake::Input(ReceptionInput::Rtt(rtt)))?;
         }
-        let message = match message {
-            SenderMessage::Packet { sequence, payload } => {
+        let mut message = message.map(|packet| SizedPacket {
+            packet,
+            size: self.schedule.target.segment,
+        });
+        match &mut message {
+            SenderMessage::Packet { sequence, .. } => {
                 let acknowledged = self.arrival_at_server(connection, self.now);
                 self.at(acknowledged, Event::Acknowledged(connection));
-                if self.options.mutant == StreamMutant::LosesPackets && self.stream.chance(0.01) {
-                    return Ok(());
-                }
-                SenderMessage::Packet {
-                    sequence,
-                    payload: SizedPacket {
-                        packet: payload,
-                        size: self.schedule.target.segment,
-                    },
+                match self.options.mutant {
+                    StreamMutant::LosesPackets if self.stream.chance(0.01) => return Ok(()),
+                    StreamMutant::SkipsNumbers if self.stream.chance(0.001) => *sequence += 10_000,
+                    _ => {}
                 }
             }
-            SenderMessage::Welcome { source } => SenderMessage::Welcome { source },
-            SenderMessage::Refusal(refusal) => {
-                self.coverage.refused += 1;
-                SenderMessage::Refusal(refusal)
-            }
-            SenderMessage::End { packets } => SenderMessage::End { packets },
-        };
+            SenderMessage::Refusal(_) => self.coverage.refused += 1,
+            SenderMessage::Welcome { .. } | SenderMessage::End { .. } => {}
+        }
         if self.receiver.is_ending {
             return Ok(());
         }
@@ -172,7 +166,7 @@ impl Run<'_> {
         if self.receiver.reception.is_complete() {
             self.coverage.completed += 1;
             self.coverage.duplicates += self.receiver.reception.receiver().packets().duplicates;
-            return self.end_reception(ReceptionInput::Finish, FINISH);
+            return self.end_reception(ReceptionInput::Finish, FINISH_WITHIN);
         }
         Ok(())
     }
@@ -229,9 +223,13 @@ impl Run<'_> {
             } => {
                 if let Some(known) = self.connections.get_mut(&connection) {
                     known.window = packets;
+                    if self.options.mutant == StreamMutant::NeverGrows && connection > 8 {
+                        known.window = 1;
+                    }
                     self.pump(connection);
                 }
             }
+            // After the messages to it: its program ends a moment later.
             ReceptionOutput::Abandon(connection) => self.forget(connection, true),
             ReceptionOutput::Deliver(packet) => return self.deliver(packet),
             ReceptionOutput::Lost { .. } => self.coverage.failed += 1,
@@ -258,6 +256,31 @@ impl Run<'_> {
         self.at(arrives, Event::ToServer(connection, message));
     }
 
+    /// Checks, over intervals after the last fault, that the stream has a share of its rate.
+    fn check_rate(&mut self) -> Result<(), StreamViolation> {
+        let settled = self.schedule.calm_from() + SETTLING_TIME;
+        let (since, delivered) = self.receiver.rate_checked;
+        if self.now < settled {
+            self.receiver.rate_checked = (settled, self.receiver.delivered);
+            return Ok(());
+        }
+        let in_time = self.now.since(since);
+        if in_time < RATE_INTERVAL {
+            return Ok(());
+        }
+        self.receiver.rate_checked = (self.now, self.receiver.delivered);
+        let delivered = self.receiver.delivered - delivered;
+        let expected = self.schedule.expected_in(in_time);
+        if delivered < expected {
+            return Err(StreamViolation::Slow {
+                delivered,
+                expected,
+                in_time,
+            });
+        }
+        Ok(())
+    }
+
     fn deliver(&mut self, packet: u64) -> Result<(), StreamViolation> {
         let calm = self.schedule.calm_from();
         if self.receiver.last_delivery < calm && self.now >= calm {
@@ -265,6 +288,7 @@ impl Run<'_> {
             self.coverage.slowest_recovery = self.coverage.slowest_recovery.max(recovery);
         }
         self.receiver.last_delivery = self.now;
+        self.check_rate()?;
         let copies =
             if self.options.mutant == StreamMutant::DeliversTwice && packet.is_multiple_of(100) {
                 2

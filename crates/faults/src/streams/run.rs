@@ -51,7 +51,7 @@ pub fn run_stream(seed: u64, options: StreamOptions) -> Result<Outcome<StreamCov
 }
 
 /// An event that is due at a time.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 pub(super) enum Event {
     /// A fault of the schedule.
     Fault(usize),
@@ -76,7 +76,7 @@ pub(super) enum Event {
 }
 
 /// The way in which an end learns that a connection has ended.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Hash)]
 pub(super) enum Notice<E> {
     /// By a segment, which arrives unless the connection carries nothing any more.
     Carried(E),

@@ -130,6 +130,18 @@ impl StreamSchedule {
         }
     }
 
+    /// The packets that are expected in a time without faults: a quarter of the wanted rate, or of what
+    /// the receiver buffers in each round trip if that is less, and of that the part of the connections
+    /// which the server takes.
+    #[must_use]
+    pub fn expected_in(&self, time: Duration) -> u64 {
+        let all = u64::from(self.controller.connections()).max(1);
+        let taken = (self.limit as u64).min(all);
+        let wanted = self.target.rate.bytes_in(time).0 / SEGMENT;
+        let buffered = u64::from(self.buffer) * (time.as_nanos() / (self.delay * 2).as_nanos());
+        wanted.min(buffered) * taken / all / 4
+    }
+
     /// The time from which there is no fault.
     #[must_use]
     pub fn calm_from(&self) -> Time {

@@ -5,6 +5,7 @@ use polypath_core::connections::{
     ConnectionEnd, ConnectionNumbers, ServedInput, ServedOutput, ServedStream, StreamEnd,
 };
 use polypath_core::machine::{Deadline, Machine, Wake, step};
+use polypath_core::time::{Duration, Time};
 
 use super::connection::ServerSide;
 use super::run::{Event, Notice, Run};
@@ -17,7 +18,11 @@ const SOURCE: u64 = 42;
 #[derive(Default)]
 pub(super) struct Server {
     pub(super) stream: Option<ServedStream<u64>>,
-    numbers: ConnectionNumbers,
+    /// The number of the stream, in the order in which they began.
+    number: u64,
+    connections: ConnectionNumbers,
+    /// The time since which no connection carries the stream, if none does.
+    without_connections_since: Time,
     /// The number of packets taken from the source.
     taken: u64,
     has_ended_source: bool,
@@ -26,7 +31,10 @@ pub(super) struct Server {
 impl Run<'_> {
     /// The server stops without notice: its connections are reset, and its streams are gone.
     pub(super) fn stop_server(&mut self) {
-        self.server = Server::default();
+        self.server = Server {
+            number: self.server.number,
+            ..Server::default()
+        };
         let numbers: Vec<u32> = self.connections.keys().copied().collect();
         for connection in numbers {
             if let Some(known) = self.connections.get_mut(&connection) {
@@ -40,45 +48,54 @@ impl Run<'_> {
 
     pub(super) fn on_hello(&mut self, failed: &[u32], hello: Hello) -> Result<(), StreamViolation> {
         let connection = hello.connection;
-        let is_down = self.schedule.down_until(self.now).is_some();
         let Some(known) = self.connections.get_mut(&connection) else {
             return Ok(());
         };
+        let is_down = self.schedule.down_until(self.now).is_some();
         if known.is_silent_to_server || is_down || known.at_server != ServerSide::Expected {
-            return Ok(());
-        }
-        if !known.at_receiver {
-            // It ends at once.
             known.at_server = ServerSide::Gone;
             return Ok(());
         }
         for &failed in failed {
             self.on_named(failed)?;
         }
-        if self.server.stream.is_none() {
-            self.server = Server {
-                taken: hello.received,
-                ..Server::default()
-            };
-            let stream = ServedStream::new(self.now, SOURCE, hello.buffer, hello.received);
-            self.server.stream = Some(stream);
+        if hello.received > 0 && hello.source != SOURCE {
+            return Err(StreamViolation::UnknownSource(hello.source));
         }
-        let limit = self.schedule.limit;
+        if self.server.stream.is_none() {
+            self.start_stream(&hello);
+        }
+        let (limit, stream) = (self.schedule.limit, self.server.number);
         let Some(known) = self.connections.get_mut(&connection) else {
             return Ok(());
         };
-        if let Err(refusal) = self.server.numbers.add(connection, limit) {
-            // The refusal, and then the end.
-            known.at_server = ServerSide::ShuttingDown;
+        if let Err(refusal) = self.server.connections.add(connection, limit) {
+            known.at_server = ServerSide::Refused;
             known.queue.push_back(SenderMessage::Refusal(refusal));
             self.pump(connection);
             return Ok(());
         }
-        known.at_server = ServerSide::Attached;
+        (known.at_server, known.stream) = (ServerSide::Attached, stream);
         self.serve(Wake::Input(ServedInput::Attached {
             connection,
             received: hello.received,
         }))
+    }
+
+    fn start_stream(&mut self, hello: &Hello) {
+        self.server = Server {
+            stream: Some(ServedStream::new(
+                self.now,
+                SOURCE,
+                hello.buffer,
+                hello.received,
+            )),
+            number: self.server.number + 1,
+            taken: hello.received,
+            without_connections_since: self.now,
+            ..Server::default()
+        };
+        self.coverage.begun_late += u64::from(self.receiver.is_ending);
     }
 
     /// The receiver named a connection as failed.
@@ -88,7 +105,7 @@ impl Run<'_> {
             return Ok(());
         }
         self.serve(Wake::Input(ServedInput::Failed(connection)))?;
-        self.server.numbers.remove(connection);
+        self.server.connections.remove(connection);
         Ok(())
     }
 
@@ -119,6 +136,9 @@ impl Run<'_> {
     pub(super) fn on_written(&mut self, connection: u32) -> Result<(), StreamViolation> {
         let known = self.connections.get(&connection);
         if known.is_some_and(super::connection::Connection::is_at_server) {
+            if self.options.mutant == StreamMutant::WritesTwice {
+                self.serve(Wake::Input(ServedInput::Written(connection)))?;
+            }
             return self.serve(Wake::Input(ServedInput::Written(connection)));
         }
         Ok(())
@@ -135,14 +155,18 @@ impl Run<'_> {
         let was_there = known.is_at_server();
         known.at_server = ServerSide::Gone;
         known.queue.clear();
-        if !was_there || self.options.mutant == StreamMutant::IgnoresEnds {
+        if !was_there
+            || known.stream != self.server.number
+            || self.options.mutant == StreamMutant::IgnoresEnds
+        {
             return Ok(());
         }
+        self.server.without_connections_since = self.now;
         // The other end learns of it, unless it has ended first.
         let arrives = self.now + self.schedule.delay;
         let end = Notice::Carried(ConnectionEnd::Failed);
         self.at(arrives, Event::EndAtReceiver(connection, end));
-        self.server.numbers.remove(connection);
+        self.server.connections.remove(connection);
         self.serve(Wake::Input(ServedInput::Ended {
             connection,
             in_order,
@@ -162,10 +186,14 @@ impl Run<'_> {
     fn serve(&mut self, wake: Wake<ServedInput<u64>>) -> Result<(), StreamViolation> {
         self.wake_stream(wake)?;
         while let Some(stream) = &self.server.stream
-            && stream.wants_packet()
+            && (stream.wants_packet() || self.options.mutant == StreamMutant::TakesTooMuch)
             && !self.server.has_ended_source
         {
-            let input = if self.server.taken < self.schedule.packets {
+            let end = match self.options.mutant {
+                StreamMutant::EndsEarly => self.schedule.packets / 2,
+                _ => self.schedule.packets,
+            };
+            let input = if self.server.taken < end {
                 self.server.taken += 1;
                 ServedInput::Packet(self.server.taken)
             } else {
@@ -177,7 +205,7 @@ impl Run<'_> {
         let (Some(stream), capacity) = (&self.server.stream, self.schedule.buffer as usize) else {
             return Ok(());
         };
-        let kept = stream.kept();
+        let kept = stream.sender().kept();
         if kept > capacity {
             return Err(StreamViolation::OverCapacity { kept, capacity });
         }
@@ -253,10 +281,18 @@ impl Run<'_> {
         {
             known.at_server = ServerSide::Gone;
             known.queue.clear();
+            self.server.without_connections_since = self.now;
             let end = Notice::Carried(ConnectionEnd::Failed);
             let arrives = self.now + self.schedule.delay;
             self.at(arrives, Event::EndAtReceiver(connection, end));
         }
+    }
+
+    /// Whether a connection carries the stream.
+    fn has_connections(&self) -> bool {
+        let number = self.server.number;
+        let mut all = self.connections.values();
+        all.any(|known| known.is_at_server() && known.stream == number)
     }
 
     fn end_stream(&mut self, end: StreamEnd) -> Result<(), StreamViolation> {
@@ -265,7 +301,11 @@ impl Run<'_> {
         let is_wrong = match end {
             StreamEnd::Complete => !has_all,
             StreamEnd::Left => !self.receiver.is_ending,
-            StreamEnd::Orphaned => false,
+            // Without connections for a minute.
+            StreamEnd::Orphaned => {
+                let waited = self.now.since(self.server.without_connections_since);
+                self.has_connections() || waited < Duration::from_secs(60)
+            }
             StreamEnd::Source => true,
         };
         if is_wrong {

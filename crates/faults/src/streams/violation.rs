@@ -45,6 +45,22 @@ pub enum StreamViolation {
         /// The number that it may keep.
         capacity: usize,
     },
+    /// The receiver named another source than that of its stream.
+    #[error("a hello names the source {0}")]
+    UnknownSource(u64),
+    /// The stream is slow, although there was no fault.
+    #[error(
+        "{delivered} packets were delivered in {:.0} s, and {expected} are expected, although the last fault is long over",
+        in_time.as_secs_f64()
+    )]
+    Slow {
+        /// The number of packets delivered.
+        delivered: u64,
+        /// The number that is expected.
+        expected: u64,
+        /// The time in which they were delivered.
+        in_time: Duration,
+    },
     /// The server ended the stream for a reason that does not hold.
     #[error("the server ended the stream ({0}) after packet {1}")]
     WrongEnd(StreamEnd, u64),

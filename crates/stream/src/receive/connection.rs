@@ -1,9 +1,9 @@
 //! One connection of a receiver.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use futures_util::StreamExt;
+use polypath_core::connections::OPEN_WITHIN;
 use polypath_core::connections::wire::{Hello, ReceiverMessage, SenderMessage};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
@@ -11,9 +11,6 @@ use tokio::time::timeout;
 use super::{ConnectionError, ReceiveConfig, ReceiverSecurity};
 use crate::channel::{FromSender, Reader, Transport, Writer};
 use crate::socket::{ConnectionSocket, connect};
-
-/// The time in which a connection has to open.
-pub(super) const OPEN_WITHIN: Duration = Duration::from_secs(10);
 
 /// An event of a connection.
 #[derive(Debug)]
@@ -86,7 +83,7 @@ impl CarriedConnection {
         &mut self,
         mut messages: mpsc::UnboundedReceiver<ReceiverMessage>,
     ) -> Result<(), ConnectionError> {
-        let opened = timeout(OPEN_WITHIN, self.open()).await;
+        let opened = timeout(OPEN_WITHIN.into(), self.open()).await;
         let (socket, mut reader, mut writer) = opened.map_err(|_| ConnectionError::Late)??;
         let mut socket = Some(socket);
         loop {

@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use polypath_core::connections::wire::{ReceiverMessage, Refusal, SenderMessage, StreamId};
+use polypath_core::connections::wire::{ReceiverMessage, Refusal, StreamId};
 use polypath_core::connections::{
-    Opening, ReceiverConfig, Reception, ReceptionConfig, ReceptionFailure, ReceptionInput,
-    ReceptionOutput, SizedPacket,
+    FINISH_WITHIN, LEAVE_WITHIN, Opening, ReceiverConfig, Reception, ReceptionConfig,
+    ReceptionFailure, ReceptionInput, ReceptionOutput, SizedPacket,
 };
 use polypath_core::machine::{Machine, Wake, step};
 use polypath_core::time::{Duration, Time};
@@ -19,7 +19,6 @@ use tokio::sync::mpsc;
 
 use super::connection::{self, ConnectionEvent, EventKind, FirstMessages};
 use super::{ConnectionError, PACKET_ON_WIRE, ReceiveConfig, ReceiveError, ReceptionReport};
-use crate::channel::FromSender;
 use crate::sink::Sink;
 use crate::socket::ConnectionSocket;
 use reports::Reports;
@@ -30,11 +29,6 @@ const EVENTS: usize = 64;
 const RENEW: Duration = Duration::from_millis(50);
 /// The interval of reports.
 const REPORT: Duration = Duration::from_secs(1);
-/// The time that the server has to end its connections at the end of the stream.
-const FINISH: Duration = Duration::from_secs(5);
-/// The time that it has if the receiver ends the stream before.
-const LEAVE: Duration = Duration::from_secs(1);
-
 /// The task of a reception.
 pub(super) struct ReceptionTask<F: FnMut(&ReceptionReport)> {
     config: Arc<ReceiveConfig>,
@@ -73,6 +67,8 @@ struct Errors {
     last: Option<ConnectionError>,
     /// Whether the failure of an attempt was logged since a connection was open.
     is_warned: bool,
+    /// Whether it was logged that the server takes fewer connections than are wanted.
+    is_limited: bool,
     /// The reason for which the stream cannot be received.
     failure: Option<ReceptionFailure>,
 }
@@ -115,11 +111,11 @@ impl<F: FnMut(&ReceptionReport)> ReceptionTask<F> {
             () = stop => Err(ReceiveError::Stopped),
         };
         if let Err(error) = received {
-            self.end(ReceptionInput::Leave, LEAVE).await;
+            self.end(ReceptionInput::Leave, LEAVE_WITHIN).await;
             return Err(error);
         }
         // All bytes are here: the server ends the stream at once if it learns that.
-        self.end(ReceptionInput::Finish, FINISH).await;
+        self.end(ReceptionInput::Finish, FINISH_WITHIN).await;
         Ok(self.final_report())
     }
 
@@ -194,7 +190,10 @@ impl<F: FnMut(&ReceptionReport)> ReceptionTask<F> {
         match kind {
             EventKind::Opened(socket) => self.on_opened(connection, socket),
             EventKind::Message(message) => {
-                let message = sized(message);
+                let message = message.map(|packet| SizedPacket {
+                    size: units::Bytes(packet.len() as u64),
+                    packet,
+                });
                 self.wake(Wake::Input(ReceptionInput::Message {
                     connection,
                     message,
@@ -278,7 +277,7 @@ impl<F: FnMut(&ReceptionReport)> ReceptionTask<F> {
                 connection,
                 was_open,
             } => errors.on_lost(config, connection, was_open),
-            ReceptionOutput::Limited => tracing::warn!("{}", Refusal::Connections),
+            ReceptionOutput::Limited => errors.on_limited(),
             ReceptionOutput::Failed(failure) => {
                 errors.failure.get_or_insert(failure);
             }
@@ -291,8 +290,13 @@ impl<F: FnMut(&ReceptionReport)> ReceptionTask<F> {
             return Ok(());
         };
         let server = self.config.server;
-        let last = self.errors.last.take();
-        let source = last.unwrap_or(ConnectionError::NoAnswer);
+        let errors = &mut self.errors;
+        // That of a connection which another would repeat was not reported.
+        let source = match failure {
+            ReceptionFailure::Permanent => errors.present.take(),
+            _ => errors.last.take(),
+        };
+        let source = source.unwrap_or(ConnectionError::NoAnswer);
         Err(match failure {
             ReceptionFailure::Refused(refusal) => ReceiveError::Refused { server, refusal },
             ReceptionFailure::TooEarly => ReceiveError::Wrong {
@@ -321,22 +325,6 @@ impl<F: FnMut(&ReceptionReport)> ReceptionTask<F> {
             }
         };
         let _ = tokio::time::timeout(patience.into(), ended).await;
-    }
-}
-
-/// The message with the size of its packet.
-fn sized(message: FromSender) -> SenderMessage<SizedPacket<Bytes>> {
-    match message {
-        SenderMessage::Packet { sequence, payload } => SenderMessage::Packet {
-            sequence,
-            payload: SizedPacket {
-                size: units::Bytes(payload.len() as u64),
-                packet: payload,
-            },
-        },
-        SenderMessage::Welcome { source } => SenderMessage::Welcome { source },
-        SenderMessage::Refusal(refusal) => SenderMessage::Refusal(refusal),
-        SenderMessage::End { packets } => SenderMessage::End { packets },
     }
 }
 
@@ -383,6 +371,14 @@ impl Connections {
 }
 
 impl Errors {
+    fn on_limited(&mut self) {
+        let refusal = Refusal::Connections;
+        if !std::mem::replace(&mut self.is_limited, true) {
+            tracing::warn!("{refusal}");
+        }
+        self.last = Some(ConnectionError::Refused(refusal));
+    }
+
     fn on_lost(&mut self, config: &ReceiveConfig, connection: u32, was_open: bool) {
         let Some(error) = self.present.take() else {
             return;

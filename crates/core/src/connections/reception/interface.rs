@@ -6,6 +6,14 @@ use crate::connections::receiver::{ReceiverConfig, SizedPacket};
 use crate::connections::wire::{Hello, ReceiverMessage, Refusal, SenderMessage, StreamId};
 use crate::time::Duration;
 
+/// The time in which a driver gives a connection up whose hello could not be sent.
+pub const OPEN_WITHIN: Duration = Duration::from_secs(10);
+/// The time that the sender has to end its connections at the end of the stream
+/// ([`ReceptionInput::Finish`]).
+pub const FINISH_WITHIN: Duration = Duration::from_secs(5);
+/// The time that it has if the receiver leaves before ([`ReceptionInput::Leave`]).
+pub const LEAVE_WITHIN: Duration = Duration::from_secs(1);
+
 /// The configuration of a reception.
 #[derive(Clone, Copy, Debug)]
 pub struct ReceptionConfig {
@@ -13,7 +21,7 @@ pub struct ReceptionConfig {
     pub stream: StreamId,
     /// The receiver of its packets.
     pub receiver: ReceiverConfig,
-    /// The time for which no connection may carry the stream.
+    /// The time for which no connection may carry the stream, at least 1 s.
     pub patience: Duration,
 }
 
@@ -38,7 +46,7 @@ pub struct Opening {
 }
 
 /// The end of a connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ConnectionEnd {
     /// The sender, or a device on the way, ended it in order.
     InOrder,
@@ -111,7 +119,7 @@ pub enum ReceptionOutput<P> {
         /// Its window in packets.
         packets: u32,
     },
-    /// Give up a connection that is being opened.
+    /// Give up a connection that is being opened, after the message to it if its hello was sent.
     Abandon(u32),
     /// The next packet of the stream.
     Deliver(P),
@@ -122,7 +130,7 @@ pub enum ReceptionOutput<P> {
         /// Whether it was open.
         was_open: bool,
     },
-    /// The sender takes fewer connections than are wanted; reported once.
+    /// The sender has refused a connection, since it takes no more of this receiver.
     Limited,
     /// The stream cannot be received.
     Failed(ReceptionFailure),

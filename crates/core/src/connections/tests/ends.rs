@@ -42,9 +42,10 @@ fn receive(
 fn wait<M: Machine>(machine: &mut M, until: Time) -> Vec<M::Output> {
     let mut outputs = Vec::new();
     while let Some(due) = machine.deadline().filter(|due| due.at <= until) {
-        step(machine, due.at, Wake::Timeout, &mut |output| {
+        let next = step(machine, due.at, Wake::Timeout, &mut |output| {
             outputs.push(output);
         });
+        assert!(next.is_none_or(|next| next.at > due.at), "{}", due.why);
     }
     outputs
 }
@@ -213,26 +214,23 @@ impl Exchange {
             }
             other => panic!("{other:?}"),
         };
-        let sent = match sent {
-            SenderMessage::Packet { sequence, payload } => {
+        match &sent {
+            SenderMessage::Packet { sequence, .. } => {
                 self.write(format_args!("{connection} < packet {sequence}"));
                 self.serve(ServedInput::Written(connection));
-                let payload = SizedPacket {
-                    packet: payload,
-                    size: TARGET.segment,
-                };
-                SenderMessage::Packet { sequence, payload }
             }
             SenderMessage::Welcome { source } => {
                 self.write(format_args!("{connection} < welcome, source {source}"));
-                SenderMessage::Welcome { source }
             }
             SenderMessage::End { packets } => {
                 self.write(format_args!("{connection} < end after {packets}"));
-                SenderMessage::End { packets }
             }
             SenderMessage::Refusal(refusal) => panic!("{refusal}"),
-        };
+        }
+        let sent = sent.map(|packet| SizedPacket {
+            packet,
+            size: TARGET.segment,
+        });
         self.receive(message(connection, sent));
     }
 }
@@ -309,10 +307,10 @@ fn a_receiver_without_connections_that_is_refused_tries_again() {
     receive(&mut receiver, Time::ZERO, ended(1, ConnectionEnd::Failed));
     let refusal = SenderMessage::Refusal(Refusal::Connections);
     let outputs = receive(&mut receiver, Time::ZERO, message(2, refusal));
-    assert_eq!(outputs, [], "{outputs:?}");
+    assert_eq!(outputs, [ReceptionOutput::Limited]);
     receive(&mut receiver, Time::ZERO, ended(2, ConnectionEnd::InOrder));
     let outputs = wait(&mut receiver, Time::ZERO + MS * 100);
-    assert_eq!(opened(&outputs), [(3, [1].into())]);
+    assert_eq!(opened(&outputs), [(3, [1].into()), (4, [1].into())]);
     // Any other refusal ends the stream.
     let refusal = SenderMessage::Refusal(Refusal::Full);
     let outputs = receive(&mut receiver, Time::ZERO, message(3, refusal));
@@ -399,6 +397,64 @@ fn a_stream_without_connections_ends_after_a_minute() {
     serve(&mut stream, Time::ZERO, failed);
     let outputs = wait(&mut stream, minute);
     assert_eq!(outputs, [ServedOutput::End(StreamEnd::Complete)]);
+}
+
+/// It counts from the end of its last connection.
+#[test]
+fn a_stream_with_a_connection_does_not_end() {
+    let (mut stream, _) = served(1);
+    serve(&mut stream, Time::ZERO, attached(1));
+    assert_eq!(stream.deadline(), None);
+    let failed = ServedInput::Ended {
+        connection: 1,
+        in_order: false,
+    };
+    let now = Time::ZERO + Duration::from_secs(30);
+    serve(&mut stream, now, failed);
+    let due = stream.deadline().map(|due| due.at);
+    assert_eq!(due, Some(now + Duration::from_secs(60)));
+}
+
+/// Each of them has a packet at least, and the sender keeps 64.
+#[test]
+fn connections_that_finished_are_bounded() {
+    let (mut stream, _) = served(64);
+    for connection in 1..10_000 {
+        serve(&mut stream, Time::ZERO, attached(connection));
+        serve(&mut stream, Time::ZERO, progress(connection, 1, 0));
+        serve(&mut stream, Time::ZERO, ServedInput::Closing(connection));
+        let ended = ServedInput::Ended {
+            connection,
+            in_order: true,
+        };
+        serve(&mut stream, Time::ZERO, ended);
+    }
+    assert_eq!(stream.sender().finished(), 64);
+}
+
+/// The hello of a connection that is being opened may be on its way.
+#[test]
+fn a_receiver_that_ends_leaves_on_connections_that_are_being_opened() {
+    for last in [ReceptionInput::Finish, ReceptionInput::Leave] {
+        let mut receiver = reception(1);
+        receive(&mut receiver, Time::ZERO, ReceptionInput::Start);
+        let leaving = ReceptionOutput::Send {
+            connection: 1,
+            message: ReceiverMessage::Leaving,
+        };
+        let mut outputs = receive(&mut receiver, Time::ZERO, last);
+        if last == ReceptionInput::Finish {
+            let first = outputs.remove(0);
+            let is_progress =
+                |message: &ReceiverMessage| matches!(message, ReceiverMessage::Progress(_));
+            assert!(
+                matches!(first, ReceptionOutput::Send { message, .. } if is_progress(&message))
+            );
+        }
+        assert_eq!(outputs, [leaving, ReceptionOutput::Abandon(1)]);
+        assert!(!receiver.has_connections());
+        assert_eq!(receiver.deadline(), None);
+    }
 }
 
 #[test]
