@@ -1,16 +1,22 @@
-//! The messages of a stream over several connections, and its sender under any receiver.
+//! The messages of a stream over several connections, its sender under any receiver, and its receiver
+//! under any sender.
 
 use polypath_core::connections::wire::{HEADER_LEN, ReceiverMessage, SenderMessage, message_len};
-use polypath_core::connections::{SenderInput, StreamSender};
+use polypath_core::connections::{
+    ConnectionEnd, ControllerConfig, ReceiverConfig, Reception, ReceptionConfig, ReceptionInput,
+    ReceptionOutput, SenderInput, SizedPacket, StreamSender, Target,
+};
 use polypath_core::machine::{Machine, Wake, step};
-use polypath_core::time::Time;
+use polypath_core::time::{Duration, Time};
+use polypath_core::units::{Bytes, Rate};
 
 /// The packets that the sender keeps.
 const CAPACITY: u64 = 16;
 
 /// A decoded message is encoded to the same bytes. A sender whose connections receive the messages
 /// sends no packet twice on a connection that did not fail, and none further ahead of what the
-/// receiver reported than it keeps.
+/// receiver reported than it keeps. A receiver whose connections receive them delivers each packet
+/// once and in order.
 pub fn check(bytes: &[u8]) {
     if let Ok(message) = ReceiverMessage::decode(bytes) {
         let mut written = Vec::new();
@@ -23,6 +29,7 @@ pub fn check(bytes: &[u8]) {
         assert_eq!(written, bytes);
     }
     check_sender(bytes);
+    check_receiver(bytes);
 }
 
 /// Connection and message in turn: one byte for the number, of which 16 to 255 reset it.
@@ -90,4 +97,95 @@ fn wake(sender: &mut StreamSender<u64>, input: SenderInput<u64>) {
         assert!(sequence > sender.received() && sequence <= sender.received() + CAPACITY);
     }
     assert!(sender.deadline().is_none());
+}
+
+/// The receiver of a stream, and the number of packets that it has delivered.
+struct Receiver {
+    reception: Reception<u64>,
+    delivered: u64,
+    now: Time,
+}
+
+/// Connection and message in turn: one byte for the number and the time, of which 192 to 255 end it.
+fn check_receiver(mut bytes: &[u8]) {
+    let target = Target {
+        rate: Rate(1_000_000),
+        segment: Bytes(1000),
+    };
+    let mut receiver = Receiver {
+        reception: Reception::new(&ReceptionConfig {
+            stream: [0; 16],
+            receiver: ReceiverConfig {
+                target,
+                controller: ControllerConfig::auto(target, 8),
+                buffer: 16,
+                play_out: None,
+                until: Time::MAX,
+            },
+            patience: Duration::from_secs(30),
+        }),
+        delivered: 0,
+        now: Time::ZERO,
+    };
+    receiver.wake(Wake::Input(ReceptionInput::Start));
+    while let Some((&first, rest)) = bytes.split_first() {
+        let connection = u32::from(first % 16);
+        receiver.wait(Duration::from_millis(u64::from(first)));
+        let Some(len) = message_len(rest).filter(|len| *len <= rest.len()) else {
+            return;
+        };
+        let (message, after) = rest.split_at(len.max(HEADER_LEN));
+        bytes = after;
+        let end = match first {
+            0..192 => None,
+            192..208 => Some(ConnectionEnd::InOrder),
+            208..224 => Some(ConnectionEnd::Failed),
+            224..240 => Some(ConnectionEnd::Unsent),
+            240..=255 => Some(ConnectionEnd::Permanent),
+        };
+        if let Some(end) = end {
+            receiver.wake(Wake::Input(ReceptionInput::Ended { connection, end }));
+        } else if let Ok(message) = SenderMessage::decode(message) {
+            receiver.receive(connection, message);
+        }
+    }
+}
+
+impl Receiver {
+    /// The packets are the numbers of their order, as those of a sender are.
+    fn receive(&mut self, connection: u32, message: SenderMessage<&[u8]>) {
+        let number = match &message {
+            SenderMessage::Packet { sequence, .. } => *sequence,
+            _ => 0,
+        };
+        let message = message.map(|payload| SizedPacket {
+            packet: number,
+            size: Bytes(payload.len() as u64),
+        });
+        self.wake(Wake::Input(ReceptionInput::Message {
+            connection,
+            message,
+        }));
+    }
+
+    fn wait(&mut self, time: Duration) {
+        let until = self.now + time;
+        while let Some(due) = self.reception.deadline().filter(|due| due.at <= until) {
+            self.now = self.now.max(due.at);
+            self.wake(Wake::Timeout);
+            let next = self.reception.deadline();
+            assert!(next.is_none_or(|next| next.at > self.now), "{}", due.why);
+        }
+        self.now = until;
+    }
+
+    fn wake(&mut self, wake: Wake<ReceptionInput<u64>>) {
+        let delivered = &mut self.delivered;
+        step(&mut self.reception, self.now, wake, &mut |output| {
+            if let ReceptionOutput::Deliver(packet) = output {
+                *delivered += 1;
+                assert_eq!(packet, *delivered, "packets are delivered in order");
+            }
+        });
+    }
 }
