@@ -205,17 +205,19 @@ impl<P> Reception<P> {
             return out(ReceptionOutput::Failed(ReceptionFailure::Refused(refusal)));
         }
         out(ReceptionOutput::Limited);
+        let has_failures = self.receiver.failed().next().is_some();
         let mut others = self
             .connections
             .iter()
             .filter(|(other, _)| **other != connection);
-        let is_carried = others.any(|(_, other)| other.is_open && !other.is_closing);
+        let is_limit =
+            others.any(|(_, other)| !other.is_closing && (other.is_open || !has_failures));
         if let Some(refused) = self.connections.get_mut(&connection) {
             refused.is_closing = true;
         }
-        // Where no other carries the stream, the sender may not have noticed the end of those that it
-        // counts: another attempt names them, and shows no limit.
-        let input = if is_carried {
+        // Otherwise the sender may not have noticed the end of those that it counts: another attempt
+        // names them.
+        let input = if is_limit {
             ReceiverInput::Refused(connection)
         } else {
             ReceiverInput::Ended(connection)
