@@ -1,6 +1,7 @@
 //! The run of one schedule of a stream.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use polypath_core::connections::ConnectionEnd;
 use polypath_core::connections::wire::{Hello, ReceiverMessage, SenderMessage};
@@ -17,7 +18,7 @@ use super::{
     ENDING_TIME, LONGEST_GAP, SETTLING_TIME, StreamCoverage, StreamMutant, StreamViolation,
 };
 use crate::run::{Failure, Outcome, catch_panic};
-use crate::trace::EventLog;
+use crate::trace::Trace;
 
 /// Options of a run.
 #[derive(Clone, Copy, Debug, Default)]
@@ -75,6 +76,12 @@ pub(super) enum Event {
     Over,
 }
 
+impl fmt::Display for Event {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self:?}")
+    }
+}
+
 /// The way in which an end learns that a connection has ended.
 #[derive(Clone, Copy, Debug, Hash)]
 pub(super) enum Notice<E> {
@@ -108,7 +115,7 @@ pub(super) struct Run<'a> {
     /// Draws what the schedule leaves open.
     pub(super) stream: Stream,
     pub(super) coverage: StreamCoverage,
-    pub(super) log: EventLog,
+    pub(super) log: Trace,
 }
 
 impl<'a> Run<'a> {
@@ -128,7 +135,7 @@ impl<'a> Run<'a> {
                 schedules: 1,
                 ..StreamCoverage::default()
             },
-            log: EventLog::new(options.verbose),
+            log: Trace::new(options.verbose),
         }
     }
 
