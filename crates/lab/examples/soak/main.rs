@@ -256,9 +256,9 @@ fn report(soak: &SoakResult, minutes: f64, is_json: bool) {
             })
         };
         let memory = |m: &Memory| {
-            let slope = m.slope();
+            let (slope, [first, last]) = (m.slope(), m.ends());
             json!({
-                "first_kb": m.settled(), "last_kb": m.last(),
+                "first_kb": first, "last_kb": last,
                 "kb_per_hour": slope.mean, "ci95": slope.ci95,
             })
         };
@@ -282,10 +282,9 @@ fn report(soak: &SoakResult, minutes: f64, is_json: bool) {
     }
     for (name, memory) in ["node a", "node b"].into_iter().zip(&soak.memory) {
         let Slope { mean, ci95 } = memory.slope();
+        let [first, last] = memory.ends();
         println!(
-            "{name}: {} kB after the first fifth, {} kB at the end, {mean:+.0} +- {ci95:.0} kB per hour (95 %)",
-            memory.settled(),
-            memory.last()
+            "{name}: {first:.0} kB after the first fifth, {last:.0} kB at the end, {mean:+.0} +- {ci95:.0} kB per hour (95 %)"
         );
     }
     println!("soak: {}", soak.verdict());

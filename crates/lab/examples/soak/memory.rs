@@ -3,10 +3,15 @@
 use std::fs;
 use std::io;
 
-use polypath_report::statistics::student_975;
+use polypath_report::statistics::{quantile, student_975};
+
+use crate::{OUTAGE_INTERVAL, SAMPLE_INTERVAL};
 
 /// The allowed growth after settling, in kB: a few pages of the allocator.
-const MAX_GROWTH: u64 = 1024;
+const MAX_GROWTH: f64 = 1024.0;
+/// The samples of a round, in which each of the two links has an outage.
+const ROUND: usize = 8;
+const _: () = assert!(ROUND as u64 * SAMPLE_INTERVAL.as_secs() == 2 * OUTAGE_INTERVAL.as_secs());
 
 /// Samples of a process's resident memory.
 #[derive(Debug)]
@@ -20,6 +25,16 @@ struct Sample {
     /// Seconds since the start.
     at: f64,
     kb: u64,
+}
+
+/// A round of outages, in which the allocator returns some hundred kB to the system now and then and
+/// takes them back: the samples of a round depend on each other, and their median is not affected.
+#[derive(Clone, Copy, Debug)]
+struct Round {
+    /// The mean time of its samples in hours since the start.
+    hours: f64,
+    /// Their median in kB.
+    kb: f64,
 }
 
 /// The growth of memory in kB per hour.
@@ -53,25 +68,26 @@ impl Memory {
         self.samples.last().map_or(0, |sample| sample.kb)
     }
 
-    /// The memory after settling, in kB.
-    pub(crate) fn settled(&self) -> u64 {
-        self.after_settling().first().map_or(0, |sample| sample.kb)
+    /// The memory in the first round after settling and in the last round, in kB; the last sample if
+    /// there is no round.
+    pub(crate) fn ends(&self) -> [f64; 2] {
+        let rounds = self.rounds();
+        let kb = |round: Option<&Round>| round.map_or(self.last() as f64, |round| round.kb);
+        [kb(rounds.first()), kb(rounds.last())]
     }
 
-    /// The growth by least squares.
+    /// The growth by least squares, over the rounds after settling.
     pub(crate) fn slope(&self) -> Slope {
-        let samples = self.after_settling();
-        let n = samples.len() as f64;
-        let mean = |of: &dyn Fn(&Sample) -> f64| samples.iter().map(of).sum::<f64>() / n;
-        let hours = |sample: &Sample| sample.at / 3600.0;
-        let kb = |sample: &Sample| sample.kb as f64;
-        let (x, y) = (mean(&hours), mean(&kb));
-        let xx: f64 = samples.iter().map(|s| (hours(s) - x).powi(2)).sum();
-        let xy: f64 = samples.iter().map(|s| (hours(s) - x) * (kb(s) - y)).sum();
+        let rounds = self.rounds();
+        let n = rounds.len() as f64;
+        let mean = |of: &dyn Fn(&Round) -> f64| rounds.iter().map(of).sum::<f64>() / n;
+        let (x, y) = (mean(&|round| round.hours), mean(&|round| round.kb));
+        let xx: f64 = rounds.iter().map(|r| (r.hours - x).powi(2)).sum();
+        let xy: f64 = rounds.iter().map(|r| (r.hours - x) * (r.kb - y)).sum();
         let slope = xy / xx;
-        let residual: f64 = samples
+        let residual: f64 = rounds
             .iter()
-            .map(|s| (kb(s) - y - slope * (hours(s) - x)).powi(2))
+            .map(|r| (r.kb - y - slope * (r.hours - x)).powi(2))
             .sum();
         let freedom = n - 2.0;
         Slope {
@@ -81,15 +97,70 @@ impl Memory {
     }
 
     /// Whether memory grows significantly faster than `rate` kB per hour, or by more than
-    /// [`MAX_GROWTH`] in all; true if there are too few samples.
+    /// [`MAX_GROWTH`] in all; true if there are fewer than three rounds.
     pub(crate) fn grows(&self, rate: f64) -> bool {
         let slope = self.slope();
-        let is_known = slope.ci95.is_finite() || self.after_settling().len() > 2;
-        !is_known || slope.mean - slope.ci95 > rate || self.last() > self.settled() + MAX_GROWTH
+        let [first, last] = self.ends();
+        self.rounds().len() < 3 || slope.mean - slope.ci95 > rate || last > first + MAX_GROWTH
     }
 
-    /// The samples after the first fifth, in which buffers reach their size.
-    fn after_settling(&self) -> &[Sample] {
-        &self.samples[self.samples.len() / 5..]
+    /// The whole rounds after the first fifth, in which buffers reach their size.
+    fn rounds(&self) -> Vec<Round> {
+        let settled = &self.samples[self.samples.len() / 5..];
+        settled.chunks_exact(ROUND).map(Round::of).collect()
+    }
+}
+
+impl Round {
+    fn of(samples: &[Sample]) -> Self {
+        let kb: Vec<f64> = samples.iter().map(|sample| sample.kb as f64).collect();
+        let seconds: f64 = samples.iter().map(|sample| sample.at).sum();
+        Self {
+            hours: seconds / samples.len() as f64 / 3600.0,
+            kb: quantile(&kb, 0.5).unwrap_or(0.0),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Ten minutes of a process that has `kb_at` after each number of seconds.
+    fn memory(kb_at: impl Fn(u32) -> u64) -> Memory {
+        let samples = (0..120).map(|sample| Sample {
+            at: f64::from(sample * 5),
+            kb: kb_at(sample * 5),
+        });
+        Memory {
+            process: 1,
+            samples: samples.collect(),
+        }
+    }
+
+    #[test]
+    fn memory_returned_to_the_system_for_a_moment_is_no_growth() {
+        // The outages of the first minutes, after settling, let the allocator return a buffer.
+        let memory = memory(|at| if at < 300 && at % 20 == 0 { 3024 } else { 3920 });
+        assert!(!memory.grows(512.0));
+        let [first, last] = memory.ends();
+        assert!((first - 3920.0).abs() < 1.0 && (last - first).abs() < 1.0);
+    }
+
+    #[test]
+    fn a_leak_is_found() {
+        // 1024 kB per hour, and a sample above the others now and then.
+        let leaking =
+            memory(|at| 3920 + u64::from(at) * 1024 / 3600 + u64::from(at % 45 == 0) * 516);
+        assert!(leaking.grows(512.0));
+        // A step of more than 1 MB, at whatever rate.
+        assert!(memory(|at| if at < 400 { 3920 } else { 4960 }).grows(1e9));
+    }
+
+    #[test]
+    fn too_few_samples_count_as_growth() {
+        let mut memory = memory(|_| 3920);
+        memory.samples.truncate(25);
+        assert!(memory.grows(512.0));
     }
 }
