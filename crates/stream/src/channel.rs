@@ -31,15 +31,7 @@ impl Incoming for ReceiverMessage {
 
 impl Incoming for FromSender {
     fn of(bytes: Bytes) -> Result<Self, MessageError> {
-        Ok(match SenderMessage::decode(&bytes)? {
-            SenderMessage::Packet { sequence, payload } => Self::Packet {
-                sequence,
-                payload: bytes.slice_ref(payload),
-            },
-            SenderMessage::Welcome { source } => Self::Welcome { source },
-            SenderMessage::Refusal(refusal) => Self::Refusal(refusal),
-            SenderMessage::End { packets } => Self::End { packets },
-        })
+        Ok(SenderMessage::decode(&bytes)?.map(|payload| bytes.slice_ref(payload)))
     }
 }
 

@@ -1,6 +1,8 @@
 //! Drives the stream of one receiver at the server.
 
 use std::collections::BTreeMap;
+use std::future::poll_fn;
+use std::pin::pin;
 
 use bytes::Bytes;
 use polypath_core::connections::wire::Refusal;
@@ -59,6 +61,13 @@ pub(crate) struct StreamTask {
     end: Option<StreamEnd>,
 }
 
+/// An event that a stream waits for.
+enum Next {
+    Event(StreamEvent),
+    Source(Result<Option<Bytes>, SourceError>),
+    Timeout,
+}
+
 /// The end of a stream, with the error of its source if that ended it.
 pub(crate) type StreamResult = Result<StreamEnd, SourceError>;
 
@@ -87,15 +96,23 @@ impl StreamTask {
             let deadline = self.stream.deadline();
             let now = self.clock.now();
             let wait = deadline.map_or(Duration::ZERO, |due| due.at.max(now).since(now));
-            tokio::select! {
+            let mut is_empty = false;
+            let next = tokio::select! {
                 event = events.recv() => match event {
-                    Some(event) => self.handle_event(event),
+                    Some(event) => Next::Event(event),
                     None => return Ok(StreamEnd::Orphaned),
                 },
-                packet = next(&mut self.source, wants_packet), if self.stream.has_source() => {
-                    self.handle_source(packet);
-                }
-                () = tokio::time::sleep(wait.into()), if deadline.is_some() => self.wake(Wake::Timeout),
+                packet = next(&mut self.source, wants_packet, &mut is_empty),
+                    if self.stream.has_source() => Next::Source(packet),
+                () = tokio::time::sleep(wait.into()), if deadline.is_some() => Next::Timeout,
+            };
+            if is_empty {
+                self.wake(Wake::Input(ServedInput::SourceEmpty));
+            }
+            match next {
+                Next::Event(event) => self.handle_event(event),
+                Next::Source(packet) => self.handle_source(packet),
+                Next::Timeout => self.wake(Wake::Timeout),
             }
         }
     }
@@ -166,12 +183,22 @@ impl StreamTask {
 }
 
 /// The next packet, if one is wanted; otherwise only the error of a receiver whose next packet is
-/// gone.
-async fn next(source: &mut Position, wants_packet: bool) -> Result<Option<Bytes>, SourceError> {
-    if wants_packet {
-        return source.next().await;
+/// gone. Sets `is_empty` if the source had no packet when it was wanted.
+async fn next(
+    source: &mut Position,
+    wants_packet: bool,
+    is_empty: &mut bool,
+) -> Result<Option<Bytes>, SourceError> {
+    if !wants_packet {
+        return Err(source.behind().await);
     }
-    Err(source.behind().await)
+    let mut packet = pin!(source.next());
+    poll_fn(|context| {
+        let polled = packet.as_mut().poll(context);
+        *is_empty |= polled.is_pending();
+        polled
+    })
+    .await
 }
 
 fn refusal_of(error: &SourceError) -> Refusal {

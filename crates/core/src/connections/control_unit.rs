@@ -20,6 +20,11 @@ use crate::units::{Bytes, Rate};
 pub struct ControlUnit {
     controller: Box<dyn ConnectionController>,
     config: ControlConfig,
+    /// The rate of the media, and the desired throughput, which a player may raise.
+    media: Rate,
+    wanted_rate: Rate,
+    /// Whether the sender waited for its source in this interval.
+    is_application_limited: bool,
     meter: ThroughputMeter,
     rtt: Option<Duration>,
     next: Option<Time>,
@@ -32,6 +37,9 @@ pub enum ControlInput {
     Delivered(Bytes),
     /// The receiver's new estimate of the round-trip time.
     Rtt(Duration),
+    /// The sender could have sent more in this interval, and waited for its source: the interval counts
+    /// as if the desired throughput was reached, and so raises no window.
+    ApplicationLimited,
 }
 
 /// The wanted state from now on.
@@ -51,6 +59,9 @@ impl ControlUnit {
         Self {
             controller: controller.build(target),
             config,
+            media: target.rate,
+            wanted_rate: target.rate,
+            is_application_limited: false,
             meter: ThroughputMeter::new(&config, Time::ZERO),
             rtt: None,
             next: None,
@@ -70,6 +81,7 @@ impl ControlUnit {
 
     /// Sets the desired throughput, from the next sample on.
     pub fn set_rate(&mut self, rate: Rate) {
+        self.wanted_rate = rate;
         self.controller.set_rate(rate);
     }
 
@@ -96,6 +108,7 @@ impl Machine for ControlUnit {
     ) {
         match input {
             ControlInput::Delivered(size) => self.meter.add(size),
+            ControlInput::ApplicationLimited => self.is_application_limited = true,
             ControlInput::Rtt(rtt) => {
                 if self.rtt.replace(rtt).is_none() {
                     out(self.start(now, rtt));
@@ -110,9 +123,12 @@ impl Machine for ControlUnit {
             return;
         };
         self.next = Some(now + self.config.interval_at(rtt));
-        let Some(throughput) = self.meter.sample(now) else {
+        let limited = core::mem::take(&mut self.is_application_limited);
+        let Some(throughput) = self.meter.sample(now, limited.then_some(self.media)) else {
             return;
         };
+        let least = if limited { self.wanted_rate } else { Rate(0) };
+        let throughput = throughput.max(least);
         let sample = Sample { throughput, rtt };
         self.controller.handle_sample(now, &sample);
         out(ControlDecision {

@@ -103,6 +103,8 @@ pub enum ReceiverInput<P> {
         /// The packet.
         packet: SizedPacket<P>,
     },
+    /// The sender waited for its source before the next packet.
+    ApplicationLimited,
     /// The sender carries the stream on this connection, and has read what came before its hello.
     Welcome(u32),
     /// The sender ended this connection, after all that it carried; or it could not be opened, and the
@@ -397,6 +399,10 @@ impl<P> Machine for StreamReceiver<P> {
             } => {
                 self.retry.has_received |= connection > self.retry.last_before;
                 self.on_packet(now, sequence, packet, out);
+            }
+            ReceiverInput::ApplicationLimited => {
+                let input = ControlInput::ApplicationLimited;
+                self.unit.handle_input(now, input, &mut |_| {});
             }
             ReceiverInput::Refused(connection) => self.on_refused(now, connection, out),
             ReceiverInput::Welcome(connection) => self.failures.on_welcome(connection),

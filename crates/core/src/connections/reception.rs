@@ -158,8 +158,15 @@ impl<P> Reception<P> {
     ) {
         match message {
             SenderMessage::Welcome { source } => self.on_welcome(now, connection, source, out),
-            SenderMessage::Packet { sequence, payload } => {
+            SenderMessage::Packet {
+                sequence,
+                is_application_limited,
+                payload,
+            } => {
                 self.credits.on_packet(connection);
+                if is_application_limited {
+                    self.wake(now, ReceiverInput::ApplicationLimited, out);
+                }
                 let input = ReceiverInput::Packet {
                     connection,
                     sequence,

@@ -133,6 +133,12 @@ impl<P: Clone> StreamSender<P> {
         self.striper.has_waiting()
     }
 
+    /// Whether a packet that came now would be sent at once.
+    #[must_use]
+    pub fn has_room(&self) -> bool {
+        self.striper.has_room() && !self.has_waiting()
+    }
+
     /// The number of packets that the receiver may lack, those that wait included.
     #[must_use]
     pub fn kept(&self) -> usize {

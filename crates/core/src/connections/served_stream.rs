@@ -30,6 +30,8 @@ pub struct ServedStream<P> {
     total: Option<u64>,
     /// The number of packets taken from the source, after those of an earlier server.
     taken: u64,
+    /// Whether the source had no packet at a time when one could have been sent, since the last packet.
+    is_application_limited: bool,
     /// Whether the receiver ended a connection in order after it had everything.
     is_known_complete: bool,
     /// The time at which a stream without connections ends.
@@ -117,6 +119,8 @@ pub enum ServedInput<P> {
     },
     /// The next packet of the source; only if [one is wanted](ServedStream::wants_packet).
     Packet(P),
+    /// The source has no packet at this time, although [one is wanted](ServedStream::wants_packet).
+    SourceEmpty,
     /// The source has no more packets.
     SourceEnded,
     /// The source failed.
@@ -161,6 +165,7 @@ impl<P: Clone> ServedStream<P> {
             connections: BTreeMap::new(),
             total: None,
             taken: received,
+            is_application_limited: false,
             is_known_complete: false,
             orphaned: Some(now + ORPHANED),
             failed: None,
@@ -274,7 +279,7 @@ impl<P: Clone> ServedStream<P> {
 
     /// Wakes the sender and performs its outputs.
     fn wake(&mut self, now: Time, input: SenderInput<P>, out: &mut impl FnMut(ServedOutput<P>)) {
-        let connections = &mut self.connections;
+        let (connections, is_limited) = (&mut self.connections, &mut self.is_application_limited);
         self.sender.handle_input(now, input, &mut |output| {
             let SenderOutput {
                 connection,
@@ -285,6 +290,7 @@ impl<P: Clone> ServedStream<P> {
                 used.queued += 1;
                 let message = SenderMessage::Packet {
                     sequence,
+                    is_application_limited: core::mem::take(is_limited),
                     payload: packet,
                 };
                 out(ServedOutput::Send {
@@ -396,6 +402,7 @@ impl<P: Clone> Machine for ServedStream<P> {
                 self.taken += 1;
                 self.wake(now, SenderInput::Packet(packet), out);
             }
+            ServedInput::SourceEmpty => self.is_application_limited |= self.sender.has_room(),
             ServedInput::SourceEnded => {
                 let packets = self.taken;
                 self.total = Some(packets);

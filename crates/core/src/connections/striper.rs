@@ -82,6 +82,12 @@ impl Striper {
         self.waiting > 0 || !self.repeats.is_empty()
     }
 
+    /// Whether a connection accepts a packet.
+    #[must_use]
+    pub fn has_room(&self) -> bool {
+        self.connections.iter().any(|known| known.room > 0)
+    }
+
     fn set_writable(&mut self, connection: u32, room: u32) {
         match self.find(connection) {
             Ok(position) => self.connections[position].room = room,

@@ -10,6 +10,7 @@ use crate::machine::{Machine, Wake, step};
 use crate::time::{Duration, Time};
 use crate::units::{Bytes, Rate};
 
+mod application_limited;
 mod controllers;
 mod credits;
 mod ends;

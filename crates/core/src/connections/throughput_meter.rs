@@ -39,13 +39,17 @@ impl ThroughputMeter {
 
     /// Ends the interval and returns the mean; the first interval sets it. `None` if the interval
     /// is empty.
-    pub fn sample(&mut self, now: Time) -> Option<Rate> {
+    ///
+    /// The throughput of an application-limited interval is that of the source, and the connections
+    /// could have carried more: the mean is then at least `at_least`.
+    pub fn sample(&mut self, now: Time, at_least: Option<Rate>) -> Option<Rate> {
         let interval = now.since(self.since);
         let latest = Rate::average(Bytes(self.bytes), interval)?.as_f64();
         (self.bytes, self.since) = (0, now);
         let before = self.mean.unwrap_or(latest);
         let weight = self.weight(interval);
         let mean = weight * before + (1.0 - weight) * latest;
+        let mean = mean.max(at_least.map_or(0.0, Rate::as_f64));
         self.mean = Some(mean);
         #[expect(
             clippy::cast_possible_truncation,

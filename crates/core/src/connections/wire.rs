@@ -18,6 +18,7 @@
 //! | 17 | refusal | sender | reason (1) |
 //! | 18 | packet | sender | sequence (8), payload |
 //! | 19 | end | sender | packets of the stream (8) |
+//! | 20 | packet, application-limited | sender | as 18 |
 //!
 //! Numbers are big-endian. A receiver begins each connection with a hello, before which only failed
 //! messages may come, and the sender answers the hello by a welcome or a refusal. Connections with the
@@ -29,6 +30,10 @@
 //! whose hello was not sent. A sender of
 //! version 1 ends a connection that begins so; one that begins with a hello it refuses.
 //!
+//! A packet is application-limited if the sender could have sent it earlier, had its source given it:
+//! the throughput until then is that of the source, and shows nothing of the network (as in RFC 9002,
+//! 7.8). A receiver of version 2 does not know this kind.
+//!
 //! An open asks for a connection to a service at the sender's host: after the welcome the connection
 //! carries the bytes to the service, without messages. Those from the service are the stream of this
 //! name, which has connections of its own.
@@ -36,7 +41,7 @@
 use alloc::vec::Vec;
 
 /// The version of the messages.
-pub const VERSION: u8 = 2;
+pub const VERSION: u8 = 3;
 /// The length of the header of a message.
 pub const HEADER_LEN: usize = 3;
 /// The bytes of a packet message before its payload.
@@ -112,6 +117,8 @@ pub enum SenderMessage<P> {
     Packet {
         /// Its number, from 1.
         sequence: u64,
+        /// Whether the sender waited for its source before it.
+        is_application_limited: bool,
         /// Its bytes.
         payload: P,
     },
@@ -186,6 +193,7 @@ const WELCOME: u8 = 16;
 const REFUSAL: u8 = 17;
 const PACKET: u8 = 18;
 const END: u8 = 19;
+const LIMITED_PACKET: u8 = 20;
 
 /// The reasons by their numbers, from 1.
 const REASONS: [Refusal; 8] = [
@@ -278,8 +286,13 @@ impl<P> SenderMessage<P> {
     /// The message with another payload.
     pub fn map<Q>(self, payload_of: impl FnOnce(P) -> Q) -> SenderMessage<Q> {
         match self {
-            Self::Packet { sequence, payload } => SenderMessage::Packet {
+            Self::Packet {
                 sequence,
+                is_application_limited,
+                payload,
+            } => SenderMessage::Packet {
+                sequence,
+                is_application_limited,
                 payload: payload_of(payload),
             },
             Self::Welcome { source } => SenderMessage::Welcome { source },
@@ -304,10 +317,21 @@ impl<P: AsRef<[u8]>> SenderMessage<P> {
                         .unwrap_or(0),
                 );
             }),
-            Self::Packet { sequence, payload } => write_message(to, PACKET, |to| {
-                to.extend(sequence.to_be_bytes());
-                to.extend_from_slice(payload.as_ref());
-            }),
+            Self::Packet {
+                sequence,
+                is_application_limited,
+                payload,
+            } => {
+                let kind = if *is_application_limited {
+                    LIMITED_PACKET
+                } else {
+                    PACKET
+                };
+                write_message(to, kind, |to| {
+                    to.extend(sequence.to_be_bytes());
+                    to.extend_from_slice(payload.as_ref());
+                });
+            }
             Self::End { packets } => write_message(to, END, |to| to.extend(packets.to_be_bytes())),
         }
     }
@@ -327,8 +351,9 @@ impl<'a> SenderMessage<&'a [u8]> {
                 let refusal = known.and_then(|at| REASONS.get(at));
                 Self::Refusal(*refusal.ok_or(MessageError::Reason(reason))?)
             }
-            PACKET => Self::Packet {
+            PACKET | LIMITED_PACKET => Self::Packet {
                 sequence: u64::from_be_bytes(fields.take()?),
+                is_application_limited: kind == LIMITED_PACKET,
                 payload: core::mem::take(&mut fields.rest),
             },
             END => Self::End {

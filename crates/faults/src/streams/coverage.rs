@@ -16,6 +16,8 @@ pub struct StreamCoverage {
     pub schedules: u64,
     /// Packets delivered.
     pub delivered: u64,
+    /// Packets before which the sender waited for the source.
+    pub application_limited: u64,
     /// Packets that arrived twice, and were delivered once.
     pub duplicates: u64,
     /// Streams that were received to their end.
@@ -75,6 +77,7 @@ impl Total for StreamCoverage {
         let Self {
             schedules,
             delivered,
+            application_limited,
             duplicates,
             completed,
             opened,
@@ -88,6 +91,7 @@ impl Total for StreamCoverage {
         } = other;
         self.schedules += schedules;
         self.delivered += delivered;
+        self.application_limited += application_limited;
         self.duplicates += duplicates;
         self.completed += completed;
         self.opened += opened;
@@ -112,8 +116,12 @@ impl fmt::Display for StreamCoverage {
         };
         writeln!(
             f,
-            "{} streams: {} packets delivered in order ({} arrived twice), {} streams complete",
-            self.schedules, self.delivered, self.duplicates, self.completed
+            "{} streams: {} packets delivered in order ({} arrived twice, {} sent when the source had them), {} streams complete",
+            self.schedules,
+            self.delivered,
+            self.duplicates,
+            self.application_limited,
+            self.completed
         )?;
         writeln!(
             f,

@@ -72,6 +72,8 @@ pub(super) enum Event {
     EndAtReceiver(u32, Notice<ConnectionEnd>),
     /// A connection ends for the server, in order or not.
     EndAtServer(u32, Notice<bool>),
+    /// The source has its next packet.
+    Source,
     /// The time for the last messages is over.
     Over,
 }
@@ -259,6 +261,7 @@ impl<'a> Run<'a> {
                     return self.end_at_server(connection, in_order);
                 }
             }
+            Event::Source => return self.on_source(),
             Event::Over => self.over(),
         }
         Ok(())

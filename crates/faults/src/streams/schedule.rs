@@ -15,6 +15,8 @@ const MOST_CONNECTIONS: u64 = 8;
 pub struct StreamSchedule {
     /// The number of packets of the source.
     pub packets: u64,
+    /// The time between the packets that the source gives; `None` if it has all at the start.
+    pub interval: Option<Duration>,
     /// The number of packets that the receiver buffers.
     pub buffer: u32,
     /// The wanted rate.
@@ -99,7 +101,10 @@ impl StreamSchedule {
     /// Draws the schedule of a seed.
     #[must_use]
     pub fn draw(seed: u64) -> Self {
-        let stream = &mut Seed(seed).stream("stream schedule");
+        let (stream, source) = &mut (
+            Seed(seed).stream("stream schedule"),
+            Seed(seed).stream("stream source"),
+        );
         let per_second = 50 + stream.below(450);
         let seconds = 5 + stream.below(55);
         let delay = Duration::from_millis(1 + stream.below(150));
@@ -118,6 +123,10 @@ impl StreamSchedule {
         let leaves = stream.chance(0.15).then(|| draw_time(stream, seconds));
         Self {
             packets: per_second * seconds,
+            // At 80 to 110 % of the wanted rate.
+            interval: source.chance(0.3).then(|| {
+                Duration::from_secs_f64(1.0 / (per_second as f64 * (0.8 + 0.3 * source.uniform())))
+            }),
             buffer: 16 << stream.below(8),
             target,
             controller: draw_controller(stream, target, connections, delay),
@@ -128,6 +137,13 @@ impl StreamSchedule {
             faults,
             leaves,
         }
+    }
+
+    /// The time at which the source gives its packet `number`, from 0.
+    #[must_use]
+    pub fn source_gives(&self, number: u64) -> Time {
+        let interval = self.interval.unwrap_or(Duration::ZERO);
+        Time::ZERO + interval * number
     }
 
     /// The packets that are expected in a time without faults: a quarter of the wanted rate, or of what

@@ -26,6 +26,8 @@ pub(super) struct Server {
     /// The number of packets taken from the source.
     taken: u64,
     has_ended_source: bool,
+    /// Whether the source had no packet when one was wanted, and its next one is an event.
+    awaits_source: bool,
 }
 
 impl Run<'_> {
@@ -185,6 +187,16 @@ impl Run<'_> {
     /// Wakes the stream, performs its outputs, and gives it the packets that it then wants.
     fn serve(&mut self, wake: Wake<ServedInput<u64>>) -> Result<(), StreamViolation> {
         self.wake_stream(wake)?;
+        self.give_packets()
+    }
+
+    /// The source has its next packet.
+    pub(super) fn on_source(&mut self) -> Result<(), StreamViolation> {
+        self.server.awaits_source = false;
+        self.give_packets()
+    }
+
+    fn give_packets(&mut self) -> Result<(), StreamViolation> {
         while let Some(stream) = &self.server.stream
             && (stream.wants_packet() || self.options.mutant == StreamMutant::TakesTooMuch)
             && !self.server.has_ended_source
@@ -193,6 +205,14 @@ impl Run<'_> {
                 StreamMutant::EndsEarly => self.schedule.packets / 2,
                 _ => self.schedule.packets,
             };
+            let next = self.schedule.source_gives(self.server.taken);
+            if self.server.taken < end && next > self.now {
+                self.wake_stream(Wake::Input(ServedInput::SourceEmpty))?;
+                if !std::mem::replace(&mut self.server.awaits_source, true) {
+                    self.at(next, Event::Source);
+                }
+                break;
+            }
             let input = if self.server.taken < end {
                 self.server.taken += 1;
                 ServedInput::Packet(self.server.taken)
@@ -246,8 +266,13 @@ impl Run<'_> {
         if known.at_server != ServerSide::Attached {
             return Ok(());
         }
-        if let SenderMessage::Packet { .. } = message {
+        if let SenderMessage::Packet {
+            is_application_limited,
+            ..
+        } = message
+        {
             known.sent += 1;
+            self.coverage.application_limited += u64::from(is_application_limited);
             if known.sent > known.permitted {
                 return Err(StreamViolation::OverCredit {
                     connection,

@@ -1,5 +1,7 @@
 //! Connections that fail, are refused, or are of other programs.
 
+use polypath_core::connections::wire::SenderMessage;
+
 use super::*;
 
 /// Some of the connections are reset whenever all of them carry packets again.
@@ -260,4 +262,49 @@ async fn half_open_clients_keep_nobody_out() {
     let (result, received) = timeout(LIMIT, receive_all(config)).await.unwrap();
     result.unwrap();
     assert_eq!(received, bytes);
+}
+
+/// Whether each of the next `count` packets is application-limited; each is received before the next
+/// bytes are given to the source.
+async fn limits(
+    connection: &mut RawConnection,
+    count: usize,
+    mut give: impl AsyncFnMut(),
+) -> Vec<bool> {
+    let mut limits = Vec::new();
+    while limits.len() < count {
+        give().await;
+        match timeout(LIMIT, connection.next()).await.unwrap() {
+            Some(SenderMessage::Packet {
+                is_application_limited,
+                ..
+            }) => limits.push(is_application_limited),
+            other => panic!("{other:?} after {} packets", limits.len()),
+        }
+    }
+    limits
+}
+
+/// The receiver raises its windows for congestion, and not for a source that has no more.
+#[tokio::test]
+async fn packets_are_application_limited_where_the_server_waits_for_its_source() {
+    let (_folder, file, _) = file_source(10 * PAYLOAD);
+    let live = LiveSource::new(1 << 20).unwrap();
+    let (mut input, output) = tokio::io::duplex(1 << 16);
+    let source = live.clone();
+    tokio::spawn(async move { source.read_from(output).await });
+    let mut welcomed = Vec::new();
+    let servers = [file, Source::Live(live)].map(|source| serve_insecure(ANY, source));
+    for server in &servers {
+        let mut connection = RawConnection::open(server.address, &[], 1).await;
+        assert!(connection.is_welcome().await);
+        connection.report(20, 0).await;
+        welcomed.push(connection);
+    }
+    let of_file = limits(&mut welcomed[0], 10, async || {}).await;
+    assert_eq!(of_file, [false; 10]);
+    // The credit has arrived before the source has anything.
+    sleep(Duration::from_millis(100)).await;
+    let give = async || input.write_all(&[0x47; PAYLOAD]).await.unwrap();
+    assert_eq!(limits(&mut welcomed[1], 10, give).await, [true; 10]);
 }

@@ -184,19 +184,19 @@ fn the_step_is_rounded_up() {
 fn alpha_is_the_weight_of_the_previous_mean() {
     let mut meter = ThroughputMeter::new(&ControlConfig::default(), Time::ZERO);
     let second = |n| Time::ZERO + Duration::from_secs(n);
-    assert_eq!(meter.sample(Time::ZERO), None, "over no time");
+    assert_eq!(meter.sample(Time::ZERO, None), None, "over no time");
     meter.add(Bytes(1000));
-    assert_eq!(meter.sample(second(1)), Some(Rate(8000)));
+    assert_eq!(meter.sample(second(1), None), Some(Rate(8000)));
     meter.add(Bytes(2000));
-    assert_eq!(meter.sample(second(2)), Some(Rate(8800)));
+    assert_eq!(meter.sample(second(2), None), Some(Rate(8800)));
     let without_past = ControlConfig {
         smoothing: 0.0,
         ..ControlConfig::default()
     };
     let mut plain = ThroughputMeter::new(&without_past, Time::ZERO);
     plain.add(Bytes(1000));
-    plain.sample(second(1));
-    assert_eq!(plain.sample(second(2)), Some(Rate(0)));
+    plain.sample(second(1), None);
+    assert_eq!(plain.sample(second(2), None), Some(Rate(0)));
 }
 
 #[test]

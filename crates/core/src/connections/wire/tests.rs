@@ -37,8 +37,15 @@ fn sender_message() -> impl Strategy<Value = SenderMessage<Vec<u8>>> {
     prop_oneof![
         any::<u64>().prop_map(|source| SenderMessage::Welcome { source }),
         prop::sample::select(REASONS.to_vec()).prop_map(SenderMessage::Refusal),
-        (any::<u64>(), payload)
-            .prop_map(|(sequence, payload)| SenderMessage::Packet { sequence, payload }),
+        (any::<(u64, bool)>(), payload).prop_map(
+            |((sequence, is_application_limited), payload)| {
+                SenderMessage::Packet {
+                    sequence,
+                    is_application_limited,
+                    payload,
+                }
+            }
+        ),
         any::<u64>().prop_map(|packets| SenderMessage::End { packets }),
     ]
 }
@@ -60,9 +67,7 @@ proptest! {
         message.encode(&mut bytes);
         prop_assert_eq!(message_len(&bytes), Some(bytes.len()));
         let read = SenderMessage::decode(&bytes).unwrap();
-        let mut again = Vec::new();
-        read.encode(&mut again);
-        prop_assert_eq!(again, bytes);
+        prop_assert_eq!(read.map(<[u8]>::to_vec), message);
     }
 
     #[test]

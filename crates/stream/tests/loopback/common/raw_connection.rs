@@ -60,15 +60,7 @@ impl RawConnection {
         self.0.read_exact(&mut bytes).await.ok()?;
         bytes.resize(message_len(&bytes).unwrap(), 0);
         self.0.read_exact(&mut bytes[HEADER_LEN..]).await.ok()?;
-        Some(match SenderMessage::decode(&bytes).unwrap() {
-            SenderMessage::Welcome { source } => SenderMessage::Welcome { source },
-            SenderMessage::Refusal(refusal) => SenderMessage::Refusal(refusal),
-            SenderMessage::Packet { sequence, payload } => SenderMessage::Packet {
-                sequence,
-                payload: payload.to_vec(),
-            },
-            SenderMessage::End { packets } => SenderMessage::End { packets },
-        })
+        Some(SenderMessage::decode(&bytes).unwrap().map(<[u8]>::to_vec))
     }
 
     pub(crate) async fn is_welcome(&mut self) -> bool {
@@ -80,7 +72,9 @@ impl RawConnection {
         let mut packets = std::collections::BTreeMap::new();
         while packets.len() as u64 != count {
             match self.next().await {
-                Some(SenderMessage::Packet { sequence, payload }) => {
+                Some(SenderMessage::Packet {
+                    sequence, payload, ..
+                }) => {
                     let again = packets.insert(sequence, payload);
                     assert!(again.is_none(), "packet {sequence} came twice");
                     assert!(sequence <= count, "packet {sequence}");
