@@ -3,9 +3,8 @@
 use polypath_document::Errors;
 use polypath_live::config::NodeConfig;
 use polypath_live::config::relay::RelayFile;
-use polypath_live::recording::Reader;
+use polypath_live::recording::{Reader, ReplayResult, replay};
 use polypath_scenario::Experiment;
-use polypath_session::record::Replay;
 
 /// A network whose only flow replays a trace, and a path whose rate is one; `@` stands for the
 /// format.
@@ -56,20 +55,14 @@ pub fn check_relay(bytes: &[u8]) {
 
 /// A recording is replayed up to its end or the first difference, twice with the same result.
 pub fn check_recording(bytes: &[u8]) {
-    let (first, second) = (replay(bytes), replay(bytes));
+    let (first, second) = (replay_of(bytes), replay_of(bytes));
     assert_eq!(first, second);
 }
 
-/// The number of lines that an endpoint of this version replays without a difference.
-fn replay(bytes: &[u8]) -> Option<usize> {
-    let (header, lines) = Reader::new(bytes).ok()?;
-    let mut replay = Replay::new(&header.endpoint).ok()?;
-    let entries = lines.map_while(Result::ok);
-    Some(
-        entries
-            .take_while(|line| replay.check(&line.entry).is_ok())
-            .count(),
-    )
+/// The result of the replay by a machine of this version, if the header is that of a recording.
+fn replay_of(bytes: &[u8]) -> Option<ReplayResult> {
+    let (header, mut reader) = Reader::new(bytes).ok()?;
+    replay(&header, &mut reader).ok()
 }
 
 /// A scenario or a network is parsed, or its errors are reported.

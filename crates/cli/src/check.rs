@@ -10,10 +10,9 @@ use polypath_document::{FileKind, check_syntax, shell_word};
 use polypath_live::config::NodeConfig;
 use polypath_live::config::relay::RelayFile;
 use polypath_live::keys::{self, KeyError};
-use polypath_live::recording::{Reader, RecordingError, RecordingHeader};
+use polypath_live::recording::{self, Reader, RecordingError, RecordingHeader};
 use polypath_scenario::network::senders::Scale;
 use polypath_scenario::{Experiment, check_trace};
-use polypath_session::record::Replay;
 use polypath_sim::network::{NoPayload, build, build_graph};
 use serde_json::{Value, json};
 
@@ -290,8 +289,7 @@ fn check_recording(path: &Path, file: &InputFile) -> Result<(), String> {
 fn read_lines<R: BufRead>(
     opened: Result<(RecordingHeader, Reader<R>), RecordingError>,
 ) -> Result<(), String> {
-    let (header, mut lines) = opened.map_err(|error| error.to_string())?;
-    Replay::new(&header.endpoint).map_err(|error| format!("line 1: {error}"))?;
-    let read = lines.try_for_each(|line| line.map(drop));
+    let (header, mut reader) = opened.map_err(|error| error.to_string())?;
+    let read = recording::check(&header, &mut reader);
     read.map_err(|error| error.to_string())
 }

@@ -97,7 +97,7 @@ fn invalid_files_have_all_problems_and_exit_code_2() {
             "unknown kind",
             &["cannot read .: it is a directory; name a file"],
         ),
-        ("cut.recording", "a recording of a node", &["line 1: "]),
+        ("cut.recording", "a recording", &["line 1: "]),
         (
             "both.toml",
             "unknown kind",

@@ -45,7 +45,7 @@ const FILES: [(&str, &str, &str); 10] = [
     ),
     (
         "a.recording",
-        "a recording of a node",
+        "a recording",
         "replay it with: polypath replay",
     ),
     (

@@ -15,7 +15,7 @@ use polypath_core::policy::PolicyConfig;
 use polypath_core::rng::Seed;
 use polypath_core::tariff::Tariffs;
 use polypath_core::time::{Duration, Time};
-use polypath_live::recording::{End, Line, RecordingHeader, SOFTWARE, VERSION};
+use polypath_live::recording::{End, Line, RecordedMachine, RecordingHeader, SOFTWARE, VERSION};
 use polypath_session::record::{Entry, Shape};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -40,7 +40,7 @@ fn recording() -> Vec<String> {
         recording: VERSION,
         software: SOFTWARE.to_owned(),
         started: 1,
-        endpoint: config.clone(),
+        machine: RecordedMachine::Endpoint(Box::new(config.clone())),
     };
     let mut lines = vec![serde_json::to_string(&header).unwrap()];
     let mut endpoint: Endpoint<Shape> = Endpoint::new(&config).unwrap();
@@ -175,7 +175,7 @@ fn an_altered_decision_is_named_with_its_line_and_time() {
 fn an_altered_deadline_is_named_with_its_line() {
     let mut lines = recording();
     let at = lines.len() / 2;
-    let mut line: Line = serde_json::from_str(&lines[at]).unwrap();
+    let mut line: Line<Entry> = serde_json::from_str(&lines[at]).unwrap();
     line.entry.deadline = line
         .entry
         .deadline
@@ -249,10 +249,7 @@ fn other_commands_refuse_a_recording_and_name_it_as_such() {
         let output = polypath().arg(command).arg(&file.path).output().unwrap();
         let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(2), "{stderr}");
-        assert!(
-            stderr.contains("is a recording of a node, not a "),
-            "{stderr}"
-        );
+        assert!(stderr.contains("is a recording, not a "), "{stderr}");
         assert_eq!(stderr.lines().count(), 1, "{stderr}");
     }
 }
@@ -274,7 +271,7 @@ fn a_file_that_is_not_a_recording_is_refused_with_its_line() {
     let Replayed { code, stderr, .. } = replay("{\"version\":1}\n", &[]);
     assert_eq!(code, 2);
     assert!(
-        stderr.contains("is a JSON document, not a recording of a node"),
+        stderr.contains("is a JSON document, not a recording"),
         "{stderr}"
     );
     let no_paths = lines.join("\n").replacen("\"paths\":2", "\"paths\":0", 1);

@@ -181,6 +181,20 @@ fn a_file_arrives_over_tls_in_a_new_file_and_on_standard_output() {
     let piped = stream(&[&get[..], &["--connections", "auto"]].concat());
     assert!(piped.status.success() && piped.stdout == bytes);
 
+    let recording = folder.path().join("recording");
+    let recording = recording.to_str().unwrap();
+    let recorded = stream(&[&get[..], &["--record", recording]].concat());
+    assert!(recorded.status.success() && recorded.stdout == bytes);
+    let mut replay = polypath();
+    let replayed = printed(&replay.args(["replay", recording]).output().unwrap());
+    assert!(replayed.contains("match the recording of"), "{replayed}");
+    let both = ["--to", recording, "--record", recording];
+    let message = failed(2, &[&get[..], &both].concat());
+    assert!(message.contains("name the same file"), "{message}");
+    let nowhere = ["--record", "/nowhere/recording"];
+    let message = failed(2, &[&get[..], &nowhere].concat());
+    assert!(message.contains("--record /nowhere/recording"), "{message}");
+
     // The file is not overwritten.
     let message = failed(2, &[&get[..], &["--to", to]].concat());
     assert!(message.contains("choose another name"), "{message}");
@@ -197,7 +211,7 @@ fn a_file_arrives_over_tls_in_a_new_file_and_on_standard_output() {
     let message = failed(1, &other);
     assert!(message.contains(&server_public), "{message}");
     let counts = server.finish();
-    assert_eq!(counts["receivers"]["completed"], 2);
+    assert_eq!(counts["receivers"]["completed"], 3);
 }
 
 #[test]

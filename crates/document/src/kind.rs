@@ -134,7 +134,7 @@ impl FileKind {
             Self::Node => "a node file",
             Self::Relay => "a relay file",
             Self::Claims => "a ledger of claims",
-            Self::Recording => "a recording of a node",
+            Self::Recording => "a recording",
             Self::Key => "a key file",
             Self::PresharedKey => "a pre-shared key file",
             Self::Capture => "a packet capture",

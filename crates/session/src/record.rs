@@ -1,15 +1,17 @@
-//! Recordings of an endpoint's inputs and outputs, and their replay.
+//! Recordings of a machine's inputs and outputs, and their replay.
 //!
-//! A recording contains everything that the endpoint's decisions depend on: times, kinds, lengths,
+//! A machine has no clock, entropy or I/O, so it decides the same when it is woken at the same times
+//! with the same inputs. [`Replay`] does that, and reports the first decision that differs. Recorded
+//! are the endpoint of a node, and the [reception](polypath_core::connections::Reception) of a stream.
+//!
+//! The recording of an endpoint contains everything that the endpoint's decisions depend on: times, kinds, lengths,
 //! numbers and paths of packets and frames. It contains no payloads, keys or addresses of paths. Of
 //! an application's packet it contains what a policy may use ([`PacketMeta`]), with its ports only
 //! where packets are classified; the flow number is a hash of addresses and ports, so
 //! someone who guesses these can verify the guess.
-//!
-//! An endpoint has no clock, entropy or I/O, so it decides the same when it is woken at the same
-//! times with the same inputs. [`Replay`] does that, and reports the first decision that differs.
 
 mod difference;
+mod entry;
 mod replay;
 
 use bytes::Bytes;
@@ -18,11 +20,11 @@ use polypath_core::fragment::Code;
 use polypath_core::frame::{Body, Frame, Payload};
 use polypath_core::machine::Wake;
 use polypath_core::packet::{self, Ecn, FlowId, PacketFields, PacketMeta};
-use polypath_core::time::Time;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 
 pub use difference::Difference;
+pub use entry::{Entry, ReceptionEntry, Recorder, WakeEntry};
 pub use replay::Replay;
 
 /// The longest IP packet in bytes: an IPv6 header and the largest value of its length field (RFC
@@ -70,23 +72,6 @@ fn length<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
     }
     Ok(len)
 }
-
-/// One wake of an endpoint.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Entry {
-    /// The time of the wake.
-    pub at: Time,
-    /// The cause of the wake.
-    pub wake: Wake<Input<Shape>>,
-    /// The outputs, in order.
-    pub outputs: Vec<Output<Shape>>,
-    /// The time of the next deadline.
-    pub deadline: Option<Time>,
-}
-
-/// A receiver of entries in their order; it must not block.
-pub type Recorder = Box<dyn FnMut(Entry) + Send>;
 
 impl Shape {
     fn of(packet: &Bytes) -> Self {

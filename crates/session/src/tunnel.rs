@@ -83,7 +83,7 @@ pub struct Tunnel {
     scratch: Vec<u8>,
     /// Whether a path has a quota that the peer does not know to keep.
     is_quota_unenforceable: bool,
-    recorder: Option<Recorder>,
+    recorder: Option<Recorder<Entry>>,
 }
 
 // The simulator takes these sizes from the core.
@@ -118,7 +118,7 @@ impl Tunnel {
 
     /// Records every wake of the endpoint and its outputs with `recorder`.
     #[must_use]
-    pub fn with_recorder(mut self, recorder: Recorder) -> Self {
+    pub fn with_recorder(mut self, recorder: Recorder<Entry>) -> Self {
         self.recorder = Some(recorder);
         self
     }

@@ -6,9 +6,11 @@
 
 mod connection;
 mod reception;
+mod recording;
 
 use std::io;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use polypath_core::connections::wire::{PACKET_OVERHEAD, Refusal, StreamId};
@@ -53,6 +55,8 @@ pub struct ReceiveConfig {
     pub play_out: Option<PlayOutConfig>,
     /// The time for which the server may be unreachable.
     pub patience: Duration,
+    /// The file for a recording of all decisions, if wanted; an existing one is replaced.
+    pub record: Option<PathBuf>,
 }
 
 /// The report of a receiver, once a second and at the end.
@@ -131,6 +135,14 @@ pub enum ReceiveError {
     /// The caller ended it.
     #[error("interrupted before the end of the stream")]
     Stopped,
+    /// The file of the recording cannot be written.
+    #[error("--record {}: {source}", path.display())]
+    Recording {
+        /// The file.
+        path: PathBuf,
+        /// The error of the system.
+        source: io::Error,
+    },
     /// The random source of the system failed.
     #[error("drawing the name of the stream: {0}")]
     Entropy(#[from] getrandom::Error),
@@ -297,7 +309,7 @@ pub(crate) async fn receive_named(
     stop: impl Future<Output = ()> + Send,
     observe: impl FnMut(&ReceptionReport) + Send,
 ) -> Result<ReceptionReport, ReceiveError> {
-    let task = ReceptionTask::new(config, stream, sink, observe);
+    let task = ReceptionTask::new(config, stream, sink, observe)?;
     task.run(stop).await
 }
 

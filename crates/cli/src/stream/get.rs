@@ -82,6 +82,9 @@ pub(crate) struct Args {
     /// The time for which the server may be unreachable.
     #[arg(long, value_name = "TIME", default_value = "30 s")]
     patience: Duration,
+    /// Record all decisions in this file, for `polypath replay`; an existing file is replaced.
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
     /// The format of the report at the end, on standard error.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
@@ -226,6 +229,14 @@ fn check(args: &Args) -> Result<(), Failure> {
             "--buffer {buffer}: use 100 ms to 1 h"
         )));
     }
+    if let (Some(record), Output::File(to)) = (&args.record, &args.to)
+        && record == to
+    {
+        return Err(Failure::input(format!(
+            "--record and --to name the same file, {}: choose another one",
+            to.display()
+        )));
+    }
     if args.patience < SHORTEST_PATIENCE {
         let patience = args.patience;
         return Err(Failure::input(format!(
@@ -251,6 +262,7 @@ async fn config(args: &Args) -> Result<ReceiveConfig, Failure> {
         controller,
         play_out: args.buffer.map(player),
         patience: args.patience,
+        record: args.record.clone(),
     })
 }
 
@@ -317,7 +329,7 @@ fn print_report(format: Format, report: &ReceptionReport, error: Option<&Receive
 
 fn failure_of(error: ReceiveError) -> Failure {
     match error {
-        ReceiveError::Insecure(_) => Failure::input(error),
+        ReceiveError::Insecure(_) | ReceiveError::Recording { .. } => Failure::input(error),
         ReceiveError::Entropy(_) => Failure::Machine(error.into()),
         ReceiveError::Unreachable { .. }
         | ReceiveError::Wrong { .. }

@@ -179,6 +179,7 @@ impl Shared {
             controller: self.wrapping.controller,
             play_out: None,
             patience: PATIENCE,
+            record: None,
         };
         let connection = match WrappedConnection::open(config, destination.port()).await {
             Ok(Asked::Accepted(connection)) => connection,

@@ -255,7 +255,7 @@ impl Credits {
             WindowControl::PacedCredits => Some(self.interval),
             WindowControl::Kernel => None,
             WindowControl::Credits => {
-                let of_windows = Duration(self.rtt?.0 * 4 / 5 / self.windows.sum.max(1));
+                let of_windows = Duration((self.rtt? * 4).0 / 5 / self.windows.sum.max(1));
                 Some(of_windows.min(self.interval))
             }
         }

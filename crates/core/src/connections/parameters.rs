@@ -61,6 +61,8 @@ pub struct VariationConfig {
 
 /// The target of a controller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
 pub struct Target {
     /// The desired throughput `T_d`.
     pub rate: Rate,

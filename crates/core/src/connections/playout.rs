@@ -111,7 +111,9 @@ impl PlayOut {
     #[must_use]
     pub fn wanted_rate(&self, now: Time) -> Rate {
         let played = match self.state {
-            State::Playing(since) => self.played + self.rate.bytes_in(now.since(since)).0,
+            State::Playing(since) => self
+                .played
+                .saturating_add(self.rate.bytes_in(now.since(since)).0),
             State::Filling | State::Stalled(_) | State::Ended => self.played,
         };
         let missing = self
@@ -120,8 +122,8 @@ impl PlayOut {
         if self.is_complete || missing == 0 {
             return self.rate;
         }
-        let above = u128::from(self.rate.0) * u128::from(self.refill) * u128::from(missing)
-            / (100 * u128::from(self.prebuffer));
+        let most = u128::from(self.rate.0) * u128::from(self.refill);
+        let above = most.saturating_mul(missing.into()) / (100 * u128::from(self.prebuffer));
         Rate(
             self.rate
                 .0

@@ -9,6 +9,8 @@ use super::parameters::Target;
 use super::playout::{PlayOut, PlayOutConfig, PlayOutEvent, PlayOutInput};
 use super::resequencer::{OfferResult, Resequencer, ResequencerCounts};
 use super::windows::{MAX_CONNECTIONS, Windows};
+#[cfg(feature = "serde")]
+use super::wire::MAX_PAYLOAD;
 use crate::hold::next_hold;
 use crate::machine::{Deadline, EarliestDeadline, Machine};
 use crate::time::{Duration, Time};
@@ -21,7 +23,9 @@ const RETRY: [Duration; 2] = [Duration::from_millis(100), Duration::from_secs(5)
 const TRY_MORE: Duration = Duration::from_secs(10);
 
 /// The configuration of a receiver.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
 pub struct ReceiverConfig {
     /// The rate of the media and the size of a segment.
     pub target: Target,
@@ -69,11 +73,24 @@ struct Permitted {
 
 /// A packet with its size in bytes, which a simulated packet does not have by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
 pub struct SizedPacket<P> {
     /// The packet.
     pub packet: P,
     /// Its size.
+    #[cfg_attr(feature = "serde", serde(deserialize_with = "size"))]
     pub size: Bytes,
+}
+
+#[cfg(feature = "serde")]
+fn size<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Bytes, D::Error> {
+    let size: Bytes = serde::Deserialize::deserialize(deserializer)?;
+    if size.0 > MAX_PAYLOAD as u64 {
+        let error = format_args!("no packet has {} B", size.0);
+        return Err(serde::de::Error::custom(error));
+    }
+    Ok(size)
 }
 
 /// The pause before connections that ended are replaced.

@@ -54,6 +54,8 @@ pub type StreamId = [u8; 16];
 
 /// A message of a receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum ReceiverMessage {
     /// The first message of a connection.
     Hello(Hello),
@@ -81,6 +83,8 @@ pub enum ReceiverMessage {
 
 /// The first message of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
 pub struct Hello {
     /// The stream.
     pub stream: StreamId,
@@ -96,6 +100,8 @@ pub struct Hello {
 
 /// The credit of a connection, and the packets that arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
 pub struct Progress {
     /// The number of packets that the connection may carry in all.
     pub credit: u64,
@@ -105,6 +111,8 @@ pub struct Progress {
 
 /// A message of a sender; the payload of a packet is `P`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum SenderMessage<P> {
     /// The connection carries packets from now on.
     Welcome {
@@ -131,6 +139,8 @@ pub enum SenderMessage<P> {
 
 /// The reason for which a sender does not carry a stream on a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum Refusal {
     /// The sender has other messages.
     #[error("the server has another version of the protocol")]

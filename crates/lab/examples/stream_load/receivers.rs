@@ -134,6 +134,7 @@ fn config(wanted: Wanted, server: &RunningServer) -> Result<ReceiveConfig, Box<d
         },
         play_out: None,
         patience: polypath_core::time::Duration::from_secs(10),
+        record: None,
     })
 }
 

@@ -238,6 +238,7 @@ fn connections(
         controller,
         play_out: run.play_out,
         patience: polypath_core::time::Duration::from_secs(60),
+        record: None,
     };
     Ok(Transport::Connections { server, receiver })
 }

@@ -8,9 +8,8 @@ use polypath_lab::namespace::Namespace;
 use polypath_lab::node_thread::NodeThread;
 use polypath_live::keys;
 use polypath_live::node::Options;
-use polypath_live::recording::Reader;
+use polypath_live::recording::{Reader, replay};
 use polypath_live::stats::Stats;
-use polypath_session::record::Replay;
 use tempfile::TempDir;
 
 /// Two namespaces and a directory for keys and configurations.
@@ -257,23 +256,16 @@ impl Overlay {
     pub(crate) fn finish(self) -> [Stats; 2] {
         self.0.map(|recorded| {
             let stats = recorded.node.finish().unwrap();
-            replay(&recorded.recording);
+            check_replay(&recorded.recording);
             stats
         })
     }
 }
 
 /// Checks that a replay makes the decisions of the recording.
-fn replay(recording: &Path) {
-    let (header, mut lines) = Reader::open(recording).unwrap();
-    let mut replay = Replay::new(&header.endpoint).unwrap();
-    let mut decisions = 0;
-    for line in lines.by_ref() {
-        let line = line.unwrap();
-        if let Err(difference) = replay.check(&line.entry) {
-            panic!("line {}: {difference}", line.number);
-        }
-        decisions += line.entry.outputs.len();
-    }
-    assert!(decisions > 100 && !lines.is_truncated());
+fn check_replay(recording: &Path) {
+    let (header, mut reader) = Reader::open(recording).unwrap();
+    let result = replay(&header, &mut reader).unwrap();
+    assert_eq!(result.difference, None);
+    assert!(result.decisions > 100 && !reader.is_truncated());
 }

@@ -8,7 +8,7 @@ use polypath_core::rng::Seed;
 use polypath_core::tariff::Tariffs;
 use polypath_session::entropy::Entropy;
 use polypath_session::key::PrivateKey;
-use polypath_session::record::Recorder;
+use polypath_session::record::{Entry, Recorder};
 use polypath_session::session::{Limits, SessionConfig};
 use polypath_session::tunnel::{Tunnel, packet_overhead};
 
@@ -22,7 +22,7 @@ use crate::config::{MIN_MTU_V6, NodeConfig, PathConfig, TunDevice};
 use crate::interfaces::netlink;
 use crate::interfaces::uplink::TUN_ALIAS;
 use crate::keys::{KeyError, SystemEntropy};
-use crate::recording::{self, RecordingHeader};
+use crate::recording::{self, RecordedMachine, RecordingHeader};
 use crate::snapshot::SnapshotWriter;
 use crate::stats::Stats;
 use crate::tun::batch::BatchedTun;
@@ -49,8 +49,12 @@ pub(super) fn seed() -> Result<Seed, NodeError> {
 }
 
 /// A recorder that writes to the file `path`.
-pub(super) fn recorder(path: &Path, endpoint: &EndpointConfig) -> Result<Recorder, NodeError> {
-    recording::start(path, &RecordingHeader::new(endpoint)).map_err(|source| NodeError::File {
+pub(super) fn recorder(
+    path: &Path,
+    endpoint: &EndpointConfig,
+) -> Result<Recorder<Entry>, NodeError> {
+    let machine = RecordedMachine::Endpoint(Box::new(endpoint.clone()));
+    recording::start(path, &RecordingHeader::new(machine)).map_err(|source| NodeError::File {
         option: "--record",
         path: path.to_owned(),
         source,

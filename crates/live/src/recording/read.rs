@@ -4,21 +4,24 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
+use polypath_core::endpoint::ConfigError;
 use polypath_document::{FileKind, WrongKind, check_kind, file};
 use serde::de::DeserializeOwned;
 
-use super::{End, Line, RecordingHeader, SOFTWARE, VERSION};
+use super::{End, Line, RecordedMachine, RecordingHeader, SOFTWARE, VERSION};
 
 /// The maximum length of a line in bytes.
 const MAX_LINE: u64 = 1 << 24;
-/// The largest combining window that is accepted: it is allocated before the first input.
+/// The largest combining window, and buffer of a receiver, that is accepted: hostile inputs could fill
+/// it.
 const MAX_WINDOW: u32 = 1 << 20;
 
 /// Reads a recording line by line.
 #[derive(Debug)]
 pub struct Reader<R> {
     file: R,
-    line: u64,
+    /// The number of the last line.
+    number: u64,
     /// Whether the last line was the end.
     ended: bool,
     truncated: bool,
@@ -35,7 +38,7 @@ pub enum RecordingError {
     WrongKind(#[from] WrongKind),
     /// The file is not a recording.
     #[error(
-        "line 1: this is not a recording ({0}); name a file that `polypath node --record` wrote"
+        "line 1: this is not a recording ({0}); name a file that `--record` of `polypath node` or `polypath stream get` wrote"
     )]
     Foreign(String),
     /// The recording has another version.
@@ -49,6 +52,9 @@ pub enum RecordingError {
         /// The software that wrote it.
         software: String,
     },
+    /// The configuration of the machine is invalid.
+    #[error("line 1: {0}")]
+    Configuration(#[from] ConfigError),
     /// A line is invalid.
     #[error("line {line}: {reason}; the lines before it can be replayed: head -n {before}", before = line - 1)]
     Broken {
@@ -81,7 +87,7 @@ impl<R: BufRead> Reader<R> {
     pub fn new(file: R) -> Result<(RecordingHeader, Self), RecordingError> {
         let mut reader = Self {
             file,
-            line: 0,
+            number: 0,
             ended: false,
             truncated: false,
         };
@@ -93,8 +99,12 @@ impl<R: BufRead> Reader<R> {
             return Err(RecordingError::Version { version, software });
         }
         let header: RecordingHeader = parse(&bytes).map_err(|e| foreign(&e))?;
-        if header.endpoint.window > MAX_WINDOW {
-            return Err(foreign(&"its combining window is too large"));
+        let (kept, name) = match &header.machine {
+            RecordedMachine::Endpoint(config) => (config.window, "combining window"),
+            RecordedMachine::Reception(config) => (config.receiver.buffer, "buffer"),
+        };
+        if kept > MAX_WINDOW {
+            return Err(foreign(&format_args!("its {name} is too large")));
         }
         Ok((header, reader))
     }
@@ -105,7 +115,14 @@ impl<R: BufRead> Reader<R> {
         self.truncated
     }
 
-    fn entry(&mut self) -> Result<Option<Line>, RecordingError> {
+    /// The lines after the header, with the entries of its machine.
+    pub fn lines<E: DeserializeOwned>(
+        &mut self,
+    ) -> impl Iterator<Item = Result<Line<E>, RecordingError>> {
+        std::iter::from_fn(|| self.line().transpose())
+    }
+
+    fn line<E: DeserializeOwned>(&mut self) -> Result<Option<Line<E>>, RecordingError> {
         let Some(bytes) = self.read_line()? else {
             self.truncated = !self.ended;
             return Ok(None);
@@ -118,9 +135,9 @@ impl<R: BufRead> Reader<R> {
         {
             self.check_number(end)?;
             self.ended = true;
-            return self.entry();
+            return self.line();
         }
-        match parse::<Line>(&bytes) {
+        match parse::<Line<E>>(&bytes) {
             Ok(line) => self.check_number(line.number).map(|()| Some(line)),
             Err(_) if !bytes.ends_with(b"\n") => {
                 self.truncated = true;
@@ -132,7 +149,7 @@ impl<R: BufRead> Reader<R> {
 
     /// Detects lines that are missing or moved by their numbers.
     fn check_number(&self, number: u64) -> Result<(), RecordingError> {
-        if number == self.line {
+        if number == self.number {
             return Ok(());
         }
         Err(self.broken(format!(
@@ -141,7 +158,7 @@ impl<R: BufRead> Reader<R> {
     }
 
     fn broken(&self, reason: String) -> RecordingError {
-        let line = self.line;
+        let line = self.number;
         RecordingError::Broken { line, reason }
     }
 
@@ -150,23 +167,15 @@ impl<R: BufRead> Reader<R> {
         let len = (&mut self.file)
             .take(MAX_LINE)
             .read_until(b'\n', &mut bytes)?;
-        self.line += 1;
+        self.number += 1;
         if len as u64 == MAX_LINE && !bytes.ends_with(b"\n") {
             let reason = format!("it is longer than {MAX_LINE} bytes");
-            return Err(match self.line {
+            return Err(match self.number {
                 1 => RecordingError::Foreign(reason),
                 line => RecordingError::Broken { line, reason },
             });
         }
         Ok((len > 0).then_some(bytes))
-    }
-}
-
-impl<R: BufRead> Iterator for Reader<R> {
-    type Item = Result<Line, RecordingError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        self.entry().transpose()
     }
 }
 

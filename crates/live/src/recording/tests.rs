@@ -5,24 +5,30 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 
 use polypath_core::class::Classes;
+use polypath_core::connections::wire::SenderMessage;
+use polypath_core::connections::{
+    ControlConfig as ConnectionControl, ControllerConfig, PlayOutConfig, ReceiverConfig, Reception,
+    ReceptionInput, SizedPacket, Target, VariationConfig,
+};
 use polypath_core::endpoint::{Input, Output, ProbingConfig};
 use polypath_core::event::Event;
 use polypath_core::frame::{Encapsulation, PathId};
 use polypath_core::liveness::LivenessConfig;
-use polypath_core::machine::Wake;
+use polypath_core::machine::{Wake, step};
 use polypath_core::packet::Ecn;
 use polypath_core::policy::PolicyConfig;
 use polypath_core::rng::Seed;
 use polypath_core::spacing::{AdaptiveConfig, ControlConfig, SpacingConfig};
 use polypath_core::tariff::Tariffs;
 use polypath_core::time::{Duration, Time};
-use polypath_session::record::Shape;
+use polypath_core::units::{Bytes, Rate};
+use polypath_session::record::{Entry, ReceptionEntry, Recorder, Shape};
 
 use super::*;
 use crate::writer_thread::PATIENCE;
 
 fn header() -> RecordingHeader {
-    RecordingHeader::new(&EndpointConfig {
+    RecordingHeader::new(RecordedMachine::Endpoint(Box::new(EndpointConfig {
         tariffs: Tariffs::default(),
         classes: Classes::default(),
         paths: 2,
@@ -42,7 +48,7 @@ fn header() -> RecordingHeader {
         spacing: Some(SpacingConfig::new(ControlConfig::Damped(
             AdaptiveConfig::default(),
         ))),
-    })
+    })))
 }
 
 fn entry(number: u64) -> Entry {
@@ -84,7 +90,7 @@ fn recording(entries: u64) -> Vec<u8> {
 
 fn read(bytes: &[u8]) -> Result<(Vec<Entry>, bool), RecordingError> {
     let (_, mut reader) = Reader::new(bytes)?;
-    let lines: Result<Vec<Line>, RecordingError> = reader.by_ref().collect();
+    let lines: Result<Vec<Line<Entry>>, RecordingError> = reader.lines().collect();
     let lines = lines?;
     assert!(
         (2..)
@@ -99,7 +105,7 @@ fn read(bytes: &[u8]) -> Result<(Vec<Entry>, bool), RecordingError> {
 fn a_written_recording_is_read_unchanged() {
     let bytes = recording(100);
     let (read_header, _) = Reader::new(&bytes[..]).unwrap();
-    assert_eq!(read_header.endpoint, header().endpoint);
+    assert_eq!(read_header.machine, header().machine);
     assert_eq!(read_header.software, SOFTWARE);
     let expected: Vec<Entry> = (0..100).map(entry).collect();
     let (entries, truncated) = read(&bytes).unwrap();
@@ -203,7 +209,12 @@ fn a_line_without_an_end_is_refused_before_it_fills_memory() {
     let endless = io::repeat(b' ');
     let chained = io::Read::chain(io::Read::chain(&header[..], &b"\n"[..]), endless);
     let (_, mut reader) = Reader::new(io::BufReader::new(chained)).unwrap();
-    let error = reader.next().unwrap().unwrap_err().to_string();
+    let error = reader
+        .lines::<Entry>()
+        .next()
+        .unwrap()
+        .unwrap_err()
+        .to_string();
     assert!(error.contains("line 2: it is longer"), "{error}");
 }
 
@@ -216,7 +227,8 @@ fn a_recording_is_readable_for_its_owner_alone() {
             std::fs::write(&path, "what was there\n".repeat(1000)).unwrap();
             std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o644)).unwrap();
         }
-        drop(start(&path, &header()).unwrap());
+        let recorder: Recorder<Entry> = start(&path, &header()).unwrap();
+        drop(recorder);
         let mode = std::fs::metadata(&path).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600, "{name}");
         assert_eq!(
@@ -225,9 +237,11 @@ fn a_recording_is_readable_for_its_owner_alone() {
             "header and end"
         );
     }
-    let error = start(directory.path(), &header()).err().unwrap();
+    let error = start::<Entry>(directory.path(), &header()).err().unwrap();
     assert_eq!(error.kind(), io::ErrorKind::IsADirectory);
-    let full = start("/dev/full".as_ref(), &header()).err().unwrap();
+    let full = start::<Entry>("/dev/full".as_ref(), &header())
+        .err()
+        .unwrap();
     assert_eq!(full.kind(), io::ErrorKind::StorageFull);
 }
 
@@ -295,4 +309,90 @@ fn a_stuck_disk_does_not_delay_the_end_forever() {
     });
     end.recv_timeout(PATIENCE * 3).unwrap();
     drop(free);
+}
+
+/// A recording is untrusted input: its values may be the largest there are.
+#[test]
+fn extreme_values_of_a_reception_are_replayed() {
+    let long = Duration::from_secs(1_000_000_000);
+    let config = ReceptionConfig {
+        stream: [0; 16],
+        receiver: ReceiverConfig {
+            target: Target {
+                rate: Rate::from_mbits(1_000_000_000),
+                segment: Bytes(1),
+            },
+            controller: ControllerConfig::VariedConnections {
+                connections: u32::MAX,
+                variation: VariationConfig::default(),
+                control: ConnectionControl {
+                    round_trips: u32::MAX,
+                    spike: f64::MAX,
+                    ..ConnectionControl::default()
+                },
+            },
+            buffer: 1 << 20,
+            play_out: Some(PlayOutConfig {
+                prebuffer: long,
+                rebuffer: long,
+                refill: u32::MAX,
+            }),
+            until: Time::MAX,
+        },
+        patience: long,
+    };
+    let packet = |connection, sequence| ReceptionInput::Message {
+        connection,
+        message: SenderMessage::Packet {
+            sequence,
+            is_application_limited: true,
+            payload: SizedPacket {
+                packet: (),
+                size: Bytes(16_000),
+            },
+        },
+    };
+    let welcome = ReceptionInput::Message {
+        connection: 1,
+        message: SenderMessage::Welcome { source: u64::MAX },
+    };
+    let wakes = [
+        Wake::Input(ReceptionInput::Start),
+        Wake::Input(ReceptionInput::Rtt(long)),
+        Wake::Input(welcome),
+        Wake::Input(packet(1, 1)),
+        Wake::Input(packet(u32::MAX, u64::MAX)),
+        Wake::Timeout,
+    ];
+    let header = RecordingHeader::new(RecordedMachine::Reception(config));
+    let mut machine = Reception::new(&config);
+    let mut lines = vec![serde_json::to_string(&header).unwrap()];
+    for (at, wake) in [0, 1, 1 << 40, u64::MAX - 1, u64::MAX, u64::MAX]
+        .into_iter()
+        .zip(wakes)
+    {
+        let mut outputs = Vec::new();
+        let next = step(&mut machine, Time(at), wake, &mut |output| {
+            outputs.push(output);
+        });
+        let entry = ReceptionEntry {
+            at: Time(at),
+            wake,
+            outputs,
+            deadline: next.map(|deadline| deadline.at),
+        };
+        let number = lines.len() as u64 + 1;
+        lines.push(serde_json::to_string(&Line { number, entry }).unwrap());
+    }
+    let text = lines.join("\n");
+    let (header, mut reader) = Reader::new(text.as_bytes()).unwrap();
+    let result = replay(&header, &mut reader).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    assert_eq!((result.wakes, result.difference), (6, None));
+    let larger = text.replacen("\"size\":\"16 kB\"", "\"size\":\"16001 B\"", 1);
+    let (header, mut reader) = Reader::new(larger.as_bytes()).unwrap();
+    let error = replay(&header, &mut reader).unwrap_err().to_string();
+    assert!(
+        error.starts_with("line 5: no packet has 16001 B"),
+        "{error}"
+    );
 }

@@ -1,4 +1,4 @@
-//! Writes recordings on a thread of its own: a busy disk must not delay the node.
+//! Writes recordings on a thread of its own: a busy disk must not delay the machine.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Write};
@@ -8,7 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::Duration;
 
-use polypath_session::record::{Entry, Recorder};
+use polypath_session::record::Recorder;
+use serde::Serialize;
 
 use super::{End, Line, RecordingHeader};
 use crate::clock::Clock;
@@ -25,9 +26,15 @@ const READERS: Readers = Readers::Owner;
 /// A recorder to the file `path`, which is replaced; fails if it cannot be written.
 ///
 /// A later error, or a file that is too slow, is logged once and ends the recording, since one with
-/// a gap is useless; the node continues. Dropping the recorder waits until all entries are written,
-/// at most [`PATIENCE`].
-pub(crate) fn start(path: &Path, header: &RecordingHeader) -> io::Result<Recorder> {
+/// a gap is useless; the program continues. Dropping the recorder waits until all entries are written,
+/// at most 5 s.
+///
+/// # Errors
+/// The file cannot be written, or is a FIFO.
+pub fn start<E: Serialize + Send + 'static>(
+    path: &Path,
+    header: &RecordingHeader,
+) -> io::Result<Recorder<E>> {
     let mut file = BufWriter::new(open(path)?);
     line(&mut file, header)?;
     file.flush()?;
@@ -39,24 +46,26 @@ fn open(path: &Path) -> io::Result<File> {
     match kind_of(path)? {
         Kind::File => output_file::create(path, READERS),
         Kind::Device => OpenOptions::new().write(true).open(path),
-        Kind::Fifo => Err(refusal("this is a FIFO, whose reader could delay the node")),
+        Kind::Fifo => Err(refusal(
+            "this is a FIFO, whose reader could delay the recorded program",
+        )),
     }
 }
 
-fn line(file: &mut impl Write, value: &impl serde::Serialize) -> io::Result<()> {
+fn line(file: &mut impl Write, value: &impl Serialize) -> io::Result<()> {
     serde_json::to_writer(&mut *file, value)?;
     file.write_all(b"\n")
 }
 
 /// The queue of entries to the writer.
-pub(super) struct Recording {
-    entries: Option<SyncSender<Entry>>,
+pub(super) struct Recording<E> {
+    entries: Option<SyncSender<E>>,
     /// Whether an entry was dropped, so that the file gets no end.
     cut: Arc<AtomicBool>,
     thread: WriterThread,
 }
 
-impl Recording {
+impl<E: Serialize + Send + 'static> Recording<E> {
     /// Starts a thread that writes to `file`.
     pub(super) fn start(file: impl Write + Send + 'static) -> io::Result<Self> {
         let (entries, waiting) = sync_channel(QUEUE);
@@ -65,7 +74,7 @@ impl Recording {
         let work = move || {
             if let Err(error) = write(file, &waiting, &is_cut) {
                 tracing::warn!(
-                    "--record: {error}; the recording ends here, and the node continues"
+                    "--record: {error}; the recording ends here, and the program continues"
                 );
             }
         };
@@ -77,14 +86,14 @@ impl Recording {
     }
 
     /// Queues an entry without blocking.
-    pub(super) fn take(&mut self, entry: Entry) {
+    pub(super) fn take(&mut self, entry: E) {
         let Some(entries) = &self.entries else { return };
         match entries.try_send(entry) {
             Ok(()) => return,
             Err(std::sync::mpsc::TrySendError::Full(_)) => {
                 self.cut.store(true, Ordering::Release);
                 tracing::warn!(
-                    "--record: the file is too slow; the recording ends here, and the node continues"
+                    "--record: the file is too slow; the recording ends here, and the program continues"
                 );
             }
             // The writer has logged its error.
@@ -94,7 +103,7 @@ impl Recording {
     }
 }
 
-impl Drop for Recording {
+impl<E> Drop for Recording<E> {
     fn drop(&mut self) {
         self.entries = None;
         if !self.thread.await_end() {
@@ -107,7 +116,11 @@ impl Drop for Recording {
 }
 
 /// Writes the entries of the queue until it is closed; returns the first error of the file.
-fn write(file: impl Write, waiting: &Receiver<Entry>, cut: &AtomicBool) -> io::Result<()> {
+fn write<E: Serialize>(
+    file: impl Write,
+    waiting: &Receiver<E>,
+    cut: &AtomicBool,
+) -> io::Result<()> {
     let clock = Clock::starting_now();
     let mut file = BufWriter::new(file);
     let mut flushed = clock.now();

@@ -2,27 +2,24 @@
 
 use std::fmt;
 
-use polypath_core::endpoint::Output;
 use polypath_core::machine::Deadline;
 use polypath_core::time::Time;
 use serde::Serialize;
 
-use super::Shape;
-
 /// The first decision of a replay that differs from the recording.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "decision", rename_all = "kebab-case")]
-pub enum Difference {
-    /// An output of the endpoint.
+pub enum Difference<O> {
+    /// An output of the machine.
     Output {
         /// The time of the wake.
         at: Time,
         /// The position of the output in this wake, from 1.
         number: usize,
         /// The recorded output; `None` if the replay has additional ones.
-        recorded: Option<Output<Shape>>,
+        recorded: Option<O>,
         /// The replayed output; `None` if the replay has fewer.
-        replayed: Option<Output<Shape>>,
+        replayed: Option<O>,
     },
     /// The next deadline.
     Deadline {
@@ -37,7 +34,7 @@ pub enum Difference {
     },
 }
 
-impl Difference {
+impl<O> Difference<O> {
     /// The time of the wake.
     #[must_use]
     pub const fn at(&self) -> Time {
@@ -56,7 +53,7 @@ impl Difference {
     }
 }
 
-impl fmt::Display for Difference {
+impl<O: Serialize> fmt::Display for Difference<O> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Output {
@@ -95,7 +92,7 @@ impl fmt::Display for Difference {
 }
 
 /// An output in the format of a recording.
-fn describe(output: Option<&Output<Shape>>) -> String {
+fn describe(output: Option<&impl Serialize>) -> String {
     let text = output.map(|output| serde_json::to_string(output).unwrap_or_else(|e| e.to_string()));
     text.unwrap_or_else(|| "nothing".to_owned())
 }

@@ -1,44 +1,49 @@
 //! The replay of a recording.
 
-use polypath_core::endpoint::{ConfigError, Endpoint, EndpointConfig, Output};
-use polypath_core::machine::step;
+use polypath_core::endpoint::{ConfigError, Endpoint, EndpointConfig};
+use polypath_core::machine::{Machine, step};
 use polypath_core::time::Time;
 
-use super::{Difference, Entry, Shape};
+use super::{Difference, Shape, WakeEntry};
 
-/// An endpoint that replays a recording.
+/// A machine that replays a recording.
 #[derive(Debug)]
-pub struct Replay {
-    endpoint: Endpoint<Shape>,
-    outputs: Vec<Output<Shape>>,
+pub struct Replay<M: Machine> {
+    machine: M,
+    outputs: Vec<M::Output>,
     /// The time of the last wake. An altered recording may have earlier ones, and time must not run
-    /// backwards for an endpoint.
+    /// backwards for a machine.
     last: Time,
 }
 
-impl Replay {
+impl Replay<Endpoint<Shape>> {
     /// An endpoint in the state at the start of the recording, or the error in its configuration.
     pub fn new(config: &EndpointConfig) -> Result<Self, ConfigError> {
-        Ok(Self {
-            endpoint: Endpoint::new(config)?,
+        Endpoint::new(config).map(Self::of)
+    }
+}
+
+impl<M: Machine<Input: Clone, Output: Clone + PartialEq>> Replay<M> {
+    /// A machine in the state at the start of the recording.
+    pub const fn of(machine: M) -> Self {
+        Self {
+            machine,
             outputs: Vec::new(),
             last: Time::ZERO,
-        })
+        }
     }
 
-    /// Wakes the endpoint as recorded; fails at the first decision that differs.
-    pub fn check(&mut self, entry: &Entry) -> Result<(), Box<Difference>> {
+    /// Wakes the machine as recorded; fails at the first decision that differs.
+    pub fn check(
+        &mut self,
+        entry: &WakeEntry<M::Input, M::Output>,
+    ) -> Result<(), Box<Difference<M::Output>>> {
         self.outputs.clear();
         self.last = self.last.max(entry.at);
         let outputs = &mut self.outputs;
-        let next = step(
-            &mut self.endpoint,
-            self.last,
-            entry.wake.clone(),
-            &mut |s| {
-                outputs.push(s);
-            },
-        );
+        let next = step(&mut self.machine, self.last, entry.wake.clone(), &mut |s| {
+            outputs.push(s);
+        });
         let number = (0..outputs.len().max(entry.outputs.len()))
             .find(|&number| outputs.get(number) != entry.outputs.get(number));
         if let Some(number) = number {

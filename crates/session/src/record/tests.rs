@@ -13,7 +13,7 @@ use polypath_core::policy::{DiversityConfig, PolicyConfig};
 use polypath_core::repair::RepairConfig;
 use polypath_core::rng::{Seed, Stream};
 use polypath_core::tariff::Tariffs;
-use polypath_core::time::Duration;
+use polypath_core::time::{Duration, Time};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -232,10 +232,10 @@ fn fragments() -> PolicyConfig {
     })
 }
 
-fn replay(config: &EndpointConfig, entries: &[Entry]) -> Result<(), (usize, Box<Difference>)> {
+fn replay(config: &EndpointConfig, entries: &[Entry]) -> Result<(), (usize, String)> {
     let mut replay = Replay::new(config).unwrap();
     let mut checked = (0..).zip(entries);
-    checked.try_for_each(|(number, entry)| replay.check(entry).map_err(|e| (number, e)))
+    checked.try_for_each(|(number, entry)| replay.check(entry).map_err(|e| (number, e.to_string())))
 }
 
 proptest! {
@@ -275,8 +275,8 @@ proptest! {
         }
         let (found, difference) = replay(&config(policy, true), &entries).unwrap_err();
         prop_assert_eq!(found, altered);
-        let is_there = matches!(*difference, Difference::Output { number: n, .. } if n == number + 1);
-        prop_assert!(is_there, "{}", difference);
+        let place = format!("decision {}: ", number + 1);
+        prop_assert!(difference.starts_with(&place), "{}", difference);
     }
 
     #[test]
@@ -426,9 +426,8 @@ fn a_changed_and_a_missing_wake_are_found() {
     assert!(found >= at, "{difference}");
     let mut other = entries;
     other[at].deadline = None;
-    let (found, difference) = replay(&config, &other).unwrap_err();
+    let (found, words) = replay(&config, &other).unwrap_err();
     assert_eq!(found, at);
-    let words = difference.to_string();
     assert!(
         words.contains("next deadline: recorded never, replayed"),
         "{words}"

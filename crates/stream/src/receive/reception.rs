@@ -3,21 +3,23 @@
 mod reports;
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use polypath_core::connections::wire::{ReceiverMessage, Refusal, StreamId};
 use polypath_core::connections::{
-    FINISH_WITHIN, LEAVE_WITHIN, Opening, ReceiverConfig, Reception, ReceptionConfig,
-    ReceptionFailure, ReceptionInput, ReceptionOutput, SizedPacket,
+    FINISH_WITHIN, LEAVE_WITHIN, Opening, ReceiverConfig, ReceptionConfig, ReceptionFailure,
+    ReceptionInput, ReceptionOutput, SizedPacket,
 };
-use polypath_core::machine::{Machine, Wake, step};
+use polypath_core::machine::{Machine, Wake};
 use polypath_core::time::{Duration, Time};
 use polypath_core::units;
 use polypath_live::clock::Clock;
 use tokio::sync::mpsc;
 
 use super::connection::{self, ConnectionEvent, EventKind, FirstMessages};
+use super::recording::RecordedReception;
 use super::{ConnectionError, PACKET_ON_WIRE, ReceiveConfig, ReceiveError, ReceptionReport};
 use crate::sink::Sink;
 use crate::socket::ConnectionSocket;
@@ -32,7 +34,7 @@ const REPORT: Duration = Duration::from_secs(1);
 /// The task of a reception.
 pub(super) struct ReceptionTask<F: FnMut(&ReceptionReport)> {
     config: Arc<ReceiveConfig>,
-    reception: Reception<Bytes>,
+    reception: RecordedReception,
     clock: Clock,
     connections: Connections,
     sink: Sink,
@@ -74,8 +76,14 @@ struct Errors {
 }
 
 impl<F: FnMut(&ReceptionReport)> ReceptionTask<F> {
-    pub(super) fn new(config: ReceiveConfig, stream: StreamId, sink: Sink, observe: F) -> Self {
-        let reception = Reception::new(&ReceptionConfig {
+    /// A reception that has not started; fails if its recording cannot be written.
+    pub(super) fn new(
+        config: ReceiveConfig,
+        stream: StreamId,
+        sink: Sink,
+        observe: F,
+    ) -> Result<Self, ReceiveError> {
+        let reception_config = ReceptionConfig {
             stream,
             receiver: ReceiverConfig {
                 target: config.target(),
@@ -85,8 +93,15 @@ impl<F: FnMut(&ReceptionReport)> ReceptionTask<F> {
                 until: Time::MAX,
             },
             patience: config.patience,
-        });
-        Self {
+        };
+        let path = config.record.as_deref();
+        let reception = RecordedReception::new(&reception_config, path).map_err(|source| {
+            ReceiveError::Recording {
+                path: path.unwrap_or(Path::new("")).to_owned(),
+                source,
+            }
+        })?;
+        Ok(Self {
             config: Arc::new(config),
             reception,
             clock: Clock::starting_now(),
@@ -98,7 +113,7 @@ impl<F: FnMut(&ReceptionReport)> ReceptionTask<F> {
             delivered: Vec::new(),
             reports: Reports::new(observe),
             errors: Errors::default(),
-        }
+        })
     }
 
     /// Receives the whole stream, or until `stop` ends.
@@ -256,7 +271,7 @@ impl<F: FnMut(&ReceptionReport)> ReceptionTask<F> {
             errors,
             ..
         } = self;
-        step(&mut self.reception, now, wake, &mut |output| match output {
+        self.reception.wake(now, wake, &mut |output| match output {
             ReceptionOutput::Open(opening) => connections.open(config, opening),
             ReceptionOutput::Send {
                 connection,

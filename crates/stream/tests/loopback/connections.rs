@@ -1,6 +1,7 @@
 //! Connections that fail, are refused, or are of other programs.
 
 use polypath_core::connections::wire::SenderMessage;
+use polypath_live::recording::{Reader, replay};
 
 use super::*;
 
@@ -262,6 +263,39 @@ async fn half_open_clients_keep_nobody_out() {
     let (result, received) = timeout(LIMIT, receive_all(config)).await.unwrap();
     result.unwrap();
     assert_eq!(received, bytes);
+}
+
+/// Connections are reset, the stream is recorded, and a replay takes the same decisions.
+#[tokio::test]
+async fn a_recorded_reception_is_replayed_without_difference() {
+    let (folder, source, bytes) = file_source(3_000_000);
+    let server = serve_insecure(ANY, source);
+    let proxy = Proxy::to(server.address).await;
+    let recording = folder.path().join("recording");
+    let config = ReceiveConfig {
+        record: Some(recording.clone()),
+        ..receiver(proxy.address, Rate(12_000_000), 4)
+    };
+    let receiving = tokio::spawn(receive_all(config));
+    while proxy.open() < 4 {
+        sleep(Duration::from_millis(5)).await;
+    }
+    sleep(Duration::from_millis(100)).await;
+    assert!(proxy.reset_half() > 0);
+    let (result, received) = timeout(LIMIT, receiving).await.unwrap().unwrap();
+    let report = result.unwrap();
+    assert!(received == bytes && report.failed > 0);
+    let (header, mut reader) = Reader::open(&recording).unwrap();
+    let replayed = replay(&header, &mut reader).unwrap();
+    assert_eq!(replayed.difference, None);
+    assert!(replayed.decisions > report.packets && !reader.is_truncated());
+    // A connection whose hello was not sent is not named to the server.
+    let text = std::fs::read_to_string(&recording).unwrap();
+    let altered = text.replacen("\"end\":\"failed\"", "\"end\":\"unsent\"", 1);
+    assert_ne!(altered, text);
+    let (header, mut reader) = Reader::new(altered.as_bytes()).unwrap();
+    let difference = replay(&header, &mut reader).unwrap().difference;
+    assert!(difference.is_some());
 }
 
 /// Whether each of the next `count` packets is application-limited; each is received before the next

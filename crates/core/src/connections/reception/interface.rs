@@ -15,7 +15,9 @@ pub const FINISH_WITHIN: Duration = Duration::from_secs(5);
 pub const LEAVE_WITHIN: Duration = Duration::from_secs(1);
 
 /// The configuration of a reception.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
 pub struct ReceptionConfig {
     /// The name of the stream.
     pub stream: StreamId,
@@ -36,6 +38,8 @@ pub struct ReceptionCounts {
 
 /// A connection to be opened.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
 pub struct Opening {
     /// The first message, after the names of the connections that failed.
     pub hello: Hello,
@@ -47,6 +51,8 @@ pub struct Opening {
 
 /// The end of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum ConnectionEnd {
     /// The sender, or a device on the way, ended it in order.
     InOrder,
@@ -61,6 +67,8 @@ pub enum ConnectionEnd {
 
 /// The reason for which a stream cannot be received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum ReceptionFailure {
     /// The sender does not carry it.
     Refused(Refusal),
@@ -74,6 +82,8 @@ pub enum ReceptionFailure {
 
 /// An input of a reception.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum ReceptionInput<P> {
     /// The reception starts: the first connections are opened.
     Start,
@@ -102,6 +112,8 @@ pub enum ReceptionInput<P> {
 
 /// An output of a reception.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum ReceptionOutput<P> {
     /// Open a connection.
     Open(Opening),

@@ -89,6 +89,7 @@ fn packets_of_connections_that_fall_silent_come_on_the_others() {
         },
         play_out: None,
         patience: Duration::from_secs(30),
+        record: None,
     };
     let namespace = namespace();
     let output = folder.path().join("output.ts");

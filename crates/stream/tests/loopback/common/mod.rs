@@ -119,6 +119,7 @@ pub(crate) fn receiver(server: SocketAddr, rate: Rate, connections: u32) -> Rece
         },
         play_out: None,
         patience: Duration::from_secs(10),
+        record: None,
     }
 }
 
