@@ -59,10 +59,10 @@ pub fn check_recording(bytes: &[u8]) {
     assert_eq!(first, second);
 }
 
-/// The result of the replay by a machine of this version, if the header is that of a recording.
-fn replay_of(bytes: &[u8]) -> Option<ReplayResult> {
-    let (header, mut reader) = Reader::new(bytes).ok()?;
-    replay(&header, &mut reader).ok()
+/// The result of the replay by a machine of this version, or its error.
+fn replay_of(bytes: &[u8]) -> Result<ReplayResult, String> {
+    let (header, mut reader) = Reader::new(bytes).map_err(|error| error.to_string())?;
+    replay(&header, &mut reader).map_err(|error| error.to_string())
 }
 
 /// A scenario or a network is parsed, or its errors are reported.

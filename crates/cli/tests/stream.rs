@@ -188,12 +188,15 @@ fn a_file_arrives_over_tls_in_a_new_file_and_on_standard_output() {
     let mut replay = polypath();
     let replayed = printed(&replay.args(["replay", recording]).output().unwrap());
     assert!(replayed.contains("match the recording of"), "{replayed}");
-    let both = ["--to", recording, "--record", recording];
-    let message = failed(2, &[&get[..], &both].concat());
-    assert!(message.contains("name the same file"), "{message}");
-    let nowhere = ["--record", "/nowhere/recording"];
-    let message = failed(2, &[&get[..], &nowhere].concat());
-    assert!(message.contains("--record /nowhere/recording"), "{message}");
+    for [file, to] in [
+        [&*receiver_key, "-"],
+        [recording, recording],
+        ["/nowhere/recording", "-"],
+    ] {
+        let both = ["--to", to, "--record", file];
+        let message = failed(2, &[&get[..], &both].concat());
+        assert!(message.contains(&format!(" {file}: ")), "{message}");
+    }
 
     // The file is not overwritten.
     let message = failed(2, &[&get[..], &["--to", to]].concat());

@@ -31,10 +31,10 @@
 //! * The guard lambda is compared with throughputs, so its unit is bytes per second, not bytes.
 //! * Before the round-trip time is known, each connection has the initial window of TCP.
 //! * The paper's source always has the next packet. Where the sender waits for a live one, the sampling
-//!   interval counts as if the wanted rate was reached ([`ControlInput::ApplicationLimited`]), as TCP
-//!   and QUIC raise no congestion window then (RFC 7661; RFC 9002, 7.8). The throughput of the source
-//!   would otherwise look like congestion: windows would grow to their bound, and Algorithm 2 would open
-//!   connections.
+//!   interval raises no window and opens no connection ([`ControlInput::ApplicationLimited`]), and
+//!   lowers by a segment what a congestion has raised, as TCP and QUIC treat congestion windows (RFC
+//!   7661; RFC 9002, 7.8). The throughput of the source would otherwise look like congestion: windows
+//!   would grow to their bound, and Algorithm 2 would open connections.
 //!
 //! The paper's analysis of the cost of a loss is in [`equations`].
 

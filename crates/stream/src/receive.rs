@@ -55,7 +55,8 @@ pub struct ReceiveConfig {
     pub play_out: Option<PlayOutConfig>,
     /// The time for which the server may be unreachable.
     pub patience: Duration,
-    /// The file for a recording of all decisions, if wanted; an existing one is replaced.
+    /// The file for a recording of all decisions, if wanted; an existing one is replaced. The end of the
+    /// reception waits at most 5 s for lines that are not yet written.
     pub record: Option<PathBuf>,
 }
 

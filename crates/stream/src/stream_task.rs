@@ -106,7 +106,7 @@ impl StreamTask {
                     if self.stream.has_source() => Next::Source(packet),
                 () = tokio::time::sleep(wait.into()), if deadline.is_some() => Next::Timeout,
             };
-            if is_empty {
+            if is_empty && !self.stream.is_source_empty() {
                 self.wake(Wake::Input(ServedInput::SourceEmpty));
             }
             match next {

@@ -24,6 +24,7 @@ use super::{
 use crate::failure::{Failure, print_message};
 use crate::log;
 use crate::number::whole;
+use crate::output::check_distinct;
 use crate::scenario::Format;
 
 /// The most that is wanted above the rate to refill the player's buffer, in per cent.
@@ -229,14 +230,13 @@ fn check(args: &Args) -> Result<(), Failure> {
             "--buffer {buffer}: use 100 ms to 1 h"
         )));
     }
-    if let (Some(record), Output::File(to)) = (&args.record, &args.to)
-        && record == to
-    {
-        return Err(Failure::input(format!(
-            "--record and --to name the same file, {}: choose another one",
-            to.display()
-        )));
-    }
+    let to = match &args.to {
+        Output::File(path) => Some(path.clone()),
+        Output::Stdout | Output::Udp(_) => None,
+    };
+    let outputs = [("--record", &args.record), ("--to", &to)];
+    let key = args.key.as_deref();
+    check_distinct(&outputs, key.as_slice())?;
     if args.patience < SHORTEST_PATIENCE {
         let patience = args.patience;
         return Err(Failure::input(format!(

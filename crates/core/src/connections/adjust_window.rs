@@ -48,6 +48,11 @@ impl AdjustWindow {
         self.windows = self.windows.over(connections);
     }
 
+    /// The sum of an uncongested network, to the nearest segment.
+    fn uncongested(&self, rtt: Duration) -> u32 {
+        whole(floor(self.target.uncongested_window(rtt) + 0.5))
+    }
+
     /// The bound beyond which the sum does not grow, `f T_d RTT / MTU`, in whole segments.
     fn bound(&self, rtt: Duration) -> u32 {
         whole(floor(self.spike * self.target.uncongested_window(rtt)))
@@ -59,10 +64,9 @@ impl ConnectionController for AdjustWindow {
         self.windows
     }
 
-    /// Line 2, rounded to the nearest segment.
+    /// Line 2.
     fn initialize(&mut self, _: Time, rtt: Duration) {
-        let sum = floor(self.target.uncongested_window(rtt) + 0.5);
-        self.windows = Windows::new(self.windows.connections(), whole(sum));
+        self.windows = Windows::new(self.windows.connections(), self.uncongested(rtt));
     }
 
     fn limit(&mut self, most: u32) {
@@ -73,14 +77,19 @@ impl ConnectionController for AdjustWindow {
         self.target.rate = rate;
     }
 
-    /// Lines 3 to 20.
+    /// Lines 3 to 20. In an application-limited interval no window is raised, and those that a
+    /// congestion has raised lose a segment (RFC 7661 reduces the window of TCP then).
     fn handle_sample(&mut self, _: Time, sample: &Sample) {
         let (wanted, measured) = (self.target.rate.0, sample.throughput.0);
         let step = self.target.step(sample.throughput, sample.rtt);
-        if measured < wanted && self.windows.sum() <= self.bound(sample.rtt) {
-            self.windows = self.windows.raised(step);
-        } else if measured > wanted.saturating_add(self.guard) {
+        if measured > wanted.saturating_add(self.guard) {
             self.windows = self.windows.lowered(step);
+        } else if sample.is_application_limited {
+            if self.windows.sum() > self.uncongested(sample.rtt) {
+                self.windows = self.windows.lowered(1);
+            }
+        } else if measured < wanted && self.windows.sum() <= self.bound(sample.rtt) {
+            self.windows = self.windows.raised(step);
         }
     }
 }

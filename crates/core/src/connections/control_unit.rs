@@ -20,11 +20,11 @@ use crate::units::{Bytes, Rate};
 pub struct ControlUnit {
     controller: Box<dyn ConnectionController>,
     config: ControlConfig,
-    /// The rate of the media, and the desired throughput, which a player may raise.
-    media: Rate,
-    wanted_rate: Rate,
-    /// Whether the sender waited for its source in this interval.
+    /// The rate of the media.
+    rate: Rate,
+    /// Whether the sender waited for its source in this interval, and whether it does now.
     is_application_limited: bool,
+    is_idle: bool,
     meter: ThroughputMeter,
     rtt: Option<Duration>,
     next: Option<Time>,
@@ -37,9 +37,11 @@ pub enum ControlInput {
     Delivered(Bytes),
     /// The receiver's new estimate of the round-trip time.
     Rtt(Duration),
-    /// The sender could have sent more in this interval, and waited for its source: the interval counts
-    /// as if the desired throughput was reached, and so raises no window.
-    ApplicationLimited,
+    /// The sender could have sent more in this interval, and waited for its source.
+    ApplicationLimited {
+        /// Whether it still does: then the next intervals are application-limited, too.
+        is_idle: bool,
+    },
 }
 
 /// The wanted state from now on.
@@ -59,9 +61,9 @@ impl ControlUnit {
         Self {
             controller: controller.build(target),
             config,
-            media: target.rate,
-            wanted_rate: target.rate,
+            rate: target.rate,
             is_application_limited: false,
+            is_idle: false,
             meter: ThroughputMeter::new(&config, Time::ZERO),
             rtt: None,
             next: None,
@@ -81,7 +83,6 @@ impl ControlUnit {
 
     /// Sets the desired throughput, from the next sample on.
     pub fn set_rate(&mut self, rate: Rate) {
-        self.wanted_rate = rate;
         self.controller.set_rate(rate);
     }
 
@@ -108,7 +109,9 @@ impl Machine for ControlUnit {
     ) {
         match input {
             ControlInput::Delivered(size) => self.meter.add(size),
-            ControlInput::ApplicationLimited => self.is_application_limited = true,
+            ControlInput::ApplicationLimited { is_idle } => {
+                (self.is_application_limited, self.is_idle) = (true, is_idle);
+            }
             ControlInput::Rtt(rtt) => {
                 if self.rtt.replace(rtt).is_none() {
                     out(self.start(now, rtt));
@@ -123,13 +126,18 @@ impl Machine for ControlUnit {
             return;
         };
         self.next = Some(now + self.config.interval_at(rtt));
-        let limited = core::mem::take(&mut self.is_application_limited);
-        let Some(throughput) = self.meter.sample(now, limited.then_some(self.media)) else {
+        let is_application_limited =
+            core::mem::replace(&mut self.is_application_limited, self.is_idle);
+        // What the source did not give does not count as missing afterwards.
+        let at_least = is_application_limited.then_some(self.rate);
+        let Some(throughput) = self.meter.sample(now, at_least) else {
             return;
         };
-        let least = if limited { self.wanted_rate } else { Rate(0) };
-        let throughput = throughput.max(least);
-        let sample = Sample { throughput, rtt };
+        let sample = Sample {
+            throughput,
+            rtt,
+            is_application_limited,
+        };
         self.controller.handle_sample(now, &sample);
         out(ControlDecision {
             sample: Some(sample),

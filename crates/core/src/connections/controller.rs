@@ -54,4 +54,7 @@ pub struct Sample {
     pub throughput: Rate,
     /// The receiver's estimate of the round-trip time.
     pub rtt: Duration,
+    /// Whether the sender waited for its source, although it could have sent more: the throughput is
+    /// then that of the source, and shows no congestion.
+    pub is_application_limited: bool,
 }

@@ -120,8 +120,11 @@ pub enum ReceiverInput<P> {
         /// The packet.
         packet: SizedPacket<P>,
     },
-    /// The sender waited for its source before the next packet.
-    ApplicationLimited,
+    /// The sender waited for its source, although it could have sent more.
+    ApplicationLimited {
+        /// Whether it still does.
+        is_idle: bool,
+    },
     /// The sender carries the stream on this connection, and has read what came before its hello.
     Welcome(u32),
     /// The sender ended this connection, after all that it carried; or it could not be opened, and the
@@ -417,8 +420,8 @@ impl<P> Machine for StreamReceiver<P> {
                 self.retry.has_received |= connection > self.retry.last_before;
                 self.on_packet(now, sequence, packet, out);
             }
-            ReceiverInput::ApplicationLimited => {
-                let input = ControlInput::ApplicationLimited;
+            ReceiverInput::ApplicationLimited { is_idle } => {
+                let input = ControlInput::ApplicationLimited { is_idle };
                 self.unit.handle_input(now, input, &mut |_| {});
             }
             ReceiverInput::Refused(connection) => self.on_refused(now, connection, out),

@@ -1,6 +1,7 @@
 //! The receiver's end of a stream: the messages on each of its connections.
 
 mod interface;
+mod sending;
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -14,6 +15,7 @@ pub use interface::{
     ConnectionEnd, FINISH_WITHIN, LEAVE_WITHIN, OPEN_WITHIN, Opening, ReceptionConfig,
     ReceptionCounts, ReceptionFailure, ReceptionInput, ReceptionOutput,
 };
+use sending::Sending;
 
 /// The shortest patience: a connection needs three round trips to open.
 const MIN_PATIENCE: Duration = Duration::from_secs(1);
@@ -38,6 +40,7 @@ pub struct Reception<P> {
     unreachable_since: Option<Time>,
     /// The number of packets of the stream, once it is known.
     total: Option<u64>,
+    sending: Sending,
     counts: ReceptionCounts,
     /// Whether the last messages were sent.
     has_ended: bool,
@@ -78,6 +81,7 @@ impl<P> Reception<P> {
             connections: BTreeMap::new(),
             unreachable_since: None,
             total: None,
+            sending: Sending::default(),
             counts: ReceptionCounts::default(),
             has_ended: false,
             outputs: Vec::new(),
@@ -156,17 +160,15 @@ impl<P> Reception<P> {
         message: SenderMessage<SizedPacket<P>>,
         out: &mut impl FnMut(ReceptionOutput<P>),
     ) {
+        if let Some(is_idle) = self.sending.application_limited_by(&message) {
+            self.wake(now, ReceiverInput::ApplicationLimited { is_idle }, out);
+        }
         match message {
             SenderMessage::Welcome { source } => self.on_welcome(now, connection, source, out),
             SenderMessage::Packet {
-                sequence,
-                is_application_limited,
-                payload,
+                sequence, payload, ..
             } => {
                 self.credits.on_packet(connection);
-                if is_application_limited {
-                    self.wake(now, ReceiverInput::ApplicationLimited, out);
-                }
                 let input = ReceiverInput::Packet {
                     connection,
                     sequence,
@@ -175,6 +177,7 @@ impl<P> Reception<P> {
                 self.wake(now, input, out);
                 self.give_credits(now, out);
             }
+            SenderMessage::Idle { .. } => {}
             SenderMessage::End { packets } => self.total = Some(packets),
             SenderMessage::Refusal(refusal) => self.on_refused(now, connection, refusal, out),
         }

@@ -1,11 +1,14 @@
 //! The sender's end of a stream: the messages on each of its connections.
 
+mod waiting;
+
 use alloc::collections::{BTreeMap, BTreeSet};
 
 use super::sender::{SenderInput, SenderOutput, StreamSender};
 use super::wire::{Progress, Refusal, SenderMessage};
 use crate::machine::{Deadline, EarliestDeadline, Machine};
 use crate::time::{Duration, Time};
+use waiting::Waiting;
 
 /// The packets that a connection takes before its socket accepts the first of them.
 const QUEUE: u32 = 2;
@@ -30,8 +33,7 @@ pub struct ServedStream<P> {
     total: Option<u64>,
     /// The number of packets taken from the source, after those of an earlier server.
     taken: u64,
-    /// Whether the source had no packet at a time when one could have been sent, since the last packet.
-    is_application_limited: bool,
+    waiting: Waiting,
     /// Whether the receiver ended a connection in order after it had everything.
     is_known_complete: bool,
     /// The time at which a stream without connections ends.
@@ -45,6 +47,8 @@ pub struct ServedStream<P> {
 struct Connection {
     /// The number of packets that its socket has not accepted.
     queued: u32,
+    /// Whether an idle message was queued that its socket may not have accepted.
+    has_idle: bool,
     /// Whether more messages may follow.
     is_open: bool,
 }
@@ -151,9 +155,9 @@ pub enum ServedOutput<P> {
 }
 
 impl<P: Clone> ServedStream<P> {
-    /// The messages of a connection that wait at most: packets, and one each at its start and at its
-    /// end.
-    pub const MESSAGES: usize = QUEUE as usize + 2;
+    /// The messages of a connection that wait at most: packets, one each at its start and at its end,
+    /// and one that the sender is idle.
+    pub const MESSAGES: usize = QUEUE as usize + 3;
 
     /// The stream of a receiver that buffers `buffer` packets, and has the first `received` of this
     /// source at `now`.
@@ -165,7 +169,7 @@ impl<P: Clone> ServedStream<P> {
             connections: BTreeMap::new(),
             total: None,
             taken: received,
-            is_application_limited: false,
+            waiting: Waiting::default(),
             is_known_complete: false,
             orphaned: Some(now + ORPHANED),
             failed: None,
@@ -184,6 +188,12 @@ impl<P: Clone> ServedStream<P> {
     #[must_use]
     pub const fn has_source(&self) -> bool {
         self.total.is_none() && self.failed.is_none()
+    }
+
+    /// Whether the stream knows that its source is empty ([`ServedInput::SourceEmpty`]).
+    #[must_use]
+    pub const fn is_source_empty(&self) -> bool {
+        self.waiting.is_source_empty()
     }
 
     /// The sender of the packets, for its counts.
@@ -207,6 +217,7 @@ impl<P: Clone> ServedStream<P> {
         self.orphaned = None;
         let attached = Connection {
             queued: 0,
+            has_idle: false,
             is_open: true,
         };
         self.connections.insert(connection, attached);
@@ -238,6 +249,8 @@ impl<P: Clone> ServedStream<P> {
             return self.wake(now, SenderInput::Failed(connection), out);
         };
         out(ServedOutput::Stop(connection));
+        // What is sent again did not wait for the source.
+        self.waiting.take_limited();
         self.is_known_complete |= in_order && self.is_finished();
         let has_delivered = in_order && !ended.is_open;
         let input = if has_delivered {
@@ -279,7 +292,7 @@ impl<P: Clone> ServedStream<P> {
 
     /// Wakes the sender and performs its outputs.
     fn wake(&mut self, now: Time, input: SenderInput<P>, out: &mut impl FnMut(ServedOutput<P>)) {
-        let (connections, is_limited) = (&mut self.connections, &mut self.is_application_limited);
+        let (connections, waiting) = (&mut self.connections, &mut self.waiting);
         self.sender.handle_input(now, input, &mut |output| {
             let SenderOutput {
                 connection,
@@ -290,7 +303,7 @@ impl<P: Clone> ServedStream<P> {
                 used.queued += 1;
                 let message = SenderMessage::Packet {
                     sequence,
-                    is_application_limited: core::mem::take(is_limited),
+                    is_application_limited: waiting.take_limited(),
                     payload: packet,
                 };
                 out(ServedOutput::Send {
@@ -329,8 +342,32 @@ impl<P: Clone> ServedStream<P> {
         }
     }
 
+    /// Notes whether the sender waits for its source, and notifies the receiver after a while.
+    fn wait_for_source(&mut self, now: Time, out: &mut impl FnMut(ServedOutput<P>)) {
+        let sender = &self.sender;
+        if !self.waiting.is_notice_due(now, || sender.has_room()) {
+            return;
+        }
+        let accepts = |known: &Connection| known.is_open && known.queued == 0 && !known.has_idle;
+        let free = self
+            .connections
+            .iter_mut()
+            .find(|(_, known)| accepts(known));
+        if let Some((&connection, known)) = free {
+            known.has_idle = true;
+            let message = SenderMessage::Idle {
+                packets: self.taken,
+            };
+            out(ServedOutput::Send {
+                connection,
+                message,
+            });
+        }
+    }
+
     /// Ends connections, and the stream, if their time has come.
     fn settle(&mut self, now: Time, out: &mut impl FnMut(ServedOutput<P>)) {
+        self.wait_for_source(now, out);
         if self.is_finished() {
             // The receiver then ends its side; until it has, it may ask again for the end.
             for (connection, known) in &mut self.connections {
@@ -391,6 +428,8 @@ impl<P: Clone> Machine for ServedStream<P> {
             ServedInput::Written(connection) => {
                 if let Some(written) = self.connections.get_mut(&connection) {
                     written.queued = written.queued.saturating_sub(1);
+                    // It was queued before a packet that was accepted, or will be.
+                    written.has_idle = false;
                     self.set_writable(now, connection, out);
                 }
             }
@@ -400,11 +439,13 @@ impl<P: Clone> Machine for ServedStream<P> {
             } => self.detach(now, connection, in_order, out),
             ServedInput::Packet(packet) => {
                 self.taken += 1;
+                self.waiting.end();
                 self.wake(now, SenderInput::Packet(packet), out);
             }
-            ServedInput::SourceEmpty => self.is_application_limited |= self.sender.has_room(),
+            ServedInput::SourceEmpty => self.waiting.begin(),
             ServedInput::SourceEnded => {
                 let packets = self.taken;
+                self.waiting.end();
                 self.total = Some(packets);
                 self.send_on_all(&SenderMessage::End { packets }, out);
             }
@@ -426,6 +467,7 @@ impl<P: Clone> Machine for ServedStream<P> {
             earliest.add(self.orphaned, "no connection for too long");
             let failed = self.failed.map(|failed| failed.last);
             earliest.add(failed, "last packets of a source that failed");
+            earliest.add(self.waiting.deadline(), "idle for a while");
         }
         earliest.deadline()
     }

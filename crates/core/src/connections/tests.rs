@@ -43,6 +43,7 @@ fn sample(kbits: u64) -> Sample {
     Sample {
         throughput: Rate(kbits * 1000),
         rtt: RTT,
+        is_application_limited: false,
     }
 }
 

@@ -67,7 +67,12 @@ impl ConnectionController for VariedConnections {
             } else {
                 1.0
             },
-            throughput: sample.throughput,
+            // The connections could carry more than an application-limited sender had.
+            throughput: if sample.is_application_limited {
+                sample.throughput.max(Rate(target.rate.0.saturating_add(1)))
+            } else {
+                sample.throughput
+            },
             target: target.rate,
         };
         let connections = self.number.next(present.connections(), &congestion);

@@ -19,6 +19,7 @@
 //! | 18 | packet | sender | sequence (8), payload |
 //! | 19 | end | sender | packets of the stream (8) |
 //! | 20 | packet, application-limited | sender | as 18 |
+//! | 21 | idle | sender | packets sent (8) |
 //!
 //! Numbers are big-endian. A receiver begins each connection with a hello, before which only failed
 //! messages may come, and the sender answers the hello by a welcome or a refusal. Connections with the
@@ -32,7 +33,8 @@
 //!
 //! A packet is application-limited if the sender could have sent it earlier, had its source given it:
 //! the throughput until then is that of the source, and shows nothing of the network (as in RFC 9002,
-//! 7.8). A receiver of version 2 does not know this kind.
+//! 7.8). An idle states the same during a longer wait, until a packet beyond those that were sent. A
+//! receiver of version 2 does not know these kinds.
 //!
 //! An open asks for a connection to a service at the sender's host: after the welcome the connection
 //! carries the bytes to the service, without messages. Those from the service are the stream of this
@@ -130,6 +132,11 @@ pub enum SenderMessage<P> {
         /// Its bytes.
         payload: P,
     },
+    /// The sender waits for its source, and could send more.
+    Idle {
+        /// The number of packets of the stream sent so far: it holds until a later one arrives.
+        packets: u64,
+    },
     /// The stream has this number of packets, and no more follow.
     End {
         /// The number of packets.
@@ -204,6 +211,7 @@ const REFUSAL: u8 = 17;
 const PACKET: u8 = 18;
 const END: u8 = 19;
 const LIMITED_PACKET: u8 = 20;
+const IDLE: u8 = 21;
 
 /// The reasons by their numbers, from 1.
 const REASONS: [Refusal; 8] = [
@@ -307,6 +315,7 @@ impl<P> SenderMessage<P> {
             },
             Self::Welcome { source } => SenderMessage::Welcome { source },
             Self::Refusal(refusal) => SenderMessage::Refusal(refusal),
+            Self::Idle { packets } => SenderMessage::Idle { packets },
             Self::End { packets } => SenderMessage::End { packets },
         }
     }
@@ -342,6 +351,9 @@ impl<P: AsRef<[u8]>> SenderMessage<P> {
                     to.extend_from_slice(payload.as_ref());
                 });
             }
+            Self::Idle { packets } => {
+                write_message(to, IDLE, |to| to.extend(packets.to_be_bytes()));
+            }
             Self::End { packets } => write_message(to, END, |to| to.extend(packets.to_be_bytes())),
         }
     }
@@ -365,6 +377,9 @@ impl<'a> SenderMessage<&'a [u8]> {
                 sequence: u64::from_be_bytes(fields.take()?),
                 is_application_limited: kind == LIMITED_PACKET,
                 payload: core::mem::take(&mut fields.rest),
+            },
+            IDLE => Self::Idle {
+                packets: u64::from_be_bytes(fields.take()?),
             },
             END => Self::End {
                 packets: u64::from_be_bytes(fields.take()?),

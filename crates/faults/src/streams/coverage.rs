@@ -116,7 +116,7 @@ impl fmt::Display for StreamCoverage {
         };
         writeln!(
             f,
-            "{} streams: {} packets delivered in order ({} arrived twice, {} sent when the source had them), {} streams complete",
+            "{} streams: {} packets delivered in order ({} arrived twice, {} application-limited), {} streams complete",
             self.schedules,
             self.delivered,
             self.duplicates,

@@ -154,7 +154,9 @@ impl Run<'_> {
                 }
             }
             SenderMessage::Refusal(_) => self.coverage.refused += 1,
-            SenderMessage::Welcome { .. } | SenderMessage::End { .. } => {}
+            SenderMessage::Welcome { .. }
+            | SenderMessage::Idle { .. }
+            | SenderMessage::End { .. } => {}
         }
         if self.receiver.is_ending {
             return Ok(());

@@ -17,6 +17,8 @@ pub struct StreamSchedule {
     pub packets: u64,
     /// The time between the packets that the source gives; `None` if it has all at the start.
     pub interval: Option<Duration>,
+    /// A packet of such a source before which it pauses, and the length of the pause.
+    pub pause: (u64, Duration),
     /// The number of packets that the receiver buffers.
     pub buffer: u32,
     /// The wanted rate.
@@ -124,6 +126,10 @@ impl StreamSchedule {
         Self {
             packets: per_second * seconds,
             // At 80 to 110 % of the wanted rate.
+            pause: (
+                source.below(per_second * seconds),
+                Duration::from_millis(source.below(3000)),
+            ),
             interval: source.chance(0.3).then(|| {
                 Duration::from_secs_f64(1.0 / (per_second as f64 * (0.8 + 0.3 * source.uniform())))
             }),
@@ -142,8 +148,16 @@ impl StreamSchedule {
     /// The time at which the source gives its packet `number`, from 0.
     #[must_use]
     pub fn source_gives(&self, number: u64) -> Time {
-        let interval = self.interval.unwrap_or(Duration::ZERO);
-        Time::ZERO + interval * number
+        let Some(interval) = self.interval else {
+            return Time::ZERO;
+        };
+        let (before, lasts) = self.pause;
+        let pause = if number < before {
+            Duration::ZERO
+        } else {
+            lasts
+        };
+        Time::ZERO + interval * number + pause
     }
 
     /// The packets that are expected in a time without faults: a quarter of the wanted rate, or of what

@@ -207,7 +207,9 @@ impl Run<'_> {
             };
             let next = self.schedule.source_gives(self.server.taken);
             if self.server.taken < end && next > self.now {
-                self.wake_stream(Wake::Input(ServedInput::SourceEmpty))?;
+                if !stream.is_source_empty() {
+                    self.wake_stream(Wake::Input(ServedInput::SourceEmpty))?;
+                }
                 if !std::mem::replace(&mut self.server.awaits_source, true) {
                     self.at(next, Event::Source);
                 }

@@ -97,17 +97,23 @@ impl Memory {
     }
 
     /// Whether memory grows significantly faster than `rate` kB per hour, or by more than
-    /// [`MAX_GROWTH`] in all; true if there are fewer than three rounds.
-    pub(crate) fn grows(&self, rate: f64) -> bool {
+    /// [`MAX_GROWTH`] in all; `None` with fewer than three rounds, which show nothing.
+    pub(crate) fn grows(&self, rate: f64) -> Option<bool> {
+        if self.rounds().len() < 3 {
+            return None;
+        }
         let slope = self.slope();
         let [first, last] = self.ends();
-        self.rounds().len() < 3 || slope.mean - slope.ci95 > rate || last > first + MAX_GROWTH
+        Some(slope.mean - slope.ci95 > rate || last > first + MAX_GROWTH)
     }
 
     /// The whole rounds after the first fifth, in which buffers reach their size.
     fn rounds(&self) -> Vec<Round> {
         let settled = &self.samples[self.samples.len() / 5..];
-        settled.chunks_exact(ROUND).map(Round::of).collect()
+        // From the end on, so that the last samples count.
+        let mut rounds: Vec<Round> = settled.rchunks_exact(ROUND).map(Round::of).collect();
+        rounds.reverse();
+        rounds
     }
 }
 
@@ -142,7 +148,7 @@ mod tests {
     fn memory_returned_to_the_system_for_a_moment_is_no_growth() {
         // The outages of the first minutes, after settling, let the allocator return a buffer.
         let memory = memory(|at| if at < 300 && at % 20 == 0 { 3024 } else { 3920 });
-        assert!(!memory.grows(512.0));
+        assert_eq!(memory.grows(512.0), Some(false));
         let [first, last] = memory.ends();
         assert!((first - 3920.0).abs() < 1.0 && (last - first).abs() < 1.0);
     }
@@ -152,15 +158,16 @@ mod tests {
         // 1024 kB per hour, and a sample above the others now and then.
         let leaking =
             memory(|at| 3920 + u64::from(at) * 1024 / 3600 + u64::from(at % 45 == 0) * 516);
-        assert!(leaking.grows(512.0));
+        assert_eq!(leaking.grows(512.0), Some(true));
         // A step of more than 1 MB, at whatever rate.
-        assert!(memory(|at| if at < 400 { 3920 } else { 4960 }).grows(1e9));
+        let stepping = memory(|at| if at < 400 { 3920 } else { 4960 });
+        assert_eq!(stepping.grows(1e9), Some(true));
     }
 
     #[test]
-    fn too_few_samples_count_as_growth() {
+    fn too_few_samples_show_nothing() {
         let mut memory = memory(|_| 3920);
         memory.samples.truncate(25);
-        assert!(memory.grows(512.0));
+        assert_eq!(memory.grows(512.0), None);
     }
 }

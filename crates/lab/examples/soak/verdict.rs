@@ -24,7 +24,7 @@ pub(crate) struct SoakResult {
 pub(crate) enum Verdict {
     Holds,
     DoesNotHold,
-    /// The run was too short for an outage or a key renewal.
+    /// The run was too short for an outage, a key renewal, or three rounds of outages.
     Inconclusive,
 }
 
@@ -32,13 +32,12 @@ impl SoakResult {
     pub(crate) fn verdict(&self) -> Verdict {
         let arrived = |flow: &FlowResult| flow.lost() == 0 && flow.repeated == 0;
         let renewals = renewals_due(self.span);
+        let growth = self.memory.each_ref().map(|m| m.grows(MAX_GROWTH_RATE));
         if !self.flows.iter().all(arrived) {
             Verdict::DoesNotHold
-        } else if self.outages == 0 || renewals == 0 {
+        } else if self.outages == 0 || renewals == 0 || growth.contains(&None) {
             Verdict::Inconclusive
-        } else if self.handshakes <= renewals
-            || self.memory.iter().any(|m| m.grows(MAX_GROWTH_RATE))
-        {
+        } else if self.handshakes <= renewals || growth.contains(&Some(true)) {
             // The first handshake is not a renewal.
             Verdict::DoesNotHold
         } else {

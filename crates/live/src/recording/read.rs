@@ -6,7 +6,7 @@ use std::path::Path;
 
 use polypath_core::endpoint::ConfigError;
 use polypath_document::{FileKind, WrongKind, check_kind, file};
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, IgnoredAny};
 
 use super::{End, Line, RecordedMachine, RecordingHeader, SOFTWARE, VERSION};
 
@@ -72,6 +72,20 @@ struct Origin {
     software: String,
 }
 
+/// The keys of the first line: serde ignores unknown ones beside a flattened field.
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct HeaderKeys {
+    #[serde(rename = "recording")]
+    _recording: IgnoredAny,
+    #[serde(rename = "software")]
+    _software: IgnoredAny,
+    #[serde(rename = "started")]
+    _started: IgnoredAny,
+    endpoint: Option<IgnoredAny>,
+    reception: Option<IgnoredAny>,
+}
+
 impl Reader<BufReader<File>> {
     /// Opens a file and reads its header.
     pub fn open(path: &Path) -> Result<(RecordingHeader, Self), RecordingError> {
@@ -97,6 +111,10 @@ impl<R: BufRead> Reader<R> {
         if origin.recording != VERSION {
             let (version, software) = (origin.recording, origin.software);
             return Err(RecordingError::Version { version, software });
+        }
+        let keys: HeaderKeys = parse(&bytes).map_err(|e| foreign(&e))?;
+        if keys.endpoint.is_some() && keys.reception.is_some() {
+            return Err(foreign(&"it has two machines"));
         }
         let header: RecordingHeader = parse(&bytes).map_err(|e| foreign(&e))?;
         let (kept, name) = match &header.machine {

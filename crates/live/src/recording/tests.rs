@@ -149,6 +149,8 @@ fn invalid_lines_and_files_are_named() {
         error.contains("version 1") && error.contains("reads version 4"),
         "{error}"
     );
+    let unknown = text.replacen("\"started\"", "\"other\":1,\"started\"", 1);
+    let two = text.replacen("\"started\"", "\"reception\":{},\"started\"", 1);
     let large = text.replacen("\"window\":8192", "\"window\":4000000000", 1);
     for foreign in [
         "",
@@ -157,6 +159,8 @@ fn invalid_lines_and_files_are_named() {
         "a,b\n",
         "{\"version\":1}\n",
         &lines[1..].join("\n"),
+        &unknown,
+        &two,
         &large,
     ] {
         let error = read(foreign.as_bytes()).unwrap_err();

@@ -16,7 +16,8 @@ use crate::clock::Clock;
 use crate::output_file::{self, Kind, Readers, kind_of, refusal};
 use crate::writer_thread::{PATIENCE, WriterThread};
 
-/// The length of the queue in entries: more than a second of a busy node.
+/// The length of the queue in entries: more than a second of a busy node, and a third of one of a stream
+/// of 2 Gbit/s.
 const QUEUE: usize = 1 << 16;
 /// The interval at which buffered lines are written to the file.
 const FLUSH: Duration = Duration::from_secs(1);

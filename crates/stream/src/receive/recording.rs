@@ -7,7 +7,7 @@ use bytes::Bytes;
 use polypath_core::connections::{
     Reception, ReceptionConfig, ReceptionInput, ReceptionOutput, SizedPacket,
 };
-use polypath_core::machine::{Machine, Wake, step};
+use polypath_core::machine::{Wake, step};
 use polypath_core::time::Time;
 use polypath_live::recording::{RecordedMachine, RecordingHeader, start};
 use polypath_session::record::{ReceptionEntry, Recorder};
@@ -57,11 +57,11 @@ impl RecordedReception {
             outputs: Vec::new(),
             deadline: None,
         };
-        step(&mut self.reception, at, wake, &mut |output| {
+        let deadline = step(&mut self.reception, at, wake, &mut |output| {
             entry.outputs.push(output_without_payload(&output));
             out(output);
         });
-        entry.deadline = self.reception.deadline().map(|deadline| deadline.at);
+        entry.deadline = deadline.map(|deadline| deadline.at);
         recorder(entry);
     }
 }

@@ -123,7 +123,7 @@ proptest! {
         let start = (TARGET.rate.0, RTT.0);
         for (rate, rtt) in samples.into_iter().chain([start]) {
             let wanted = controller.wanted();
-            controller.handle_sample(Time::ZERO, &Sample { throughput: Rate(rate), rtt: Duration(rtt) });
+            controller.handle_sample(Time::ZERO, &Sample { throughput: Rate(rate), rtt: Duration(rtt), ..sample(0) });
             if let ControllerConfig::VariedConnections { variation, .. } = config {
                 prop_assert!(wanted.connections() <= variation.max_connections);
             }
@@ -147,7 +147,7 @@ proptest! {
         for (rate, ms) in samples {
             let before = controller.wanted().sum();
             let (throughput, rtt) = (Rate(rate), MS * ms);
-            controller.handle_sample(Time::ZERO, &Sample { throughput, rtt });
+            controller.handle_sample(Time::ZERO, &Sample { throughput, rtt, ..sample(0) });
             let after = controller.wanted().sum();
             let step = TARGET.step(throughput, rtt);
             let bound = spike * TARGET.uncongested_window(rtt);
@@ -248,6 +248,7 @@ fn a_control_unit_starts_at_the_first_round_trip_time_and_samples_each_interval(
     let expected = Sample {
         throughput: Rate(500_000),
         rtt: RTT * 2,
+        is_application_limited: false,
     };
     assert_eq!(decisions[1].sample, Some(expected));
     assert_eq!(

@@ -225,6 +225,7 @@ impl Exchange {
             SenderMessage::End { packets } => {
                 self.write(format_args!("{connection} < end after {packets}"));
             }
+            SenderMessage::Idle { .. } => panic!("its source is never empty"),
             SenderMessage::Refusal(refusal) => panic!("{refusal}"),
         }
         let sent = sent.map(|packet| SizedPacket {

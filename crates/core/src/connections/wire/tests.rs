@@ -46,6 +46,7 @@ fn sender_message() -> impl Strategy<Value = SenderMessage<Vec<u8>>> {
                 }
             }
         ),
+        any::<u64>().prop_map(|packets| SenderMessage::Idle { packets }),
         any::<u64>().prop_map(|packets| SenderMessage::End { packets }),
     ]
 }
